@@ -1,0 +1,69 @@
+import importX from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+/** Folder `target` may import from the folders in `from` of src/ only, itself always included. */
+const mayImport = (target: string, from: readonly string[]) => ({
+  target: `./src/${target}`,
+  from: './src',
+  except: [target, ...from].map((folder) => `./${folder}`),
+  message: `src/${target} may only import ${from.length === 0 ? 'nothing of ours' : from.join(', ')}`,
+});
+
+const edges = ['ledger', 'platform', 'store', 'objects'];
+
+export default tseslint.config(
+  { ignores: ['node_modules', '.daybook', 'coverage', 'src/store/schema.ts', 'bench/results'] },
+  ...tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { 'import-x': importX },
+    rules: {
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      'import-x/no-cycle': ['error', { ignoreExternal: true }],
+      'import-x/no-restricted-paths': [
+        'error',
+        {
+          zones: [
+            mayImport('ledger', []),
+            mayImport('platform', ['ledger']),
+            mayImport('store', ['ledger']),
+            mayImport('objects', ['ledger']),
+            mayImport('sync', edges),
+            mayImport('reconcile', edges),
+            mayImport('statements', edges),
+            mayImport('settings', ['ledger']),
+            mayImport('sandbox', ['ledger', 'platform']),
+            mayImport('run', [...edges, 'sync', 'reconcile', 'statements', 'settings']),
+            { target: './src', from: './jobs', message: 'jobs sit on top of src', except: [] },
+            { target: './src/!(cli)/**', from: './src/cli', message: 'commands sit on top' },
+            {
+              target: './src/sandbox',
+              from: './src/platform',
+              except: ['./wire.ts'],
+              message: 'the sandbox shares only the wire types with the client',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ['src/ledger/**'],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [{ group: ['node:*', 'pg', 'kysely', 'undici'], message: 'src/ledger does no IO' }] }],
+      'no-restricted-globals': ['error', 'fetch', 'process', 'setTimeout', 'setInterval'],
+      'no-restricted-properties': ['error', { object: 'Date', property: 'now', message: 'the clock is a parameter' }],
+    },
+  },
+  {
+    files: ['test/**', 'bench/**'],
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+);

@@ -1,0 +1,112 @@
+-- What the platform holds, what it held before, and how far it is proven. Amounts are unconstrained numeric: numeric(p,s) would round silently.
+
+CREATE TABLE merchant (
+  merchant_no text PRIMARY KEY,
+  -- null where the token comes from the settings; else 'v1:<key id>:<nonce>:<tag>:<ciphertext>', base64
+  token_ciphertext text,
+  status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
+  added_at timestamptz NOT NULL
+);
+
+CREATE TABLE run (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  command text NOT NULL,
+  holder text NOT NULL,
+  from_day date,
+  to_day date,
+  started_at timestamptz NOT NULL,
+  finished_at timestamptz,
+  -- null while running, or when the process was killed
+  exit_code integer,
+  figures jsonb NOT NULL DEFAULT '{}'
+);
+CREATE INDEX run_started ON run (started_at DESC);
+
+-- One row a name; the epoch grows with every holder, and every write transaction checks it.
+CREATE TABLE lease (
+  name text PRIMARY KEY,
+  epoch bigint NOT NULL,
+  holder text NOT NULL,
+  -- null when released
+  expires_at timestamptz
+);
+
+CREATE TABLE ledger_entry (
+  merchant_no text NOT NULL,
+  batch_no text NOT NULL,
+  currency text NOT NULL,
+  transaction_type text NOT NULL,
+  credit numeric CHECK (credit <> 'NaN'),
+  debit numeric CHECK (debit <> 'NaN'),
+  balance numeric NOT NULL CHECK (balance <> 'NaN'),
+  booked_at timestamp(0) NOT NULL,
+  -- the instant of booked_at: tells the two passes of a repeated hour apart
+  booked_ms bigint NOT NULL,
+  first_seen_at timestamptz NOT NULL,
+  version integer NOT NULL DEFAULT 1,
+  vanished_at timestamptz,
+  PRIMARY KEY (merchant_no, batch_no),
+  CHECK ((credit IS NULL) <> (debit IS NULL))
+);
+-- Serves the chain, the statements (both read an account in time order) and the search for vanished entries.
+CREATE INDEX ledger_entry_in_time ON ledger_entry (merchant_no, booked_ms, currency, batch_no);
+
+-- Contents that were current once: the whole entry, kept when the platform changed it.
+CREATE TABLE ledger_entry_version (
+  merchant_no text NOT NULL,
+  batch_no text NOT NULL,
+  version integer NOT NULL,
+  currency text NOT NULL,
+  transaction_type text NOT NULL,
+  credit numeric,
+  debit numeric,
+  balance numeric NOT NULL,
+  booked_at timestamp(0) NOT NULL,
+  booked_ms bigint NOT NULL,
+  superseded_at timestamptz NOT NULL,
+  run_id bigint REFERENCES run (id),
+  PRIMARY KEY (merchant_no, batch_no, version)
+);
+
+CREATE TABLE quarantined_entry (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  merchant_no text NOT NULL,
+  batch_no text,
+  raw text NOT NULL,
+  reason text NOT NULL,
+  -- SHA-256 of raw, so that reading the same wreck again adds nothing
+  fingerprint text NOT NULL,
+  begin_ms bigint NOT NULL,
+  end_ms bigint NOT NULL,
+  first_seen_at timestamptz NOT NULL,
+  run_id bigint REFERENCES run (id),
+  -- set when a later certified window no longer holds it
+  released_at timestamptz,
+  UNIQUE (merchant_no, fingerprint)
+);
+
+-- The certificates. One row a span; a span read again with the same figures is left as it stands.
+CREATE TABLE sync_window (
+  merchant_no text NOT NULL,
+  begin_ms bigint NOT NULL,
+  end_ms bigint NOT NULL,
+  total integer NOT NULL,
+  distinct_count integer NOT NULL,
+  quarantined_count integer NOT NULL DEFAULT 0,
+  requests integer NOT NULL,
+  -- null: the last reading could not be certified, and problem says why
+  certified_at timestamptz,
+  problem text,
+  run_id bigint REFERENCES run (id),
+  PRIMARY KEY (merchant_no, begin_ms, end_ms),
+  CHECK (begin_ms <= end_ms),
+  CHECK ((certified_at IS NULL) = (problem IS NOT NULL))
+);
+
+-- Account days whose entries changed since their figures were made.
+CREATE TABLE changed_day (
+  merchant_no text NOT NULL,
+  currency text NOT NULL,
+  day date NOT NULL,
+  PRIMARY KEY (merchant_no, currency, day)
+);

@@ -1,0 +1,34 @@
+/** What the rest of the house knows of sp2404: one page of one merchant's ledger, already read and checked. */
+import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+
+/** What authenticates a merchant's calls (platform-api.md 5). */
+export interface MerchantAccess {
+  readonly merchantNo: string;
+  readonly token: string;
+}
+
+export interface LedgerPageQuery {
+  readonly merchant: MerchantAccess;
+  readonly window: Window;
+  /** From 1. */
+  readonly pageNum: number;
+  readonly currency?: string;
+  readonly batchNo?: string;
+}
+
+export interface LedgerPage {
+  /** Records the platform says match the whole query. */
+  readonly total: number;
+  readonly entries: readonly LedgerEntry[];
+  readonly rejected: readonly RejectedEntry[];
+  /** Sentences about entries kept but odd: too many decimals, a code no list knows. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Reads pages of 100. Rejects with `PlatformUnreachable`, `PlatformRejected` or `PlatformReplyInvalid` once bounded
+ * retries are used up, and with the signal's reason when aborted.
+ */
+export interface LedgerReader {
+  readonly page: (query: LedgerPageQuery, signal?: AbortSignal) => Promise<LedgerPage>;
+}
