@@ -1,0 +1,74 @@
+/** What a run did, as one value: printed, stored with the run, and turned into the exit code. */
+import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { PublishReport } from '../statements/publish.ts';
+import type { SyncReport } from '../sync/sync.ts';
+import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
+
+export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
+
+export interface MerchantSync {
+  readonly merchantNo: string;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly report: SyncReport;
+}
+
+export interface RunReport {
+  readonly command: RunCommand;
+  readonly runId: number;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly exitCode: ExitCode;
+  readonly sync: readonly MerchantSync[];
+  readonly reconcile: ReconcileReport | null;
+  /** Spans read again because a break lies in them. */
+  readonly healingReads: readonly { readonly merchantNo: string; readonly window: Window }[];
+  readonly publish: PublishReport | null;
+  /** Why the run is not green, a sentence each. */
+  readonly notes: readonly string[];
+  readonly elapsedMs: number;
+}
+
+export interface Standing {
+  readonly openBreaks: number;
+  readonly quarantined: number;
+}
+
+/** Sentences and code for what the stages brought to light. `standing` is what is open in the range after the run. */
+export function judge(
+  sync: readonly MerchantSync[],
+  publish: PublishReport | null,
+  standing: Standing,
+  failures: readonly string[],
+): { exitCode: ExitCode; notes: string[] } {
+  const notes: string[] = [...failures];
+  const codes: ExitCode[] = failures.length > 0 ? [EXIT.incomplete] : [];
+  const say = (code: ExitCode, count: number, sentence: (count: number) => string) => {
+    if (count === 0) return;
+    codes.push(code);
+    notes.push(sentence(count));
+  };
+  const sum = (figure: (report: SyncReport) => number) =>
+    sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+
+  for (const { merchantNo, report } of sync) {
+    for (const { problem } of report.uncertified) {
+      codes.push(EXIT.incomplete);
+      notes.push(`${merchantNo}: ${problem}`);
+    }
+    if (report.failure !== null) {
+      codes.push(EXIT.incomplete);
+      notes.push(`${merchantNo}: ${report.failure.message}`);
+    }
+  }
+  for (const { account, day, why } of publish?.withheld ?? []) {
+    codes.push(EXIT.incomplete);
+    notes.push(`${account.merchantNo} ${account.currency} ${day} is not published: ${why}`);
+  }
+  say(EXIT.needsPerson, standing.openBreaks, (n) => `${n} open break${n === 1 ? '' : 's'}: see \`daybook breaks\``);
+  say(EXIT.needsPerson, sum((r) => r.amended), (n) => `${n} amended: see \`daybook amendments\``);
+  say(EXIT.needsPerson, sum((r) => r.vanished), (n) => `${n} vanished: see \`daybook amendments\``);
+  say(EXIT.needsPerson, standing.quarantined, (n) => `${n} quarantined: see \`daybook quarantine\``);
+  return { exitCode: gravest(codes), notes };
+}
