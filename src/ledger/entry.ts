@@ -46,11 +46,7 @@ export interface Window {
 export type BusinessDay = string;
 
 export type Verdict = 'continuous' | 'reordered' | 'broken';
-export type BreakHint =
-  | 'offset-by-later-break'
-  | 'equals-neighbour'
-  | 'twice-neighbour'
-  | 'unexplained';
+export type BreakHint = 'offset-by-later-break' | 'equals-neighbour' | 'twice-neighbour' | 'unexplained';
 
 /** A place where an account's balance does not follow from the entry before it. */
 export interface ContinuityBreak {

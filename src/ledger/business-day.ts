@@ -1,0 +1,164 @@
+/** Business days and wall-clock times of the platform's zone, turned into instants and back. */
+import { tzOffset } from '@date-fns/tz';
+import type { BusinessDay, Window } from './entry.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** A day that is not in the calendar, or not written `YYYY-MM-DD`. */
+export class InvalidDay extends Error {
+  override readonly name = 'InvalidDay';
+  constructor(text: string) {
+    super(`'${text}' is not a day of the calendar; write it as YYYY-MM-DD, like 2026-03-31.`);
+  }
+}
+
+/** Wall-clock time read as if it were UTC, ms since 1970; NaN where it is no time. */
+const asUtc = (text: string): number => Date.parse(`${text.replace(' ', 'T')}Z`);
+const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
+
+/** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
+export function parseDay(text: string): BusinessDay {
+  const utcMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? asUtc(`${text} 00:00:00`) : Number.NaN;
+  if (Number.isNaN(utcMs) || dayText(utcMs) !== text) throw new InvalidDay(text);
+  return text;
+}
+
+/** The day `days` after (or before, when negative) `day`. */
+export const addDays = (day: BusinessDay, days: number): BusinessDay =>
+  dayText(asUtc(`${day} 00:00:00`) + days * DAY_MS);
+
+/** Every day from `from` to `to`, both included; none where `from` lies after `to`. */
+export function daysFromTo(from: BusinessDay, to: BusinessDay): BusinessDay[] {
+  const count = Math.round((asUtc(`${to} 00:00:00`) - asUtc(`${from} 00:00:00`)) / DAY_MS) + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, index) => addDays(from, index));
+}
+
+/** Whether `name` is an IANA time zone this machine knows. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return /^[A-Za-z]/.test(name);
+  } catch {
+    return false;
+  }
+}
+
+/** Offset of a zone at an instant, in ms east of UTC. */
+const offsetMs = (zone: string, ms: number): number => Math.round(tzOffset(zone, new Date(ms)) * MINUTE_MS);
+
+/** The calendar day an instant falls on in a zone. */
+export const dayOf = (ms: number, zone: string): BusinessDay => dayText(ms + offsetMs(zone, ms));
+
+/** Instant the offset changes in (fromMs, toMs], the first ms of the new offset; null where it stays. */
+function transitionIn(zone: string, fromMs: number, toMs: number): number | null {
+  const before = offsetMs(zone, fromMs);
+  if (offsetMs(zone, toMs) === before) return null;
+  let low = fromMs;
+  let high = toMs;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetMs(zone, middle) === before) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+interface DayOffsets {
+  /** Offset at the day's start, and the later one where it changes around that day. */
+  readonly offsets: readonly number[];
+}
+
+const SURROUNDING_MS = 15 * 3_600_000;
+
+/** Remembers per zone and day which offsets can apply, as an entry's instant is asked for once an entry. */
+function createOffsetCache() {
+  const zones = new Map<string, Map<string, DayOffsets>>();
+  return (zone: string, day: string): DayOffsets => {
+    let days = zones.get(zone);
+    if (days === undefined) zones.set(zone, (days = new Map<string, DayOffsets>()));
+    let found = days.get(day);
+    if (found === undefined) {
+      const utcMs = asUtc(`${day} 00:00:00`);
+      const candidates = [utcMs - SURROUNDING_MS, utcMs + DAY_MS + SURROUNDING_MS].map((ms) =>
+        offsetMs(zone, ms),
+      );
+      found = { offsets: [...new Set(candidates)] };
+      if (days.size > 4_000) days.clear();
+      days.set(day, found);
+    }
+    return found;
+  };
+}
+const offsetsAround = createOffsetCache();
+
+/**
+ * Instants a wall-clock time `YYYY-MM-DD HH:mm:ss` can mean in a zone, in order: one nearly always, none in the hour
+ * a clock skips, two in the hour it repeats. Empty also where the text is no time.
+ */
+export function instantsOf(bookedAt: string, zone: string): readonly number[] {
+  const wallMs = asUtc(bookedAt);
+  if (Number.isNaN(wallMs)) return [];
+  const { offsets } = offsetsAround(zone, bookedAt.slice(0, 10));
+  if (offsets.length === 1) return [wallMs - offsets[0]!];
+  return offsets
+    .map((offset) => wallMs - offset)
+    .filter((ms) => ms + offsetMs(zone, ms) === wallMs)
+    .sort((a, b) => a - b);
+}
+
+/** First instant of a day: midnight, or the moment the clock jumps to where midnight is skipped. */
+function dayStartMs(day: BusinessDay, zone: string): number {
+  const midnight = instantsOf(`${day} 00:00:00`, zone)[0];
+  if (midnight !== undefined) return midnight;
+  const guessMs = asUtc(`${day} 00:00:00`) - offsetMs(zone, asUtc(`${day} 00:00:00`));
+  return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
+}
+
+/** The instants of a business day; 23 and 25 hours long where the clock changes. */
+export const dayWindow = (day: BusinessDay, zone: string): Window => ({
+  beginMs: dayStartMs(day, zone),
+  endMs: dayStartMs(addDays(day, 1), zone) - 1,
+});
+
+/** Cuts a window where the zone's offset changes, so that inside each part a wall-clock time means one instant. */
+export function splitAtTransitions(window: Window, zone: string): Window[] {
+  const parts: Window[] = [];
+  let beginMs = window.beginMs;
+  while (beginMs <= window.endMs) {
+    const stepEndMs = Math.min(window.endMs, beginMs + DAY_MS);
+    let at: number | null = null;
+    let fromMs = beginMs;
+    let toMs = stepEndMs;
+    while (at === null && fromMs < window.endMs) {
+      at = transitionIn(zone, fromMs, toMs);
+      fromMs = toMs;
+      toMs = Math.min(window.endMs, toMs + DAY_MS);
+    }
+    parts.push({ beginMs, endMs: at === null ? window.endMs : at - 1 });
+    beginMs = at ?? window.endMs + 1;
+  }
+  return parts;
+}
+
+const WELL_KNOWN = [
+  'Asia/Shanghai',
+  'UTC',
+  'Asia/Hong_Kong',
+  'Asia/Singapore',
+  'Europe/London',
+  'Europe/Berlin',
+  'America/New_York',
+  'America/Los_Angeles',
+  'Asia/Tokyo',
+  'Asia/Kolkata',
+  'Asia/Dubai',
+  'America/Sao_Paulo',
+  'Australia/Sydney',
+];
+
+/** IANA zones whose offset at an instant is `offsetMinutes` east of UTC, well-known ones first. */
+export function zonesAt(ms: number, offsetMinutes: number): string[] {
+  const names = [...new Set([...WELL_KNOWN, ...Intl.supportedValuesOf('timeZone')])];
+  return names.filter((zone) => offsetMs(zone, ms) === offsetMinutes * MINUTE_MS);
+}

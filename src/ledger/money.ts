@@ -1,0 +1,102 @@
+/** Exact money: decimal digits as text outside, scaled bigint inside, never a JS number. */
+import { data as isoCurrencies } from 'currency-codes';
+
+/** Most digits an amount may have; more is no amount, and an exponent like 1E+400000 costs no memory. */
+export const DIGITS_MAX = 60;
+
+export interface Currencies {
+  /** Minor units of a code (ISO 4217), or null where no list knows it. */
+  readonly minorUnits: (code: string) => number | null;
+}
+
+/** ISO 4217's maintained list, plus codes in use that ISO does not have (`extra`: code to minor units, CNH: 2). */
+export function createCurrencies(extra: Readonly<Record<string, number>>): Currencies {
+  const units = new Map(isoCurrencies.map(({ code, digits }) => [code, digits]));
+  for (const [code, digits] of Object.entries(extra)) units.set(code, digits);
+  return { minorUnits: (code) => units.get(code) ?? null };
+}
+
+const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/;
+
+/** A JSON number's digits without exponent (`1E+3` gives `1000`), or null where it is none or has over 60 digits. */
+export function plainDecimal(digits: string): string | null {
+  if (digits.length <= DIGITS_MAX && PLAIN.test(digits)) return digits === '-0' ? '0' : digits;
+  const match = NUMBER.exec(digits);
+  if (match === null) return null;
+  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;
+  const all = whole + fraction;
+  const point = whole.length + Number(exponentText);
+  if (Math.max(point, all.length) - Math.min(point, 0) > DIGITS_MAX) return null;
+  const padded = point <= 0 ? '0'.repeat(1 - point) + all : all.padEnd(point, '0');
+  const at = Math.max(point, 1);
+  const left = padded.slice(0, at).replace(/^0+(?=\d)/, '');
+  const right = padded.slice(at);
+  return sign + left + (right === '' ? '' : `.${right}`);
+}
+
+/** Decimals written in a plain decimal. */
+export function decimalsOf(amount: string): number {
+  const point = amount.indexOf('.');
+  return point === -1 ? 0 : amount.length - point - 1;
+}
+
+/**
+ * The one spelling of an amount: at least the currency's minor units, longer only by significant decimals (`excess`).
+ * Without known minor units (null) the decimals stay as sent. Null where `digits` is no number.
+ */
+export function canonicalAmount(
+  digits: string,
+  minorUnits: number | null,
+): { readonly amount: string; readonly excess: boolean } | null {
+  const plain = plainDecimal(digits);
+  if (plain === null) return null;
+  const unsigned = /^-0(?:\.0*)?$/.test(plain) ? plain.slice(1) : plain;
+  if (minorUnits === null) return { amount: unsigned, excess: false };
+  const decimals = decimalsOf(unsigned);
+  if (decimals === minorUnits) return { amount: unsigned, excess: false };
+  if (decimals < minorUnits) {
+    const dotted = decimals === 0 ? `${unsigned}.` : unsigned;
+    return { amount: dotted + '0'.repeat(minorUnits - decimals), excess: false };
+  }
+  let end = unsigned.length;
+  const keep = end - (decimals - minorUnits);
+  while (end > keep && unsigned[end - 1] === '0') end -= 1;
+  if (unsigned[end - 1] === '.') end -= 1;
+  return { amount: unsigned.slice(0, end), excess: end > keep };
+}
+
+/** `amount` times 10^scale. Throws where the amount has more decimals than `scale`: nothing is rounded. */
+export function toScaled(amount: string, scale: number): bigint {
+  const decimals = decimalsOf(amount);
+  if (decimals > scale) throw new RangeError(`${amount} has more than ${scale} decimals`);
+  const digits = decimals === 0 ? amount : amount.replace('.', '');
+  return BigInt(decimals === scale ? digits : digits + '0'.repeat(scale - decimals));
+}
+
+/** The plain decimal of a scaled value, with exactly `scale` decimals. */
+export function fromScaled(value: bigint, scale: number): string {
+  if (scale === 0) return value.toString();
+  const negative = value < 0n;
+  const digits = (negative ? -value : value).toString().padStart(scale + 1, '0');
+  const at = digits.length - scale;
+  return `${negative ? '-' : ''}${digits.slice(0, at)}.${digits.slice(at)}`;
+}
+
+const combine = (a: string, b: string, operation: (a: bigint, b: bigint) => bigint): string => {
+  const scale = Math.max(decimalsOf(a), decimalsOf(b));
+  return fromScaled(operation(toScaled(a, scale), toScaled(b, scale)), scale);
+};
+
+/** Exact sum, with as many decimals as the longer of the two. */
+export const addAmounts = (a: string, b: string): string => combine(a, b, (x, y) => x + y);
+
+/** Exact difference, with as many decimals as the longer of the two. */
+export const subtractAmounts = (a: string, b: string): string => combine(a, b, (x, y) => x - y);
+
+/** Below, equal or above zero as `a` is less than, equal to or more than `b`; `1.0` equals `1`. */
+export function compareAmounts(a: string, b: string): number {
+  const scale = Math.max(decimalsOf(a), decimalsOf(b));
+  const difference = toScaled(a, scale) - toScaled(b, scale);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
