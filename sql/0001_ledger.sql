@@ -1,7 +1,8 @@
--- What the platform holds, what it held before, and how far it is proven. Amounts are unconstrained numeric: numeric(p,s) would round silently.
+-- What the platform holds, what it held before, and how far it is proven. Amounts are unconstrained numeric:
+-- numeric(p,s) would round silently. What orders rows is COLLATE "C", so that every server puts them in the same order.
 
 CREATE TABLE merchant (
-  merchant_no text PRIMARY KEY,
+  merchant_no text COLLATE "C" PRIMARY KEY,
   -- null where the token comes from the settings; else 'v1:<key id>:<nonce>:<tag>:<ciphertext>', base64
   token_ciphertext text,
   status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
@@ -32,13 +33,14 @@ CREATE TABLE lease (
 );
 
 CREATE TABLE ledger_entry (
-  merchant_no text NOT NULL,
-  batch_no text NOT NULL,
-  currency text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
+  batch_no text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
   transaction_type text NOT NULL,
-  credit numeric CHECK (credit <> 'NaN'),
-  debit numeric CHECK (debit <> 'NaN'),
-  balance numeric NOT NULL CHECK (balance <> 'NaN'),
+  -- NaN sorts above Infinity, so both are refused
+  credit numeric CHECK (credit >= 0 AND credit < 'Infinity'),
+  debit numeric CHECK (debit >= 0 AND debit < 'Infinity'),
+  balance numeric NOT NULL CHECK (balance > '-Infinity' AND balance < 'Infinity'),
   booked_at timestamp(0) NOT NULL,
   -- the instant of booked_at: tells the two passes of a repeated hour apart
   booked_ms bigint NOT NULL,
@@ -53,10 +55,10 @@ CREATE INDEX ledger_entry_in_time ON ledger_entry (merchant_no, booked_ms, curre
 
 -- Contents that were current once: the whole entry, kept when the platform changed it.
 CREATE TABLE ledger_entry_version (
-  merchant_no text NOT NULL,
-  batch_no text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
+  batch_no text COLLATE "C" NOT NULL,
   version integer NOT NULL,
-  currency text NOT NULL,
+  currency text COLLATE "C" NOT NULL,
   transaction_type text NOT NULL,
   credit numeric,
   debit numeric,
@@ -70,8 +72,8 @@ CREATE TABLE ledger_entry_version (
 
 CREATE TABLE quarantined_entry (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  merchant_no text NOT NULL,
-  batch_no text,
+  merchant_no text COLLATE "C" NOT NULL,
+  batch_no text COLLATE "C",
   raw text NOT NULL,
   reason text NOT NULL,
   -- SHA-256 of raw, so that reading the same wreck again adds nothing
@@ -87,7 +89,7 @@ CREATE TABLE quarantined_entry (
 
 -- The certificates. One row a span; a span read again with the same figures is left as it stands.
 CREATE TABLE sync_window (
-  merchant_no text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
   begin_ms bigint NOT NULL,
   end_ms bigint NOT NULL,
   total integer NOT NULL,
@@ -105,8 +107,8 @@ CREATE TABLE sync_window (
 
 -- Account days whose entries changed since their figures were made.
 CREATE TABLE changed_day (
-  merchant_no text NOT NULL,
-  currency text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
   day date NOT NULL,
   PRIMARY KEY (merchant_no, currency, day)
 );

@@ -1,8 +1,8 @@
 -- What is made of the ledger: figures a day, breaks, and the statements published.
 
 CREATE TABLE account_day (
-  merchant_no text NOT NULL,
-  currency text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
   day date NOT NULL,
   opening numeric NOT NULL,
   credit_total numeric NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE account_day (
   verdict text NOT NULL CHECK (verdict IN ('continuous', 'reordered', 'broken')),
   break_count integer NOT NULL DEFAULT 0,
   -- the chain's end: where the next day takes up. chain_balance differs from closing only in a day that is broken
-  last_batch_no text,
+  last_batch_no text COLLATE "C",
   last_booked_ms bigint,
   -- false where entries of this day and the next had to trade places to chain: the chain can not be taken up between them
   clean_end boolean NOT NULL DEFAULT true,
@@ -27,16 +27,16 @@ CREATE INDEX account_day_due ON account_day (merchant_no, day) WHERE publish_due
 
 CREATE TABLE continuity_break (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  merchant_no text NOT NULL,
-  currency text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
   day date NOT NULL,
-  after_batch_no text,
-  before_batch_no text NOT NULL,
+  after_batch_no text COLLATE "C",
+  before_batch_no text COLLATE "C" NOT NULL,
   expected_balance numeric NOT NULL,
   found_balance numeric NOT NULL,
   missing_net numeric NOT NULL,
   hint text NOT NULL,
-  hint_batch_no text,
+  hint_batch_no text COLLATE "C",
   begin_ms bigint NOT NULL,
   end_ms bigint NOT NULL,
   status text NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'healed', 'resolved')),
@@ -48,8 +48,8 @@ CREATE TABLE continuity_break (
 CREATE INDEX continuity_break_account ON continuity_break (merchant_no, currency, day);
 
 CREATE TABLE statement (
-  merchant_no text NOT NULL,
-  currency text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
   day date NOT NULL,
   revision integer NOT NULL,
   sha256 text NOT NULL,
@@ -69,7 +69,7 @@ CREATE TABLE statement (
 );
 
 CREATE TABLE statement_summary (
-  merchant_no text NOT NULL,
+  merchant_no text COLLATE "C" NOT NULL,
   day date NOT NULL,
   revision integer NOT NULL,
   sha256 text NOT NULL,

@@ -1,0 +1,41 @@
+/** Databases for tests: a new one each on the real server, or the embedded one in memory. */
+import { randomUUID } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import { inject } from 'vitest';
+import { COLUMN_PARSERS } from '../../src/store/column-values.ts';
+import { openDatabase, type Database } from '../../src/store/connection.ts';
+import { embeddedDatabase } from '../../src/store/embedded.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { TEMPLATE } from './postgres-server.ts';
+
+/** A new, migrated database on the test run's server. Close it; the server goes with the run. */
+export async function freshDatabase(): Promise<Database & { readonly url: string }> {
+  const serverUrl = inject('postgresUrl');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
+  try {
+    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(TEMPLATE)}`.execute(admin.db);
+  } finally {
+    await admin.close();
+  }
+  const url = `${serverUrl}/${name}`;
+  const database = await openDatabase({ databaseUrl: url, dataDir: '' });
+  return { ...database, url };
+}
+
+/** The embedded database in memory, migrated. Starting one takes seconds: share it in a file and `emptyTables`. */
+export async function freshEmbedded(): Promise<Database> {
+  const { PGlite } = await import('@electric-sql/pglite');
+  const pglite = await PGlite.create({ parsers: COLUMN_PARSERS });
+  const database = embeddedDatabase(pglite, () => Promise.resolve());
+  await migrate(database.db);
+  return database;
+}
+
+/** Takes every row out of every table and starts ids from 1. */
+export async function emptyTables(db: Kysely<DB>): Promise<void> {
+  const tables = await db.introspection.getTables();
+  const names = tables.filter((table) => !table.isView).map((table) => sql.id(table.name));
+  await sql`TRUNCATE ${sql.join(names)} RESTART IDENTITY`.execute(db);
+}

@@ -1,0 +1,33 @@
+/** Writes src/store/schema.ts from the migrated tables: `npm run schema`, after every change in sql/. */
+import { fileURLToPath } from 'node:url';
+import {
+  generate,
+  PostgresIntrospectorDialect,
+  PostgresDialect as CodegenPostgresDialect,
+} from 'kysely-codegen';
+import { openDatabase } from '../../src/store/connection.ts';
+import { createTemplate, startPostgres, TEMPLATE } from './postgres-server.ts';
+
+const server = await startPostgres({ durable: false });
+try {
+  await createTemplate(server.url);
+  const database = await openDatabase({ databaseUrl: `${server.url}/${TEMPLATE}`, dataDir: '' });
+  await generate({
+    db: database.db,
+    dialect: new CodegenPostgresDialect(),
+    outFile: fileURLToPath(new URL('../../src/store/schema.ts', import.meta.url)),
+    excludePattern: 'kysely_*',
+    // As src/store/column-values.ts hands them out.
+    typeMapping: {
+      int8: 'number',
+      numeric: 'string',
+      date: 'string',
+      timestamp: 'string',
+      timestamptz: 'Date',
+    },
+    typeOnlyImports: true,
+  });
+  await database.close();
+} finally {
+  await server.stop();
+}

