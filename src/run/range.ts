@@ -39,10 +39,23 @@ export function askedRange(
 export function nightlyRange(
   today: BusinessDay,
   resweepDays: number,
-  provenThrough: BusinessDay | null,
+  firstUnread: BusinessDay | null,
 ): DayRange {
   const to = addDays(today, -1);
   const swept = addDays(to, -resweepDays);
-  const unread = provenThrough === null ? swept : addDays(provenThrough, 1);
-  return { from: unread < swept ? unread : swept, to };
+  return { from: firstUnread !== null && firstUnread < swept ? firstUnread : swept, to };
+}
+
+/** The one range that holds every merchant's, for the record; `fallback` or yesterday where there is none. */
+export function outerRange(
+  ranges: ReadonlyMap<string, DayRange>,
+  fallback: DayRange | null,
+  today: BusinessDay,
+): DayRange {
+  const all = [...ranges.values()];
+  if (all.length === 0) return fallback ?? { from: addDays(today, -1), to: addDays(today, -1) };
+  return {
+    from: all.map(({ from }) => from).reduce((a, b) => (a < b ? a : b)),
+    to: all.map(({ to }) => to).reduce((a, b) => (a > b ? a : b)),
+  };
 }
