@@ -1,0 +1,194 @@
+/** Folds a chain into figures a business day: opening, credits, debits, closing, verdict. */
+import type { AccountDay, BusinessDay, ContinuityBreak, Verdict } from './entry.ts';
+import type { ChainStep } from './chain.ts';
+import { annotateBreaks, type NeighbouredBreak } from './hints.ts';
+import { canonicalAmount, decimalsOf, fromScaled, toScaled } from './money.ts';
+
+/** A day's figures, and where the chain stands at its end. */
+export interface ChainedDay extends AccountDay {
+  readonly lastBatchNo: string;
+  readonly lastBookedMs: number;
+  /** False where an entry of this day and one of the next traded places: the chain cannot be taken up in between. */
+  readonly cleanEnd: boolean;
+}
+
+export interface DayFold {
+  /** Takes steps as the chain gives them; returns the days that are complete. */
+  readonly push: (steps: readonly ChainStep[]) => ChainedDay[];
+  /** The last day. */
+  readonly end: () => ChainedDay[];
+  /** Every break so far, hinted; complete after `end`. */
+  readonly breaks: () => ContinuityBreak[];
+}
+
+interface OpenDay {
+  readonly day: BusinessDay;
+  opening: bigint;
+  readonly scale: number;
+  credit: bigint;
+  creditCount: number;
+  debit: bigint;
+  debitCount: number;
+  breakCount: number;
+  moved: boolean;
+  /** Trades places with the next day. */
+  straddles: boolean;
+  /** Trades places with the next day or the one before. */
+  straddled: boolean;
+  /** Sum of the balance's jumps. */
+  jumped: bigint;
+  lastBatchNo: string;
+  lastBookedMs: number;
+  lastAfter: bigint;
+}
+
+const jumpOf = (step: ChainStep): bigint =>
+  step.break === null ? 0n : step.before - toScaled(step.break.expectedBalance, step.scale);
+
+/**
+ * `opening` is the closing of the account's previous day, null where the first entry tells it. Amounts come out in the
+ * currency's `minorUnits` (null: as sent), longer only where entries are.
+ */
+export function foldDays(options: {
+  readonly opening: string | null;
+  readonly minorUnits: number | null;
+}): DayFold {
+  const { minorUnits } = options;
+  let open: OpenDay[] = [];
+  let opening: string | null = options.opening;
+  let previous: ChainStep | null = null;
+  const found: NeighbouredBreak[] = [];
+
+  const amount = (value: bigint, scale: number): string =>
+    canonicalAmount(fromScaled(value, scale), minorUnits)!.amount;
+
+  const begin = (step: ChainStep, from: bigint): OpenDay => ({
+    day: step.day,
+    opening: from,
+    scale: step.scale,
+    credit: 0n,
+    creditCount: 0,
+    debit: 0n,
+    debitCount: 0,
+    breakCount: 0,
+    moved: false,
+    straddles: false,
+    straddled: false,
+    jumped: 0n,
+    lastBatchNo: step.entry.batchNo,
+    lastBookedMs: step.entry.bookedMs,
+    lastAfter: from,
+  });
+
+  const rescale = (day: OpenDay, scale: number): OpenDay => {
+    const factor = 10n ** BigInt(scale - day.scale);
+    return {
+      ...day,
+      scale,
+      opening: day.opening * factor,
+      credit: day.credit * factor,
+      debit: day.debit * factor,
+      jumped: day.jumped * factor,
+      lastAfter: day.lastAfter * factor,
+    };
+  };
+
+  /** What the day's own entries and jumps lead to: the balance the chain reached, unless days traded places. */
+  const closingOf = (day: OpenDay): bigint => day.opening + day.credit - day.debit + day.jumped;
+
+  const close = (day: OpenDay): ChainedDay => {
+    const closing = closingOf(day);
+    if (!day.straddled && closing !== day.lastAfter) {
+      throw new Error(
+        `account day ${day.day} does not foot: ${amount(day.opening, day.scale)} + ${amount(day.credit, day.scale)} - ` +
+          `${amount(day.debit, day.scale)} with its breaks is ${amount(closing, day.scale)}, and its chain ends on ` +
+          amount(day.lastAfter, day.scale),
+      );
+    }
+    const verdict: Verdict = day.breakCount > 0 ? 'broken' : day.moved ? 'reordered' : 'continuous';
+    return {
+      currency: '',
+      day: day.day,
+      opening: amount(day.opening, day.scale),
+      creditTotal: amount(day.credit, day.scale),
+      creditCount: day.creditCount,
+      debitTotal: amount(day.debit, day.scale),
+      debitCount: day.debitCount,
+      closing: amount(closing, day.scale),
+      verdict,
+      breakCount: day.breakCount,
+      lastBatchNo: day.lastBatchNo,
+      lastBookedMs: day.lastBookedMs,
+      cleanEnd: !day.straddles,
+    };
+  };
+
+  /** The day a step belongs to; an entry of the day before the newest moves the newest's opening. */
+  const openDay = (step: ChainStep, done: ChainedDay[]): OpenDay => {
+    const newest = open.at(-1);
+    if (newest?.day === step.day) return newest;
+    if (newest !== undefined && step.day < newest.day) {
+      let earlier = open.find((candidate) => candidate.day === step.day);
+      if (earlier === undefined) open.unshift((earlier = begin(step, newest.opening)));
+      earlier.straddles = true;
+      earlier.straddled = true;
+      earlier.moved = true;
+      newest.moved = true;
+      newest.straddled = true;
+      newest.opening += step.net + jumpOf(step);
+      return earlier;
+    }
+    // Entries more than a day apart never trade places, so all but the newest day are complete.
+    while (open.length > 1) done.push(close(open.shift()!));
+    const from =
+      newest !== undefined
+        ? closingOf(newest)
+        : opening === null
+          ? step.before
+          : toScaled(opening, Math.max(step.scale, decimalsOf(opening)));
+    opening = null;
+    const day = begin(step, from);
+    open.push(day);
+    return day;
+  };
+
+  const take = (step: ChainStep, done: ChainedDay[]): void => {
+    if (open.length > 0 && open[0]!.scale < step.scale) open = open.map((day) => rescale(day, step.scale));
+    const day = openDay(step, done);
+    if (step.entry.credit !== null) {
+      day.credit += step.net;
+      day.creditCount += 1;
+    } else {
+      day.debit -= step.net;
+      day.debitCount += 1;
+    }
+    if (step.moved) day.moved = true;
+    if (step.break !== null) {
+      day.breakCount += 1;
+      day.jumped += jumpOf(step);
+      found.push({
+        found: step.break,
+        netBefore: previous === null ? null : fromScaled(previous.net, previous.scale),
+        netAfter: fromScaled(step.net, step.scale),
+      });
+    }
+    previous = step;
+    day.lastBatchNo = step.entry.batchNo;
+    day.lastBookedMs = step.entry.bookedMs;
+    day.lastAfter = step.after;
+  };
+
+  return {
+    push: (steps) => {
+      const done: ChainedDay[] = [];
+      for (const step of steps) take(step, done);
+      return done;
+    },
+    end: () => {
+      const rest = open.map(close);
+      open = [];
+      return rest;
+    },
+    breaks: () => annotateBreaks(found),
+  };
+}

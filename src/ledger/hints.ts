@@ -1,0 +1,83 @@
+/** What a break may come from, for the reader: hints by figures alone, and the sentence that tells a break. */
+import type { ContinuityBreak } from './entry.ts';
+import { compareAmounts, subtractAmounts } from './money.ts';
+
+/** A break with the amounts of the entries on both sides of it, signed: credits above zero. */
+export interface NeighbouredBreak {
+  readonly found: ContinuityBreak;
+  readonly netBefore: string | null;
+  readonly netAfter: string;
+}
+
+const negated = (amount: string): string => subtractAmounts('0', amount);
+const equal = (a: string, b: string): boolean => compareAmounts(a, b) === 0;
+
+/**
+ * Sets each break's hint. In order of worth: a later break takes back exactly what this one is short of (a hold placed
+ * and released, as the balance is the available one); it equals a neighbour's amount (an entry missing twice or counted
+ * twice); it is twice a neighbour's amount (credit and debit swapped).
+ */
+export function annotateBreaks(breaks: readonly NeighbouredBreak[]): ContinuityBreak[] {
+  const partner = new Map<number, number>();
+  const openByNet = new Map<string, number[]>();
+  breaks.forEach(({ found }, index) => {
+    const waiting = openByNet.get(plain(negated(found.missingNet)));
+    const earlier = waiting?.shift();
+    if (earlier !== undefined) {
+      partner.set(earlier, index);
+      return;
+    }
+    const key = plain(found.missingNet);
+    openByNet.set(key, [...(openByNet.get(key) ?? []), index]);
+  });
+  return breaks.map(({ found, netBefore, netAfter }, index) => {
+    const later = partner.get(index);
+    if (later !== undefined) {
+      return { ...found, hint: 'offset-by-later-break', hintBatchNo: breaks[later]!.found.beforeBatchNo };
+    }
+    const neighbours = [
+      { net: netBefore, batchNo: found.afterBatchNo },
+      { net: netAfter, batchNo: found.beforeBatchNo },
+    ];
+    for (const { net, batchNo } of neighbours) {
+      if (net === null) continue;
+      if (equal(found.missingNet, net) || equal(found.missingNet, negated(net))) {
+        return { ...found, hint: 'equals-neighbour', hintBatchNo: batchNo };
+      }
+    }
+    for (const { net, batchNo } of neighbours) {
+      if (net === null) continue;
+      const twice = subtractAmounts(net, negated(net));
+      if (equal(found.missingNet, twice) || equal(found.missingNet, negated(twice))) {
+        return { ...found, hint: 'twice-neighbour', hintBatchNo: batchNo };
+      }
+    }
+    return found;
+  });
+}
+
+/** Amounts of one value share one spelling. */
+const plain = (amount: string): string =>
+  amount.includes('.') ? amount.replace(/0+$/, '').replace(/\.$/, '') : amount;
+
+const HINT_SENTENCES: Readonly<Record<ContinuityBreak['hint'], (batchNo: string | null) => string>> = {
+  'offset-by-later-break': (batchNo) =>
+    `A later break before ${batchNo ?? 'another entry'} takes it back exactly: perhaps a hold that was placed and released.`,
+  'equals-neighbour': (batchNo) =>
+    `It equals the amount of ${batchNo ?? 'a neighbour'}: perhaps that entry is there twice, or its twin is missing.`,
+  'twice-neighbour': (batchNo) =>
+    `It is twice the amount of ${batchNo ?? 'a neighbour'}: perhaps credit and debit are swapped there.`,
+  unexplained: () => 'Most likely one or more entries are missing on the platform in that span.',
+};
+
+/** A break as a person tells it. */
+export function explain(found: ContinuityBreak, currency: string): string {
+  const after = found.afterBatchNo === null ? 'the start' : found.afterBatchNo;
+  const spelled = found.missingNet.startsWith('-')
+    ? `a net debit of ${negated(found.missingNet)}`
+    : `a net credit of ${found.missingNet}`;
+  return (
+    `After ${after} the balance is ${found.expectedBalance} ${currency}, but ${found.beforeBatchNo} starts from ` +
+    `${found.foundBalance}: ${spelled} is missing between them. ${HINT_SENTENCES[found.hint](found.hintBatchNo)}`
+  );
+}
