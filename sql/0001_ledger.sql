@@ -27,7 +27,9 @@ CREATE INDEX run_started ON run (started_at DESC);
 CREATE TABLE lease (
   name text PRIMARY KEY,
   epoch bigint NOT NULL,
+  -- 'host:pid:boot', see src/store/process-identity.ts
   holder text NOT NULL,
+  acquired_at timestamptz NOT NULL,
   -- null when released
   expires_at timestamptz
 );
@@ -50,8 +52,10 @@ CREATE TABLE ledger_entry (
   PRIMARY KEY (merchant_no, batch_no),
   CHECK ((credit IS NULL) <> (debit IS NULL))
 );
--- Serves the chain, the statements (both read an account in time order) and the search for vanished entries.
-CREATE INDEX ledger_entry_in_time ON ledger_entry (merchant_no, booked_ms, currency, batch_no);
+-- Serves the chain and the statements (both read an account in time order), the search for vanished entries, and the
+-- list of an account's currencies.
+CREATE INDEX ledger_entry_in_time ON ledger_entry (merchant_no, currency, booked_ms, batch_no) WHERE vanished_at IS NULL;
+CREATE INDEX ledger_entry_vanished ON ledger_entry (merchant_no, vanished_at) WHERE vanished_at IS NOT NULL;
 
 -- Contents that were current once: the whole entry, kept when the platform changed it.
 CREATE TABLE ledger_entry_version (
@@ -69,6 +73,7 @@ CREATE TABLE ledger_entry_version (
   run_id bigint REFERENCES run (id),
   PRIMARY KEY (merchant_no, batch_no, version)
 );
+CREATE INDEX ledger_entry_version_recent ON ledger_entry_version (superseded_at);
 
 CREATE TABLE quarantined_entry (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -78,20 +83,27 @@ CREATE TABLE quarantined_entry (
   reason text NOT NULL,
   -- SHA-256 of raw, so that reading the same wreck again adds nothing
   fingerprint text NOT NULL,
-  begin_ms bigint NOT NULL,
-  end_ms bigint NOT NULL,
+  -- where it can lie: the window it came in, less the certified windows since then that did not hold it
+  span int8multirange NOT NULL CHECK (NOT isempty(span)),
+  begin_ms bigint NOT NULL GENERATED ALWAYS AS (lower(span)) STORED,
+  end_ms bigint NOT NULL GENERATED ALWAYS AS (upper(span) - 1) STORED,
   first_seen_at timestamptz NOT NULL,
   run_id bigint REFERENCES run (id),
-  -- set when a later certified window no longer holds it
+  -- set when certified windows no longer hold it anywhere
   released_at timestamptz,
   UNIQUE (merchant_no, fingerprint)
 );
 
--- The certificates. One row a span; a span read again with the same figures is left as it stands.
+-- The certificates, and the spans whose last reading could not be certified. One row a span; a span read again with
+-- the same figures is left as it stands. A span without certificate is younger than every certificate it overlaps: a
+-- certified reading takes its window out of such spans.
 CREATE TABLE sync_window (
   merchant_no text COLLATE "C" NOT NULL,
+  -- '' where every currency was read
+  currency text COLLATE "C" NOT NULL DEFAULT '',
   begin_ms bigint NOT NULL,
   end_ms bigint NOT NULL,
+  -- records the platform said it has = distinct_count + quarantined_count, where certified
   total integer NOT NULL,
   distinct_count integer NOT NULL,
   quarantined_count integer NOT NULL DEFAULT 0,
@@ -100,10 +112,11 @@ CREATE TABLE sync_window (
   certified_at timestamptz,
   problem text,
   run_id bigint REFERENCES run (id),
-  PRIMARY KEY (merchant_no, begin_ms, end_ms),
+  PRIMARY KEY (merchant_no, currency, begin_ms, end_ms),
   CHECK (begin_ms <= end_ms),
   CHECK ((certified_at IS NULL) = (problem IS NOT NULL))
 );
+CREATE INDEX sync_window_uncertified ON sync_window (merchant_no, begin_ms) WHERE certified_at IS NULL;
 
 -- Account days whose entries changed since their figures were made.
 CREATE TABLE changed_day (

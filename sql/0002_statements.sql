@@ -12,17 +12,20 @@ CREATE TABLE account_day (
   closing numeric NOT NULL,
   verdict text NOT NULL CHECK (verdict IN ('continuous', 'reordered', 'broken')),
   break_count integer NOT NULL DEFAULT 0,
-  -- the chain's end: where the next day takes up. chain_balance differs from closing only in a day that is broken
+  -- the chain's last entry: where the next day takes up
   last_batch_no text COLLATE "C",
   last_booked_ms bigint,
   -- false where entries of this day and the next had to trade places to chain: the chain can not be taken up between them
   clean_end boolean NOT NULL DEFAULT true,
+  -- the opening was derived from the first entry, as nothing proven lies before it
+  restarted boolean NOT NULL DEFAULT false,
   -- revision of the published statement, null before the first
   revision integer,
   -- set when figures or entries changed since the statement was last written or compared
   publish_due boolean NOT NULL DEFAULT true,
   PRIMARY KEY (merchant_no, currency, day)
 );
+CREATE INDEX account_day_restarted ON account_day (merchant_no) WHERE restarted;
 CREATE INDEX account_day_due ON account_day (merchant_no, day) WHERE publish_due;
 
 CREATE TABLE continuity_break (

@@ -36,6 +36,7 @@ export interface AccountDay {
   merchant_no: string;
   opening: string;
   publish_due: Generated<boolean>;
+  restarted: Generated<boolean>;
   revision: number | null;
   verdict: string;
 }

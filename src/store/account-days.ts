@@ -1,0 +1,159 @@
+/** Account days: which need new figures, what they were, and what they are now. */
+import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { ChainedDay } from '../ledger/account-days.ts';
+import type { AccountDay as AccountDayTable, DB } from './schema.ts';
+
+export type AccountDayRow = Selectable<AccountDayTable>;
+
+/** What to leave in: one merchant, some currencies, a range of days. */
+export interface DayFilter {
+  readonly merchantNo?: string | undefined;
+  readonly currencies?: readonly string[] | undefined;
+  readonly fromDay?: BusinessDay | undefined;
+  readonly toDay?: BusinessDay | undefined;
+}
+
+/** Days whose entries changed since their figures were made, by account, in order. Served by changed_day's key. */
+export async function changedDays(
+  db: Kysely<DB>,
+  filter: DayFilter = {},
+): Promise<{ account: Account; days: BusinessDay[] }[]> {
+  let query = db.selectFrom('changed_day').selectAll().orderBy('merchant_no').orderBy('currency').orderBy('day');
+  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
+  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
+  return byAccount(await query.execute());
+}
+
+/** Days whose chain began anew, by account: to be looked at again once what lies before them is proven. */
+export async function restartedDays(
+  db: Kysely<DB>,
+  filter: DayFilter = {},
+): Promise<{ account: Account; days: BusinessDay[] }[]> {
+  let query = db
+    .selectFrom('account_day')
+    .select(['merchant_no', 'currency', 'day'])
+    .where('restarted', '=', true)
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day');
+  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
+  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
+  return byAccount(await query.execute());
+}
+
+function byAccount(
+  rows: readonly { merchant_no: string; currency: string; day: string }[],
+): { account: Account; days: BusinessDay[] }[] {
+  const accounts: { account: Account; days: BusinessDay[] }[] = [];
+  for (const { merchant_no: merchantNo, currency, day } of rows) {
+    const last = accounts.at(-1);
+    if (last?.account.merchantNo === merchantNo && last.account.currency === currency) last.days.push(day);
+    else accounts.push({ account: { merchantNo, currency }, days: [day] });
+  }
+  return accounts;
+}
+
+/** The account's last day before `day`. Served by the primary key. */
+export const dayBefore = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<AccountDayRow | undefined> =>
+  ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
+
+/** The account's first day from `day` on. Served by the primary key. */
+export const dayFrom = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<AccountDayRow | undefined> =>
+  ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(1).executeTakeFirst();
+
+const ofAccount = (db: Kysely<DB>, account: Account) =>
+  db
+    .selectFrom('account_day')
+    .selectAll()
+    .where('merchant_no', '=', account.merchantNo)
+    .where('currency', '=', account.currency);
+
+/** Account days for a person, by merchant, day and currency. */
+export function listAccountDays(db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> {
+  let query = db.selectFrom('account_day').selectAll().orderBy('merchant_no').orderBy('day').orderBy('currency');
+  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
+  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
+  if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
+  if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
+  return query.execute();
+}
+
+/** A day's figures to keep; a day without entries has no last one of its own and passes on the one before. */
+export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBookedMs'> {
+  readonly lastBatchNo: string | null;
+  readonly lastBookedMs: number | null;
+  readonly restarted: boolean;
+}
+
+/** Writes figures and marks the days for publishing; one statement for all. */
+export async function saveAccountDays(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly DayFigures[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .insertInto('account_day')
+    .values(
+      days.map((day) => ({
+        merchant_no: account.merchantNo,
+        currency: account.currency,
+        day: day.day,
+        opening: day.opening,
+        credit_total: day.creditTotal,
+        credit_count: day.creditCount,
+        debit_total: day.debitTotal,
+        debit_count: day.debitCount,
+        closing: day.closing,
+        verdict: day.verdict,
+        break_count: day.breakCount,
+        last_batch_no: day.lastBatchNo,
+        last_booked_ms: day.lastBookedMs,
+        clean_end: day.cleanEnd,
+        restarted: day.restarted,
+        publish_due: true,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['merchant_no', 'currency', 'day']).doUpdateSet((eb) => ({
+        opening: eb.ref('excluded.opening'),
+        credit_total: eb.ref('excluded.credit_total'),
+        credit_count: eb.ref('excluded.credit_count'),
+        debit_total: eb.ref('excluded.debit_total'),
+        debit_count: eb.ref('excluded.debit_count'),
+        closing: eb.ref('excluded.closing'),
+        verdict: eb.ref('excluded.verdict'),
+        break_count: eb.ref('excluded.break_count'),
+        last_batch_no: eb.ref('excluded.last_batch_no'),
+        last_booked_ms: eb.ref('excluded.last_booked_ms'),
+        clean_end: eb.ref('excluded.clean_end'),
+        restarted: eb.ref('excluded.restarted'),
+        publish_due: true,
+      })),
+    )
+    .execute();
+}
+
+/** Takes days off the list of changed ones. */
+export async function clearChangedDays(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly BusinessDay[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .deleteFrom('changed_day')
+    .where('merchant_no', '=', account.merchantNo)
+    .where('currency', '=', account.currency)
+    .where('day', '=', sql<string>`ANY (${days}::date[])`)
+    .execute();
+}
