@@ -3,6 +3,7 @@ import { tzOffset } from '@date-fns/tz';
 import type { BusinessDay, Window } from './entry.ts';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** A day that is not in the calendar, or not written `YYYY-MM-DD`. */
@@ -13,24 +14,27 @@ export class InvalidDay extends Error {
   }
 }
 
-/** Wall-clock time read as if it were UTC, ms since 1970; NaN where it is no time. */
-const asUtc = (text: string): number => Date.parse(`${text.replace(' ', 'T')}Z`);
 const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
+
+/** Midnight of a day read as if it were UTC; NaN where the calendar has no such day. */
+function utcMidnight(day: string): number {
+  const utcMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  return !Number.isNaN(utcMs) && dayText(utcMs) === day ? utcMs : Number.NaN;
+}
 
 /** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
 export function parseDay(text: string): BusinessDay {
-  const utcMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? asUtc(`${text} 00:00:00`) : Number.NaN;
-  if (Number.isNaN(utcMs) || dayText(utcMs) !== text) throw new InvalidDay(text);
+  if (Number.isNaN(utcMidnight(text))) throw new InvalidDay(text);
   return text;
 }
 
 /** The day `days` after (or before, when negative) `day`. */
 export const addDays = (day: BusinessDay, days: number): BusinessDay =>
-  dayText(asUtc(`${day} 00:00:00`) + days * DAY_MS);
+  dayText(utcMidnight(day) + days * DAY_MS);
 
 /** Every day from `from` to `to`, both included; none where `from` lies after `to`. */
 export function daysFromTo(from: BusinessDay, to: BusinessDay): BusinessDay[] {
-  const count = Math.round((asUtc(`${to} 00:00:00`) - asUtc(`${from} 00:00:00`)) / DAY_MS) + 1;
+  const count = Math.round((utcMidnight(to) - utcMidnight(from)) / DAY_MS) + 1;
   return Array.from({ length: Math.max(0, count) }, (_, index) => addDays(from, index));
 }
 
@@ -64,42 +68,48 @@ function transitionIn(zone: string, fromMs: number, toMs: number): number | null
   return high;
 }
 
-interface DayOffsets {
-  /** Offset at the day's start, and the later one where it changes around that day. */
+interface DayClock {
+  /** Midnight of the day read as if it were UTC; NaN where the calendar has no such day. */
+  readonly utcMs: number;
+  /** Offsets that can apply: one, or two where it changes around that day. */
   readonly offsets: readonly number[];
 }
 
-const SURROUNDING_MS = 15 * 3_600_000;
+const SURROUNDING_MS = 15 * HOUR_MS;
+/** Days remembered a zone: some eleven years. */
+const CLOCK_DAYS_MAX = 4_000;
 
-/** Remembers per zone and day which offsets can apply, as an entry's instant is asked for once an entry. */
-function createOffsetCache() {
-  const zones = new Map<string, Map<string, DayOffsets>>();
-  return (zone: string, day: string): DayOffsets => {
+/** Remembers what a day's clock does per zone, as an entry's instant is asked for once an entry. */
+function createClockCache() {
+  const zones = new Map<string, Map<string, DayClock>>();
+  return (zone: string, day: string): DayClock => {
     let days = zones.get(zone);
-    if (days === undefined) zones.set(zone, (days = new Map<string, DayOffsets>()));
+    if (days === undefined) zones.set(zone, (days = new Map<string, DayClock>()));
     let found = days.get(day);
     if (found === undefined) {
-      const utcMs = asUtc(`${day} 00:00:00`);
-      const candidates = [utcMs - SURROUNDING_MS, utcMs + DAY_MS + SURROUNDING_MS].map((ms) =>
-        offsetMs(zone, ms),
-      );
-      found = { offsets: [...new Set(candidates)] };
-      if (days.size > 4_000) days.clear();
+      const utcMs = utcMidnight(day);
+      const around = [utcMs - SURROUNDING_MS, utcMs + DAY_MS + SURROUNDING_MS];
+      const offsets = Number.isNaN(utcMs) ? [] : [...new Set(around.map((ms) => offsetMs(zone, ms)))];
+      found = { utcMs, offsets };
+      if (days.size >= CLOCK_DAYS_MAX) days.clear();
       days.set(day, found);
     }
     return found;
   };
 }
-const offsetsAround = createOffsetCache();
+const clockOf = createClockCache();
+
+const TIME_OF_DAY = /^ ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
 
 /**
  * Instants a wall-clock time `YYYY-MM-DD HH:mm:ss` can mean in a zone, in order: one nearly always, none in the hour
- * a clock skips, two in the hour it repeats. Empty also where the text is no time.
+ * a clock skips, two in the hour it repeats. Empty also where the text is no time of the calendar.
  */
 export function instantsOf(bookedAt: string, zone: string): readonly number[] {
-  const wallMs = asUtc(bookedAt);
-  if (Number.isNaN(wallMs)) return [];
-  const { offsets } = offsetsAround(zone, bookedAt.slice(0, 10));
+  const time = TIME_OF_DAY.exec(bookedAt.slice(10));
+  if (time === null) return [];
+  const { utcMs, offsets } = clockOf(zone, bookedAt.slice(0, 10));
+  const wallMs = utcMs + Number(time[1]) * HOUR_MS + Number(time[2]) * MINUTE_MS + Number(time[3]) * 1_000;
   if (offsets.length === 1) return [wallMs - offsets[0]!];
   return offsets
     .map((offset) => wallMs - offset)
@@ -111,7 +121,7 @@ export function instantsOf(bookedAt: string, zone: string): readonly number[] {
 function dayStartMs(day: BusinessDay, zone: string): number {
   const midnight = instantsOf(`${day} 00:00:00`, zone)[0];
   if (midnight !== undefined) return midnight;
-  const guessMs = asUtc(`${day} 00:00:00`) - offsetMs(zone, asUtc(`${day} 00:00:00`));
+  const guessMs = utcMidnight(day) - offsetMs(zone, utcMidnight(day));
   return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
 }
 

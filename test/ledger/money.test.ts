@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  addAmounts,
+  canonicalAmount,
+  compareAmounts,
+  createCurrencies,
+  decimalsOf,
+  fromScaled,
+  plainDecimal,
+  subtractAmounts,
+  toScaled,
+} from '../../src/ledger/money.ts';
+
+/** Any amount as a platform may spell it, with up to 18 digits before and 8 after the dot. */
+const amounts = fc
+  .tuple(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), fc.integer({ min: 0, max: 8 }))
+  .map(([value, scale]) => fromScaled(value, scale));
+
+describe('minor units', () => {
+  const currencies = createCurrencies({ CNH: 2 });
+
+  test.each([
+    ['USD', 2],
+    ['JPY', 0],
+    ['KWD', 3],
+    ['CLF', 4],
+    ['HUF', 2],
+    ['CNH', 2],
+  ])('%s has %i', (code, units) => {
+    expect(currencies.minorUnits(code)).toBe(units);
+  });
+
+  test('a code no list knows has none', () => {
+    expect(currencies.minorUnits('QQQ')).toBeNull();
+  });
+});
+
+describe('plainDecimal', () => {
+  test.each([
+    ['0', '0'],
+    ['-0', '0'],
+    ['12.340', '12.340'],
+    ['-0.50', '-0.50'],
+    ['1E+3', '1000'],
+    ['1.5e3', '1500'],
+    ['1.25e1', '12.5'],
+    ['-12.5E-3', '-0.0125'],
+    ['0.1', '0.1'],
+    ['0e5', '0'],
+    ['99999999999999999999.99', '99999999999999999999.99'],
+  ])('%s is %s', (digits, plain) => {
+    expect(plainDecimal(digits)).toBe(plain);
+  });
+
+  test.each(['', '-', '1.', '.5', '01', '+1', '1e', 'NaN', 'Infinity', '0x1', '1_000', ' 1', '١'])(
+    '%j is no number',
+    (digits) => {
+      expect(plainDecimal(digits)).toBeNull();
+    },
+  );
+
+  test.each(['1E+400000', '1E-400000', `1${'0'.repeat(60)}`, `0.${'1'.repeat(60)}`])(
+    '%.12s… is over the limit of digits',
+    (digits) => {
+      expect(plainDecimal(digits)).toBeNull();
+    },
+  );
+
+  test('reads what JSON writes of any double as the same number', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e20, max: 1e20 }), (value) => {
+        const plain = plainDecimal(JSON.stringify(value));
+        if (plain !== null) expect(Number(plain)).toBe(Object.is(value, -0) ? 0 : value);
+      }),
+    );
+  });
+});
+
+describe('canonicalAmount', () => {
+  test.each([
+    ['12', 2, '12.00', false],
+    ['12.3', 2, '12.30', false],
+    ['12.3400', 2, '12.34', false],
+    ['12.345', 2, '12.345', true],
+    ['12.3450', 2, '12.345', true],
+    ['100', 0, '100', false],
+    ['100.0', 0, '100', false],
+    ['100.5', 0, '100.5', true],
+    ['-0.00', 2, '0.00', false],
+    ['-0.05', 2, '-0.05', false],
+    ['1E+3', 2, '1000.00', false],
+    ['1.50', null, '1.50', false],
+    ['-0', null, '0', false],
+  ])('%s in a currency of %s minor units is %s', (digits, units, amount, excess) => {
+    expect(canonicalAmount(digits, units)).toEqual({ amount, excess });
+  });
+
+  test('refuses what is no number', () => {
+    expect(canonicalAmount('twelve', 2)).toBeNull();
+  });
+
+  test('keeps the value and has one spelling for each', () => {
+    fc.assert(
+      fc.property(amounts, fc.integer({ min: 0, max: 4 }), fc.nat(5), (amount, units, zeros) => {
+        const { amount: canonical } = canonicalAmount(amount, units)!;
+        const padded = decimalsOf(amount) === 0 ? amount : amount + '0'.repeat(zeros);
+        expect(compareAmounts(canonical, amount)).toBe(0);
+        expect(canonicalAmount(padded, units)!.amount).toBe(canonical);
+        expect(decimalsOf(canonical)).toBeGreaterThanOrEqual(units);
+      }),
+    );
+  });
+});
+
+describe('scaled amounts', () => {
+  test('are exact where a JS number is not', () => {
+    expect(toScaled('90071992547409.93', 2)).toBe(9_007_199_254_740_993n);
+    expect(addAmounts('0.1', '0.2')).toBe('0.3');
+    expect(subtractAmounts('0.00', '0.01')).toBe('-0.01');
+    expect(fromScaled(-5n, 3)).toBe('-0.005');
+  });
+
+  test('are never rounded', () => {
+    expect(() => toScaled('1.005', 2)).toThrow(RangeError);
+  });
+
+  test('come back as they went in', () => {
+    fc.assert(
+      fc.property(amounts, fc.nat(6), (amount, more) => {
+        const scale = decimalsOf(amount) + more;
+        expect(compareAmounts(fromScaled(toScaled(amount, scale), scale), amount)).toBe(0);
+      }),
+    );
+  });
+
+  test('add and subtract as a group, and compare as the difference does', () => {
+    fc.assert(
+      fc.property(amounts, amounts, amounts, (a, b, c) => {
+        expect(compareAmounts(addAmounts(addAmounts(a, b), c), addAmounts(a, addAmounts(b, c)))).toBe(0);
+        expect(compareAmounts(subtractAmounts(addAmounts(a, b), b), a)).toBe(0);
+        expect(Math.sign(compareAmounts(a, b))).toBe(-Math.sign(compareAmounts(b, a)) + 0);
+        expect(compareAmounts(a, b) < 0).toBe(subtractAmounts(a, b).startsWith('-'));
+      }),
+    );
+  });
+});
