@@ -1,0 +1,144 @@
+/** Brings file and environment together into settings, or says everything that keeps them from being so. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { z } from 'zod';
+import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
+import { readConfigFile } from './config-file.ts';
+import { readEnvironment } from './environment.ts';
+import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
+import type { RawSettings } from './raw.ts';
+import type { PlatformSection, Settings, SettingsWithoutPlatform } from './settings.ts';
+import { didYouMean } from './suggest.ts';
+
+const SHOWN_VALUE_CHARACTERS_MAX = 60;
+
+export interface SettingsSource {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly readFile: (path: string) => string;
+  /** The file to read; without it the one `DAYBOOK_CONFIG` names, if any. */
+  readonly configPath?: string | undefined;
+  /** What a relative data directory starts from; the process's working directory unless told. */
+  readonly cwd?: string;
+  /** Parts that must be complete; `verify` and `statements` need none. */
+  readonly needs?: readonly 'platform'[];
+  /** Environment names with our prefixes that are another's business, like the variable of `--token-env`. */
+  readonly otherNames?: readonly string[];
+}
+
+const shown = (value: unknown, isSecret: boolean): string => {
+  if (isSecret || !['string', 'number', 'boolean'].includes(typeof value)) return '';
+  const text = String(value);
+  // A URL's user part and query are where people put passwords by mistake.
+  if (/[@?]/.test(text)) return '';
+  return text.length <= SHOWN_VALUE_CHARACTERS_MAX ? ` (it is '${text}')` : '';
+};
+
+function problemOf(issue: z.core.$ZodIssue, raw: RawSettings): SettingsProblem[] {
+  const [section = '', key = ''] = issue.path.map(String);
+  const place = SETTING_PLACES.find((candidate) => candidate.section === section && candidate.key === key);
+  if (place !== undefined) {
+    const value = raw.sections[section]?.[key];
+    return [
+      {
+        key: raw.sources.get(place) ?? place.environmentName,
+        problem: `${issue.message}${shown(value, place.secret)}`,
+        example: place.example,
+      },
+    ];
+  }
+  if (issue.code !== 'unrecognized_keys')
+    return [{ key: section, problem: issue.message, example: 'a mapping' }];
+  return issue.keys.map((unknown) => {
+    const siblings =
+      section === ''
+        ? SECTIONS
+        : SETTING_PLACES.filter((candidate) => candidate.section === section).map(
+            (candidate) => candidate.key,
+          );
+    const meant = didYouMean(unknown, siblings);
+    return {
+      key: section === '' ? unknown : `${section}.${unknown}`,
+      problem: `is no setting${meant === null ? '' : `; did you mean ${meant}?`}`,
+      example: meant ?? `one of ${siblings.join(', ')}`,
+    };
+  });
+}
+
+const missing = (name: string, problem: string): SettingsProblem => ({
+  key: name,
+  problem,
+  example: SETTING_PLACES.find(({ environmentName }) => environmentName === name)!.example,
+});
+
+/** What no single value can be blamed for: a required one that is absent, a pair of which one half is given. */
+function togetherProblems(sections: RawSettings['sections'], needs: readonly string[]): SettingsProblem[] {
+  const given = (key: string): boolean => sections['platform']?.[key] !== undefined;
+  const problems: SettingsProblem[] = [];
+  if (needs.includes('platform')) {
+    if (!given('baseUrl')) problems.push(missing('PLATFORM_BASE_URL', 'is required'));
+    if (!given('timeZone')) {
+      problems.push(missing('PLATFORM_TIME_ZONE', 'is required: the zone of the platform’s timestamps'));
+    }
+  }
+  if (given('token') && !given('merchantNo')) {
+    problems.push(missing('PLATFORM_MERCHANT_NO', 'is required where PLATFORM_TOKEN is given'));
+  }
+  if (given('merchantNo') && !given('token')) {
+    problems.push(missing('PLATFORM_TOKEN', 'is required where PLATFORM_MERCHANT_NO is given'));
+  }
+  return problems;
+}
+
+function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
+  const { baseUrl, timeZone, merchantNo, token, rateLimit, ...rest } = section;
+  if (baseUrl === undefined || timeZone === undefined) return null;
+  const merchant = merchantNo === undefined || token === undefined ? null : { merchantNo, token };
+  return { ...rest, baseUrl, timeZone, merchant, rateLimitPerS: rateLimit ?? null };
+}
+
+function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDocument, cwd: string) {
+  const dataDir = resolve(cwd, daybook.dataDir);
+  return {
+    platform: platformOf(platform),
+    currencies: { CNH: 2, ...daybook.currencies },
+    settleDelayS: daybook.settleDelayS,
+    resweepDays: daybook.resweepDays,
+    clockToleranceS: daybook.clockToleranceS,
+    nowMs: daybook.now ?? null,
+    databaseUrl: database.url ?? null,
+    statementsUrl: statements.url ?? pathToFileURL(resolve(dataDir, 'statements')).href,
+    s3ForcePathStyle: s3.forcePathStyle ?? null,
+    dataDir,
+    secretKeys: daybook.secretKeys,
+    schedule: {
+      nightly: daybook.scheduleNightly,
+      resweep: daybook.scheduleResweep,
+      zone: daybook.scheduleZone ?? platform.timeZone ?? 'UTC',
+    },
+    logLevel: daybook.logLevel,
+  } satisfies SettingsWithoutPlatform;
+}
+
+/**
+ * Reads the settings; the environment wins over the file, and an empty value counts as not given. Throws
+ * `SettingsInvalid` with every problem there is. With `needs: []` the platform may be absent, and is null then.
+ */
+export function loadSettings(
+  source: SettingsSource & { readonly needs: readonly [] },
+): SettingsWithoutPlatform;
+export function loadSettings(source: SettingsSource): Settings;
+export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
+  const configPath = source.configPath ?? (source.env['DAYBOOK_CONFIG'] || undefined);
+  const raw: RawSettings = {
+    sections: Object.fromEntries(SECTIONS.map((section) => [section, {}])),
+    sources: new Map(),
+  };
+  const problems: SettingsProblem[] = [];
+  if (configPath !== undefined) problems.push(...readConfigFile(configPath, source.readFile, raw));
+  problems.push(...readEnvironment(source.env, source.otherNames ?? [], raw));
+  const parsed = settingsSchema.safeParse(raw.sections);
+  if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => problemOf(issue, raw)));
+  problems.push(...togetherProblems(raw.sections, source.needs ?? ['platform']));
+  if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
+  return settingsOf(parsed.data, source.cwd ?? process.cwd());
+}

@@ -1,0 +1,291 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { SettingsInvalid } from '../../src/settings/invalid.ts';
+import { loadSettings, type SettingsSource } from '../../src/settings/load.ts';
+import { SETTING_PLACES } from '../../src/settings/schema.ts';
+
+const TOKEN = 'tok-3f9b1c-very-secret';
+const KEY = Buffer.alloc(32, 7).toString('base64');
+const noFile = (path: string): string => {
+  throw Object.assign(new Error(path), { code: 'ENOENT' });
+};
+const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZONE: 'Asia/Shanghai' };
+
+const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
+  loadSettings({ env, readFile: noFile, cwd: '/srv/books', ...more });
+const loadYaml = (yaml: string, env: Record<string, string> = {}) =>
+  load(env, { configPath: 'books.yaml', readFile: () => yaml });
+const refusal = (act: () => unknown): SettingsInvalid => {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof SettingsInvalid) return error;
+    throw error;
+  }
+  throw new Error('settings were accepted');
+};
+
+describe('what is given', () => {
+  test('the smallest set gets every default', () => {
+    expect(load(LEAST)).toEqual({
+      platform: {
+        baseUrl: 'https://platform.example',
+        timeZone: 'Asia/Shanghai',
+        headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
+        merchant: null,
+        concurrency: 8,
+        rateLimitPerS: null,
+        timeoutMs: 30_000,
+        retriesMax: 5,
+      },
+      currencies: { CNH: 2 },
+      settleDelayS: 300,
+      resweepDays: 7,
+      clockToleranceS: 2,
+      nowMs: null,
+      databaseUrl: null,
+      statementsUrl: 'file:///srv/books/.daybook/statements',
+      s3ForcePathStyle: null,
+      dataDir: '/srv/books/.daybook',
+      secretKeys: [],
+      schedule: { nightly: '30 1 * * *', resweep: '30 13 * * *', zone: 'Asia/Shanghai' },
+      logLevel: 'info',
+    });
+  });
+
+  test('every setting can be given by the environment', () => {
+    const settings = load({
+      PLATFORM_BASE_URL: 'http://127.0.0.1:4010/pay/',
+      PLATFORM_TIME_ZONE: 'Europe/Berlin',
+      PLATFORM_HEADERS: '{"X-Auth":"{token}"}',
+      PLATFORM_MERCHANT_NO: '00012',
+      PLATFORM_TOKEN: TOKEN,
+      PLATFORM_CONCURRENCY: '3',
+      PLATFORM_RATE_LIMIT: '0.5',
+      PLATFORM_TIMEOUT_MS: '100',
+      PLATFORM_RETRIES_MAX: '0',
+      DAYBOOK_SETTLE_DELAY_S: '0',
+      DAYBOOK_RESWEEP_DAYS: '2',
+      DAYBOOK_CLOCK_TOLERANCE_S: '5',
+      DAYBOOK_NOW: '2026-04-01T10:00:00+08:00',
+      DAYBOOK_DATA_DIR: 'books',
+      DAYBOOK_SECRET_KEYS: `k2:${KEY}, k1:${KEY}`,
+      DAYBOOK_CURRENCIES: '{"XBT":6}',
+      DAYBOOK_SCHEDULE_NIGHTLY: '0 3 * * *',
+      DAYBOOK_SCHEDULE_RESWEEP: '0 12 * * 1',
+      DAYBOOK_SCHEDULE_ZONE: 'UTC',
+      DAYBOOK_LOG_LEVEL: 'debug',
+      DATABASE_URL: 'postgres://u:p%40ss@db/books',
+      STATEMENTS_URL: 's3://bucket/prefix',
+      S3_FORCE_PATH_STYLE: 'false',
+    });
+    expect(settings).toEqual({
+      platform: {
+        baseUrl: 'http://127.0.0.1:4010/pay',
+        timeZone: 'Europe/Berlin',
+        headers: { 'X-Auth': '{token}' },
+        merchant: { merchantNo: '00012', token: TOKEN },
+        concurrency: 3,
+        rateLimitPerS: 0.5,
+        timeoutMs: 100,
+        retriesMax: 0,
+      },
+      currencies: { CNH: 2, XBT: 6 },
+      settleDelayS: 0,
+      resweepDays: 2,
+      clockToleranceS: 5,
+      nowMs: Date.UTC(2026, 3, 1, 2),
+      databaseUrl: 'postgres://u:p%40ss@db/books',
+      statementsUrl: 's3://bucket/prefix',
+      s3ForcePathStyle: false,
+      dataDir: '/srv/books/books',
+      secretKeys: [
+        { id: 'k2', key: Buffer.alloc(32, 7) },
+        { id: 'k1', key: Buffer.alloc(32, 7) },
+      ],
+      schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', zone: 'UTC' },
+      logLevel: 'debug',
+    });
+  });
+
+  test('the environment wins over the file, an empty variable does not', () => {
+    const yaml = `
+platform: { baseUrl: https://file.example, timeZone: Asia/Tokyo, concurrency: 2, headers: { A: '{token}' } }
+daybook:
+`;
+    const settings = loadYaml(yaml, { PLATFORM_CONCURRENCY: '4', PLATFORM_TIME_ZONE: '' });
+    expect(settings.platform).toMatchObject({
+      baseUrl: 'https://file.example',
+      timeZone: 'Asia/Tokyo',
+      concurrency: 4,
+      headers: { A: '{token}' },
+    });
+  });
+
+  test('DAYBOOK_CONFIG names the file where --config does not', () => {
+    const read: string[] = [];
+    const readFile = (path: string): string => {
+      read.push(path);
+      return 'platform: { baseUrl: https://a.example, timeZone: UTC }';
+    };
+    load({ DAYBOOK_CONFIG: 'env.yaml' }, { readFile });
+    load({ DAYBOOK_CONFIG: 'env.yaml' }, { readFile, configPath: 'flag.yaml' });
+    expect(read).toEqual(['env.yaml', 'flag.yaml']);
+  });
+
+  test('a command that needs no platform runs without one, and still refuses a bad one', () => {
+    expect(load({}, { needs: [] }).platform).toBeNull();
+    expect(loadSettings({ env: LEAST, readFile: noFile, needs: [] }).platform?.timeZone).toBe(
+      'Asia/Shanghai',
+    );
+    expect(refusal(() => load({ PLATFORM_TIME_ZONE: 'Mars/Base' }, { needs: [] })).problems).toHaveLength(1);
+  });
+
+  test('the annotated example is accepted and names every setting', () => {
+    const example = readFileSync('config/daybook.example.yaml', 'utf8');
+    expect(loadYaml(example).platform.baseUrl).toBe('https://platform.example');
+    for (const { section, key } of SETTING_PLACES) {
+      expect(example).toMatch(new RegExp(`^${section}:\\n(?:[ \\n#].*\\n|\\n)*?  ${key}:`, 'm'));
+    }
+  });
+});
+
+describe('what is refused', () => {
+  test('every problem is told at once, with key, problem and example', () => {
+    const { problems, message } = refusal(() =>
+      load({
+        PLATFORM_BASE_URL: 'http://platform.example',
+        PLATFORM_TIMEOUT_MS: 'soon',
+        PLATFORM_TIMEZONE: 'UTC',
+      }),
+    );
+    expect(problems).toEqual([
+      {
+        key: 'PLATFORM_TIMEZONE',
+        problem: 'is no setting; did you mean PLATFORM_TIME_ZONE?',
+        example: 'PLATFORM_TIME_ZONE',
+      },
+      {
+        key: 'PLATFORM_BASE_URL',
+        problem: "must be https; plain http is for loopback only (it is 'http://platform.example')",
+        example: 'https://platform.example',
+      },
+      {
+        key: 'PLATFORM_TIMEOUT_MS',
+        problem: "must be a whole number from 1 to 600000 (it is 'soon')",
+        example: '30000',
+      },
+      {
+        key: 'PLATFORM_TIME_ZONE',
+        problem: 'is required: the zone of the platform’s timestamps',
+        example: 'Asia/Shanghai',
+      },
+    ]);
+    for (const { key, problem, example } of problems)
+      expect(message).toContain(`${key} ${problem}. Example: ${example}`);
+  });
+
+  test.each([
+    ['PLATFORM_BASE_URL', 'platform.example', 'is not a URL'],
+    ['PLATFORM_BASE_URL', 'ftp://platform.example', 'must be https'],
+    ['PLATFORM_BASE_URL', 'http://127.0.0.1.evil.example', 'must be https'],
+    ['PLATFORM_BASE_URL', 'https://platform.example/?a=1', 'without ? or #'],
+    ['PLATFORM_TIME_ZONE', '+08:00', 'is no IANA time zone'],
+    ['PLATFORM_HEADERS', 'Authorization', 'must be a mapping'],
+    ['PLATFORM_HEADERS', '{"A":1}', 'must be a mapping'],
+    ['PLATFORM_HEADERS', '{"A":"{tokn}"}', 'neither {token} nor {merchantNo}'],
+    ['PLATFORM_HEADERS', '{"A b":"x"}', 'no valid name in header 1'],
+    ['PLATFORM_HEADERS', '{"A":"x\\r\\nB: y"}', 'more than printable ASCII'],
+    ['PLATFORM_HEADERS', '{"Content-Length":"3"}', 'which the client sets itself'],
+    ['PLATFORM_CONCURRENCY', '0', 'whole number from 1 to 64'],
+    ['PLATFORM_CONCURRENCY', '8.5', 'whole number from 1 to 64'],
+    ['PLATFORM_RATE_LIMIT', '0', 'above 0'],
+    ['DAYBOOK_RESWEEP_DAYS', '-1', 'whole number'],
+    ['DAYBOOK_NOW', '2026-04-01 02:00', 'an instant with its offset'],
+    ['DAYBOOK_NOW', '2026-13-01T02:00:00Z', 'an instant with its offset'],
+    ['DATABASE_URL', 'mysql://db/books', 'must begin with postgres://'],
+    ['STATEMENTS_URL', '/srv/statements', 'is not a URL'],
+    ['STATEMENTS_URL', 'file://relative/path', 'three slashes'],
+    ['STATEMENTS_URL', 'https://bucket/x', 'file:// or s3://'],
+    ['S3_FORCE_PATH_STYLE', 'maybe', 'must be true or false'],
+    ['DAYBOOK_SECRET_KEYS', `k1:${KEY},k1:${KEY}`, 'two keys the same id'],
+    ['DAYBOOK_SECRET_KEYS', 'k1:AAAA', 'has 3 bytes in key 1, where 32 are needed'],
+    ['DAYBOOK_CURRENCIES', '{"cnh":2}', 'three-letter codes'],
+    ['DAYBOOK_SCHEDULE_NIGHTLY', '61 * * * *', 'is no cron expression'],
+    ['DAYBOOK_LOG_LEVEL', 'loud', 'must be one of fatal'],
+  ])('%s=%s: %s', (name, value, said) => {
+    const { problems } = refusal(() => load({ ...LEAST, [name]: value }));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({ key: name });
+    expect(problems[0]!.problem).toContain(said);
+    expect(problems[0]!.example).not.toBe('');
+  });
+
+  test('a merchant number that could climb out of its directory, or half of a pair', () => {
+    const climbing = { ...LEAST, PLATFORM_MERCHANT_NO: '../etc', PLATFORM_TOKEN: TOKEN };
+    expect(refusal(() => load(climbing)).problems[0]!.key).toBe('PLATFORM_MERCHANT_NO');
+    expect(refusal(() => load({ ...LEAST, PLATFORM_TOKEN: TOKEN })).problems[0]!.key).toBe(
+      'PLATFORM_MERCHANT_NO',
+    );
+    expect(refusal(() => load({ ...LEAST, PLATFORM_MERCHANT_NO: 'M1' })).problems[0]!.key).toBe(
+      'PLATFORM_TOKEN',
+    );
+  });
+
+  test('unknown keys of the file, at both levels, with what was meant', () => {
+    const yaml = 'platform: { baseUrl: https://a.example, timeZone: UTC, timeOut: 5 }\nplatfrom: {}\n';
+    expect(refusal(() => loadYaml(yaml)).problems).toEqual([
+      { key: 'platform.timeOut', problem: 'is no setting; did you mean timeoutMs?', example: 'timeoutMs' },
+      { key: 'platfrom', problem: 'is no setting; did you mean platform?', example: 'platform' },
+    ]);
+  });
+
+  test('a number where text is needed, told with its place in the file', () => {
+    const yaml = 'platform: { baseUrl: https://a.example, timeZone: UTC, merchantNo: 0012, token: abc }';
+    const [problem] = refusal(() => loadYaml(yaml)).problems;
+    expect(problem!.key).toBe('platform.merchantNo in books.yaml');
+    expect(problem!.problem).toContain('put it in quotes');
+  });
+
+  test('a file that cannot be read, is no YAML, or holds no mapping', () => {
+    expect(refusal(() => load(LEAST, { configPath: 'gone.yaml' })).message).toContain(
+      'gone.yaml cannot be read (ENOENT)',
+    );
+    expect(refusal(() => loadYaml(`platform:\n  token: ${TOKEN}\n  token: x\n`, LEAST)).message).toContain(
+      'line 3',
+    );
+    expect(refusal(() => loadYaml('- a', LEAST)).message).toContain('must be a mapping of sections');
+    expect(refusal(() => loadYaml('platform: here', LEAST)).message).toContain(
+      'platform in books.yaml must be a mapping',
+    );
+  });
+
+  test('another tool’s variable passes where the caller vouches for it', () => {
+    const env = { ...LEAST, PLATFORM_TOKEN_OF_M2: TOKEN };
+    expect(refusal(() => load(env)).problems).toHaveLength(1);
+    expect(load(env, { otherNames: ['PLATFORM_TOKEN_OF_M2'] }).platform.merchant).toBeNull();
+  });
+});
+
+test('no secret is repeated, however wrong its place', () => {
+  const secrets = `${TOKEN} with a space`;
+  const refusals = [
+    refusal(() => load({ ...LEAST, PLATFORM_TOKEN: secrets, PLATFORM_MERCHANT_NO: 'M1' })),
+    refusal(() => load({ ...LEAST, PLATFORM_HEADERS: `Bearer ${TOKEN}` })),
+    refusal(() => load({ ...LEAST, PLATFORM_HEADERS: `{"Authorization ${TOKEN}":"{x}"}` })),
+    refusal(() => load({ ...LEAST, PLATFORM_BASE_URL: `https://user:${TOKEN}@platform.example` })),
+    refusal(() => load({ ...LEAST, PLATFORM_BASE_URL: `http://platform.example/?key=${TOKEN}` })),
+    refusal(() => load({ ...LEAST, DATABASE_URL: `mysql://u:${TOKEN}@db/books` })),
+    refusal(() => load({ ...LEAST, DATABASE_URL: `u:${TOKEN}@db` })),
+    refusal(() => load({ ...LEAST, STATEMENTS_URL: `s3://id:${TOKEN}@bucket` })),
+    refusal(() => load({ ...LEAST, DAYBOOK_SECRET_KEYS: TOKEN })),
+    refusal(() => load({ ...LEAST, DAYBOOK_SECRET_KEYS: `${TOKEN}:AAAA` })),
+    refusal(() => loadYaml(`platform: { token: [${TOKEN}] }\n`, LEAST)),
+    refusal(() => loadYaml(`platform:\n  token: "${TOKEN}\n`, LEAST)),
+    refusal(() => loadYaml(`platform:\n  token: *${TOKEN}\n`, LEAST)),
+    refusal(() => loadYaml(`platform: { baseUrl: { token: ${TOKEN} } }\n`, { PLATFORM_TIME_ZONE: 'UTC' })),
+    refusal(() => loadYaml(`platform: ${TOKEN}\n`, LEAST)),
+  ];
+  for (const { message, problems } of refusals)
+    expect(JSON.stringify([message, problems])).not.toContain(TOKEN);
+});
