@@ -22,7 +22,8 @@ export function askedRange(
   if (asked.from === undefined && asked.to === undefined) return null;
   const to = asked.to ?? (asked.from !== undefined && asked.from >= today ? asked.from : addDays(today, -1));
   const from = asked.from ?? to;
-  if (from > to) throw new UsageError(`--from ${from} lies after --to ${to}; give the earlier day as --from.`);
+  if (from > to)
+    throw new UsageError(`--from ${from} lies after --to ${to}; give the earlier day as --from.`);
   if (to > today) {
     throw new UsageError(`--to ${to} has not begun yet: today is ${today} in the platform's time zone.`);
   }

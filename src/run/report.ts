@@ -7,6 +7,12 @@ import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
 
+/** A span read again because a break lies in it. */
+export interface HealingRead {
+  readonly merchantNo: string;
+  readonly window: Window;
+}
+
 export interface MerchantSync {
   readonly merchantNo: string;
   readonly from: BusinessDay;
@@ -23,7 +29,7 @@ export interface RunReport {
   readonly sync: readonly MerchantSync[];
   readonly reconcile: ReconcileReport | null;
   /** Spans read again because a break lies in them. */
-  readonly healingReads: readonly { readonly merchantNo: string; readonly window: Window }[];
+  readonly healingReads: readonly HealingRead[];
   readonly publish: PublishReport | null;
   /** Why the run is not green, a sentence each. */
   readonly notes: readonly string[];
@@ -66,9 +72,47 @@ export function judge(
     codes.push(EXIT.incomplete);
     notes.push(`${account.merchantNo} ${account.currency} ${day} is not published: ${why}`);
   }
-  say(EXIT.needsPerson, standing.openBreaks, (n) => `${n} open break${n === 1 ? '' : 's'}: see \`daybook breaks\``);
-  say(EXIT.needsPerson, sum((r) => r.amended), (n) => `${n} amended: see \`daybook amendments\``);
-  say(EXIT.needsPerson, sum((r) => r.vanished), (n) => `${n} vanished: see \`daybook amendments\``);
+  say(
+    EXIT.needsPerson,
+    standing.openBreaks,
+    (n) => `${n} open break${n === 1 ? '' : 's'}: see \`daybook breaks\``,
+  );
+  say(
+    EXIT.needsPerson,
+    sum((r) => r.amended),
+    (n) => `${n} amended: see \`daybook amendments\``,
+  );
+  say(
+    EXIT.needsPerson,
+    sum((r) => r.vanished),
+    (n) => `${n} vanished: see \`daybook amendments\``,
+  );
   say(EXIT.needsPerson, standing.quarantined, (n) => `${n} quarantined: see \`daybook quarantine\``);
   return { exitCode: gravest(codes), notes };
+}
+
+/** The figures kept with the run: counts only, nothing of any entry. */
+export function figuresOf(report: RunReport): Record<string, unknown> {
+  const sum = (figure: (sync: SyncReport) => number) =>
+    report.sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+  return {
+    merchants: report.sync.map(({ merchantNo }) => merchantNo),
+    requests: sum((r) => r.requests),
+    windows: sum((r) => r.windows),
+    uncertified: sum((r) => r.uncertified.length),
+    inserted: sum((r) => r.inserted),
+    amended: sum((r) => r.amended),
+    vanished: sum((r) => r.vanished),
+    returned: sum((r) => r.returned),
+    quarantined: sum((r) => r.quarantined),
+    unchanged: sum((r) => r.unchanged),
+    daysChained: report.reconcile?.daysChained ?? 0,
+    breaksOpened: report.reconcile?.opened.length ?? 0,
+    breaksHealed: report.reconcile?.healed.length ?? 0,
+    openBreaks: report.reconcile?.openBreaks ?? 0,
+    published: report.publish?.published.length ?? 0,
+    withheld: report.publish?.withheld.length ?? 0,
+    elapsedMs: report.elapsedMs,
+    notes: report.notes,
+  };
 }

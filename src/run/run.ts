@@ -1,11 +1,11 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
 import type { Kysely } from 'kysely';
-import { dayOf, dayWindow } from '../ledger/business-day.ts';
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import { publishDays, type PublishReport } from '../statements/publish.ts';
+import type { PublishReport } from '../statements/publish.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { Lease } from '../store/lease.ts';
 import { finishRun, startRun } from '../store/runs.ts';
@@ -13,11 +13,20 @@ import type { DB } from '../store/schema.ts';
 import { EXIT, Interrupted, exitCodeOf, type ExitCode } from './exit-codes.ts';
 import { underLease } from './lease.ts';
 import type { Progress } from './progress.ts';
-import { merchantRanges, outerRange, type DayRange } from './range.ts';
-import { reconcileAndHeal, type HealingRead } from './reconcile-stage.ts';
-import { judge, type MerchantSync, type RunCommand, type RunReport } from './report.ts';
+import { merchantRanges } from './merchant-ranges.ts';
+import { publishStage } from './publish-stage.ts';
+import { outerRange, type DayRange } from './range.ts';
+import { reconcileStage } from './reconcile-stage.ts';
+import {
+  figuresOf,
+  judge,
+  type HealingRead,
+  type MerchantSync,
+  type RunCommand,
+  type RunReport,
+} from './report.ts';
 import { standingIn } from './standing.ts';
-import { syncMerchants } from './sync-stage.ts';
+import { syncStage } from './sync-stage.ts';
 
 /** Everything a run touches, opened and owned by the caller. */
 export interface RunDeps {
@@ -76,7 +85,12 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
   if (stages.includes('publish')) await deps.objects.check();
   return underLease(deps, async (lease, signal) => {
     const startedMs = performance.now();
-    const ranges = await merchantRanges(request, deps);
+    const ranges = await merchantRanges({
+      ...deps,
+      merchants: request.merchants.map(({ merchantNo }) => merchantNo),
+      asked: request.range,
+      now: deps.now(),
+    });
     const { from, to } = outerRange(ranges, request.range, dayOf(deps.now().getTime(), deps.zone));
     const runId = await startRun(deps.db, {
       command: request.command,
@@ -88,7 +102,16 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
     const outcome: StageOutcome = { sync: [], reconcile: null, healingReads: [], publish: null };
     const end = async (exitCode: ExitCode, notes: readonly string[]): Promise<RunReport> => {
       const elapsedMs = Math.round(performance.now() - startedMs);
-      const report: RunReport = { command: request.command, runId, from, to, exitCode, ...outcome, notes, elapsedMs };
+      const report: RunReport = {
+        command: request.command,
+        runId,
+        from,
+        to,
+        exitCode,
+        ...outcome,
+        notes,
+        elapsedMs,
+      };
       await finishRun(deps.db, runId, { exitCode, figures: figuresOf(report), now: deps.now() });
       return report;
     };
@@ -96,13 +119,22 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
       const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
       if (stages.includes('sync')) await syncStage(work, outcome);
       signal.throwIfAborted();
-      if (stages.includes('reconcile')) await reconcileAndHeal(work, outcome);
+      if (stages.includes('reconcile')) await reconcileStage(work, outcome);
       signal.throwIfAborted();
-      if (stages.includes('publish')) outcome.publish = await publishStage(work);
-      const { exitCode, notes } = judge(outcome.sync, outcome.publish, await standingIn(deps.db, request, from, to), []);
+      if (stages.includes('publish')) await publishStage(work, outcome);
+      const { exitCode, notes } = judge(
+        outcome.sync,
+        outcome.publish,
+        await standingIn(deps.db, request, from, to),
+        [],
+      );
       return await end(exitCode, notes);
     } catch (error) {
-      const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
+      const cause = deps.signal.aborted
+        ? new Interrupted()
+        : signal.aborted
+          ? (signal.reason as Error)
+          : error;
       const code = exitCodeOf(cause);
       if (code !== EXIT.incomplete) {
         await end(code, [cause instanceof Error ? cause.message : String(cause)]).catch(() => undefined);

@@ -19,7 +19,12 @@ export async function changedDays(
   db: Kysely<DB>,
   filter: DayFilter = {},
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  let query = db.selectFrom('changed_day').selectAll().orderBy('merchant_no').orderBy('currency').orderBy('day');
+  let query = db
+    .selectFrom('changed_day')
+    .selectAll()
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day');
   if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
   if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
   return byAccount(await query.execute());
@@ -62,13 +67,20 @@ export const dayBefore = (
 ): Promise<AccountDayRow | undefined> =>
   ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
 
-/** The account's first day from `day` on. Served by the primary key. */
-export const dayFrom = (
+/** The account's row of that day. */
+export const accountDay = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<AccountDayRow | undefined> => ofAccount(db, account).where('day', '=', day).executeTakeFirst();
+
+/** The account's first day after `day`. Served by the primary key. */
+export const dayAfter = (
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
 ): Promise<AccountDayRow | undefined> =>
-  ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(1).executeTakeFirst();
+  ofAccount(db, account).where('day', '>', day).orderBy('day').limit(1).executeTakeFirst();
 
 const ofAccount = (db: Kysely<DB>, account: Account) =>
   db
@@ -79,7 +91,12 @@ const ofAccount = (db: Kysely<DB>, account: Account) =>
 
 /** Account days for a person, by merchant, day and currency. */
 export function listAccountDays(db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> {
-  let query = db.selectFrom('account_day').selectAll().orderBy('merchant_no').orderBy('day').orderBy('currency');
+  let query = db
+    .selectFrom('account_day')
+    .selectAll()
+    .orderBy('merchant_no')
+    .orderBy('day')
+    .orderBy('currency');
   if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
   if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);

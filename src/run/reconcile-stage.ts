@@ -1,0 +1,102 @@
+/** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
+import type { Window } from '../ledger/entry.ts';
+import { mergeWindows } from '../ledger/window.ts';
+import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import { syncMerchant } from '../sync/sync.ts';
+import type { HealingRead } from './report.ts';
+import type { RunWork, StageOutcome } from './run.ts';
+
+/** Spans read again for breaks in one run; a ledger broken all over is for a person, not for more calls. */
+export const HEALING_READS_MAX = 50;
+/** A break's span longer than this is no narrow span: the next re-sweep reads it anyway. */
+export const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
+
+export async function reconcileStage(work: RunWork, outcome: StageOutcome): Promise<void> {
+  const { request, deps, lease, runId } = work;
+  const options = {
+    ...deps,
+    lease,
+    runId,
+    merchants: request.merchants.map(({ merchantNo }) => merchantNo),
+    currenciesAsked: request.currencies,
+    onProgress: (progress: { accountsDone: number; accounts: number }) =>
+      deps.onProgress({ stage: 'reconcile', ...progress }),
+  };
+  outcome.reconcile = await reconcileAccounts(options);
+  if (request.command !== 'run' || outcome.reconcile.opened.length === 0) return;
+  const reads = healingReads(outcome.reconcile);
+  let changed = false;
+  for (const read of reads) {
+    deps.signal.throwIfAborted();
+    const merchant = request.merchants.find(({ merchantNo }) => merchantNo === read.merchantNo);
+    if (merchant === undefined) continue;
+    const report = await syncMerchant({
+      ...deps,
+      lease,
+      merchant,
+      windows: [read.window],
+      currencies: null,
+      runId,
+      onProgress: () => undefined,
+    });
+    outcome.healingReads = [...outcome.healingReads, read];
+    outcome.sync = outcome.sync.map((one) =>
+      one.merchantNo === read.merchantNo
+        ? {
+            ...one,
+            report: {
+              ...one.report,
+              requests: one.report.requests + report.requests,
+              inserted: one.report.inserted + report.inserted,
+              amended: one.report.amended + report.amended,
+              vanished: one.report.vanished + report.vanished,
+              returned: one.report.returned + report.returned,
+            },
+          }
+        : one,
+    );
+    changed ||= report.inserted + report.amended + report.vanished + report.returned > 0;
+  }
+  if (!changed) return;
+  outcome.reconcile = joined(outcome.reconcile, await reconcileAccounts(options));
+}
+
+/** Narrow spans of breaks this run opened, joined per merchant where they touch. */
+function healingReads(report: ReconcileReport): HealingRead[] {
+  const spans = new Map<string, Window[]>();
+  for (const row of report.opened) {
+    if (row.end_ms - row.begin_ms >= HEALING_SPAN_MS_MAX) continue;
+    spans.set(row.merchant_no, [
+      ...(spans.get(row.merchant_no) ?? []),
+      { beginMs: row.begin_ms, endMs: row.end_ms },
+    ]);
+  }
+  return [...spans]
+    .flatMap(([merchantNo, windows]) => mergeWindows(windows).map((window) => ({ merchantNo, window })))
+    .slice(0, HEALING_READS_MAX);
+}
+
+/** Two passes as one report: a break the first opened and the second healed never stood. */
+function joined(first: ReconcileReport, second: ReconcileReport): ReconcileReport {
+  const healedNow = new Set(second.healed.map(({ id }) => id));
+  const openedBefore = new Set(first.opened.map(({ id }) => id));
+  const changedAgain = new Map(second.daysChanged.map((change) => [keyOf(change), change]));
+  return {
+    accounts: Math.max(first.accounts, second.accounts),
+    daysChained: first.daysChained + second.daysChained,
+    daysChanged: [
+      ...first.daysChanged.map((change) => ({
+        ...change,
+        newClosing: changedAgain.get(keyOf(change))?.newClosing ?? change.newClosing,
+      })),
+      ...second.daysChanged.filter(
+        (change) => !first.daysChanged.some((one) => keyOf(one) === keyOf(change)),
+      ),
+    ],
+    opened: [...first.opened.filter(({ id }) => !healedNow.has(id)), ...second.opened],
+    healed: [...first.healed, ...second.healed.filter(({ id }) => !openedBefore.has(id))],
+  };
+}
+
+const keyOf = ({ account, day }: ReconcileReport['daysChanged'][number]): string =>
+  `${account.merchantNo} ${account.currency} ${day}`;
