@@ -1,0 +1,67 @@
+/** Opens the object store that STATEMENTS_URL names. */
+import { fileURLToPath } from 'node:url';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { createDirectoryStore } from './directory.ts';
+import { ObjectStoreRefused, type ObjectStore } from './object-store.ts';
+import { createS3Store } from './s3.ts';
+
+/** Tries of one call, the SDK's backoff with jitter between them. */
+const TRIES_MAX = 5;
+const CONNECT_TIMEOUT_MS = 5_000;
+const IDLE_TIMEOUT_MS = 60_000;
+/** Custom endpoints rarely care, and the SDK insists. */
+const REGION_BEHIND_ENDPOINT = 'us-east-1';
+
+export interface ObjectStoreSettings {
+  /** `s3://bucket/prefix` or `file:///folder`. */
+  readonly statementsUrl: string;
+  /** Null: true where an endpoint is set. */
+  readonly s3ForcePathStyle: boolean | null;
+  /** Endpoint, region and credentials as the AWS SDK names them; what is not here it looks up by itself. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Opens without connecting: call `check` before relying on it. Throws `ObjectStoreRefused` for a URL it cannot use. */
+export function openObjectStore(settings: ObjectStoreSettings): ObjectStore {
+  const url = URL.canParse(settings.statementsUrl) ? new URL(settings.statementsUrl) : null;
+  if (url?.protocol === 'file:' && url.host === '') return createDirectoryStore(fileURLToPath(url));
+  if (url?.protocol === 's3:' && url.host !== '') {
+    const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
+    const endpoint = endpointOf(settings.env);
+    return createS3Store(new S3Client(clientConfig(settings)), {
+      bucket: url.host,
+      prefix,
+      endpoint: endpoint ?? 'AWS',
+    });
+  }
+  throw new ObjectStoreRefused(
+    `STATEMENTS_URL '${settings.statementsUrl}' names no object store: write s3://bucket/prefix or file:///folder.`,
+  );
+}
+
+const endpointOf = (env: ObjectStoreSettings['env']): string | undefined =>
+  (env.AWS_ENDPOINT_URL_S3 ?? '') || (env.AWS_ENDPOINT_URL ?? '') || undefined;
+
+function clientConfig({ s3ForcePathStyle, env }: ObjectStoreSettings): S3ClientConfig {
+  const endpoint = endpointOf(env);
+  const region =
+    (env.AWS_REGION ?? '') ||
+    (env.AWS_DEFAULT_REGION ?? '') ||
+    (endpoint === undefined ? undefined : REGION_BEHIND_ENDPOINT);
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  const sessionToken = env.AWS_SESSION_TOKEN;
+  return {
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(region === undefined ? {} : { region }),
+    ...(accessKeyId && secretAccessKey
+      ? { credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } }
+      : {}),
+    forcePathStyle: s3ForcePathStyle ?? endpoint !== undefined,
+    // Gateways of some age do not know the SDK's checksum trailers; AWS does, and buckets with Object Lock ask for them.
+    ...(endpoint === undefined || env.AWS_REQUEST_CHECKSUM_CALCULATION !== undefined
+      ? {}
+      : { requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' }),
+    maxAttempts: TRIES_MAX,
+    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
+  };
+}

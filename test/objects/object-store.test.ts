@@ -1,0 +1,117 @@
+/** The same claims for every object store: a directory, fauxqs, and a real gateway where one is given. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openObjectStore } from '../../src/objects/open.ts';
+import { digestOf, ObjectExists, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
+
+interface Subject {
+  readonly store: ObjectStore;
+  readonly close: () => Promise<void>;
+}
+
+async function directory(): Promise<Subject> {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-objects-'));
+  const statementsUrl = pathToFileURL(join(folder, 'deep', 'statements')).href;
+  return {
+    store: openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
+    close: () => rm(folder, { recursive: true }),
+  };
+}
+
+const bucketOn = async (server: S3Server): Promise<Subject> => ({
+  store: (await freshBucket(server)).store,
+  close: server.stop,
+});
+
+const gateway = gatewayServer();
+const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
+  ['a directory', directory],
+  ['fauxqs', async () => bucketOn(await startFauxqsServer())],
+  ...(gateway === null ? [] : ([['the gateway', () => bucketOn(gateway)]] as const)),
+];
+
+const text = (content: string): Uint8Array => new TextEncoder().encode(content);
+const MIB = 1024 * 1024;
+
+/** Twenty MiB in uneven chunks: several parts, none aligned. */
+async function* large(): AsyncGenerator<Uint8Array> {
+  await Promise.resolve();
+  for (let chunk = 0; chunk < 20; chunk += 1) yield new Uint8Array(MIB + chunk).fill(chunk);
+}
+
+async function keys(store: ObjectStore, prefix: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const key of store.list(prefix)) found.push(key);
+  return found;
+}
+
+describe.each(subjects)('statements in %s', (_, open) => {
+  let subject: Subject;
+  let store: ObjectStore;
+  beforeAll(async () => {
+    subject = await open();
+    store = subject.store;
+  });
+  afterAll(() => subject.close());
+
+  test('the check passes and leaves nothing', async () => {
+    await store.check();
+    expect(await keys(store, '')).toEqual([]);
+  });
+
+  test('an object comes back as it was put, under a key that needs escaping', async () => {
+    const key = 'merchant=100%2F7 ü/date=2026-03-31/manifest.json';
+    const digest = await store.put(key, text('{"día":1}'));
+    expect(digest).toEqual({ bytes: 10, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect((await readWhole(store, key))?.toString()).toBe('{"día":1}');
+    expect(await store.head(key)).toEqual({ bytes: 10 });
+  });
+
+  test('a stream of many parts comes back byte for byte', async () => {
+    const digest = await store.put('large.csv', large, { ifAbsent: true });
+    expect(digest).toEqual(await digestOf(large()));
+    expect(await digestOf((await store.get('large.csv'))!)).toEqual(digest);
+  });
+
+  test('what is not there is null', async () => {
+    expect(await store.get('nowhere/at-all.csv')).toBeNull();
+    expect(await store.head('nowhere/at-all.csv')).toBeNull();
+    expect(await keys(store, 'nowhere')).toEqual([]);
+  });
+
+  test('put replaces; put if absent leaves other bytes alone, and takes the same bytes for its own', async () => {
+    await store.put('revision.csv', text('first'));
+    await store.put('revision.csv', text('second'));
+    await expect(store.put('revision.csv', text('third'), { ifAbsent: true })).rejects.toThrow(ObjectExists);
+    await expect(store.put('large.csv', () => reversed(), { ifAbsent: true })).rejects.toThrow(ObjectExists);
+    expect(await store.put('revision.csv', text('second'), { ifAbsent: true })).toMatchObject({ bytes: 6 });
+    expect((await readWhole(store, 'revision.csv'))?.toString()).toBe('second');
+  });
+
+  test('content that fails half-way leaves no object, and its own error comes out', async () => {
+    class LedgerGone extends Error {}
+    const failing = async function* () {
+      for await (const chunk of large()) {
+        yield chunk;
+        if (chunk.byteLength > MIB + 12) throw new LedgerGone();
+      }
+    };
+    await expect(store.put('half.csv', failing, { ifAbsent: true })).rejects.toThrow(LedgerGone);
+    expect(await store.head('half.csv')).toBeNull();
+    expect(await keys(store, 'half')).toEqual([]);
+  });
+
+  test('keys are listed by prefix, in order', async () => {
+    for (const key of ['m=1/b.csv', 'm=1/a.csv', 'm=2/a.csv']) await store.put(key, text(key));
+    expect(await keys(store, 'm=1/')).toEqual(['m=1/a.csv', 'm=1/b.csv']);
+  });
+});
+
+async function* reversed(): AsyncGenerator<Uint8Array> {
+  await Promise.resolve();
+  yield text('other bytes');
+}

@@ -1,0 +1,131 @@
+/** What a person is told when statements cannot be stored: which setting, and the mend. */
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openObjectStore } from '../../src/objects/open.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
+
+const open = (statementsUrl: string, env: Readonly<Record<string, string>> = {}): ObjectStore =>
+  openObjectStore({ statementsUrl, s3ForcePathStyle: null, env });
+
+const refusal = async (store: ObjectStore): Promise<{ name: string; message: string }> => {
+  try {
+    await store.check();
+  } catch (error) {
+    const { name, message } = error as Error;
+    return { name, message };
+  }
+  throw new Error('the check passed');
+};
+
+test.each(['ftp://host/x', 'statements', 'file://host/x', 's3:///prefix'])(
+  '%s names no object store',
+  (url) => {
+    expect(() => open(url)).toThrow(/STATEMENTS_URL .* write s3:\/\/bucket\/prefix or file:\/\/\/folder/);
+  },
+);
+
+describe('a directory', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'daybook-refusals-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test('a file in its place is named', async () => {
+    const file = join(folder, 'statements');
+    await writeFile(file, '');
+    expect(await refusal(open(pathToFileURL(file).href))).toEqual({
+      name: 'ObjectStoreRefused',
+      message: expect.stringMatching(/statements: a file has this name: set STATEMENTS_URL to a folder/),
+    });
+  });
+
+  test.skipIf(process.getuid?.() === 0)('a folder without write permission is named', async () => {
+    await chmod(folder, 0o500);
+    expect((await refusal(open(pathToFileURL(folder).href))).message).toMatch(/write permission/);
+    await chmod(folder, 0o700);
+  });
+
+  test('the check leaves no file behind', async () => {
+    const clean = join(folder, 'clean');
+    await open(pathToFileURL(clean).href).check();
+    expect(await readdir(clean)).toEqual([]);
+  });
+});
+
+describe('nothing at the endpoint', () => {
+  test('says so, and which setting names it', async () => {
+    const port = await closedPort();
+    const store = open('s3://bucket', {
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
+      AWS_ACCESS_KEY_ID: 'a',
+      AWS_SECRET_ACCESS_KEY: 'very-secret',
+    });
+    const { name, message } = await refusal(store);
+    expect(name).toBe('ObjectStoreUnreachable');
+    expect(message).toMatch(/127\.0\.0\.1:\d+: nothing answers there: check AWS_ENDPOINT_URL_S3/);
+    expect(message).not.toContain('very-secret');
+  });
+});
+
+const gateway = gatewayServer();
+const servers: readonly (readonly [string, () => Promise<S3Server>])[] = [
+  ['fauxqs', startFauxqsServer],
+  ...(gateway === null ? [] : ([['the gateway', () => Promise.resolve(gateway)]] as const)),
+];
+
+describe.each(servers)('a bucket on %s', (_, start) => {
+  let server: S3Server;
+  beforeAll(async () => {
+    server = await start();
+  });
+  afterAll(() => server.stop());
+
+  test('a missing bucket is named, with the setting', async () => {
+    expect(await refusal(open('s3://daybook-nowhere/x', server.env))).toEqual({
+      name: 'ObjectStoreRefused',
+      message: expect.stringMatching(/the bucket 'daybook-nowhere' does not exist there: create it/),
+    });
+  });
+});
+
+describe.skipIf(gateway === null)('credentials on the gateway', () => {
+  const credentials = async (env: Readonly<Record<string, string>>) =>
+    refusal((await freshBucket(gateway!, env)).store);
+
+  test('a wrong secret key is refused, and nothing secret is said', async () => {
+    const { name, message } = await credentials({ AWS_SECRET_ACCESS_KEY: 'wrong-secret' });
+    expect(name).toBe('ObjectStoreRefused');
+    expect(message).toMatch(/the secret key does not fit the access key: set AWS_ACCESS_KEY_ID/);
+    expect(message).not.toContain('wrong-secret');
+  });
+
+  test('an unknown access key is refused', async () => {
+    expect((await credentials({ AWS_ACCESS_KEY_ID: 'nobody' })).message).toMatch(/the access key is unknown/);
+  });
+
+  test('once work is under way the same refusal is something to take up again', async () => {
+    const { store } = await freshBucket(gateway!, { AWS_SECRET_ACCESS_KEY: 'wrong-secret' });
+    await expect(store.put('a.csv', new Uint8Array(1))).rejects.toMatchObject({
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringMatching(/the secret key does not fit/),
+    });
+  });
+});
+
+async function closedPort(): Promise<number> {
+  const server: Server = createServer();
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
