@@ -1,7 +1,8 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
 import type { Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
-import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import { openBreaks, reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import type { BreakRow } from '../store/breaks.ts';
 import { syncMerchant } from '../sync/sync.ts';
 import type { HealingRead } from './report.ts';
 import type { RunWork, StageOutcome } from './run.ts';
@@ -23,8 +24,8 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
       deps.onProgress({ stage: 'reconcile', ...progress }),
   };
   outcome.reconcile = await reconcileAccounts(options);
-  if (request.command !== 'run' || outcome.reconcile.opened.length === 0) return;
-  const reads = healingReads(outcome.reconcile);
+  if (request.command !== 'run') return;
+  const reads = healingReads(await openBreaks(options));
   let changed = false;
   for (const read of reads) {
     deps.signal.throwIfAborted();
@@ -61,10 +62,10 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
   outcome.reconcile = joined(outcome.reconcile, await reconcileAccounts(options));
 }
 
-/** Narrow spans of breaks this run opened, joined per merchant where they touch. */
-function healingReads(report: ReconcileReport): HealingRead[] {
+/** Narrow spans of open breaks, this run's and earlier ones', joined per merchant where they touch. */
+function healingReads(rows: readonly BreakRow[]): HealingRead[] {
   const spans = new Map<string, Window[]>();
-  for (const row of report.opened) {
+  for (const row of rows) {
     if (row.end_ms - row.begin_ms >= HEALING_SPAN_MS_MAX) continue;
     spans.set(row.merchant_no, [
       ...(spans.get(row.merchant_no) ?? []),

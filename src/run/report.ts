@@ -109,7 +109,6 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     daysChained: report.reconcile?.daysChained ?? 0,
     breaksOpened: report.reconcile?.opened.length ?? 0,
     breaksHealed: report.reconcile?.healed.length ?? 0,
-    openBreaks: report.reconcile?.openBreaks ?? 0,
     published: report.publish?.published.length ?? 0,
     withheld: report.publish?.withheld.length ?? 0,
     elapsedMs: report.elapsedMs,

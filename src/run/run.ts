@@ -125,7 +125,13 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
       const { exitCode, notes } = judge(
         outcome.sync,
         outcome.publish,
-        await standingIn(deps.db, request, from, to),
+        await standingIn(deps.db, {
+          merchants: request.merchants.map(({ merchantNo }) => merchantNo),
+          currencies: request.currencies,
+          from,
+          to,
+          zone: deps.zone,
+        }),
         [],
       );
       return await end(exitCode, notes);
