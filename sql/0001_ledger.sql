@@ -116,6 +116,8 @@ CREATE TABLE sync_window (
   CHECK (begin_ms <= end_ms),
   CHECK ((certified_at IS NULL) = (problem IS NOT NULL))
 );
+-- With the primary key, finds the spans that overlap another: from its begin on, or up to its end, whichever is nearer.
+CREATE INDEX sync_window_end ON sync_window (merchant_no, end_ms);
 CREATE INDEX sync_window_uncertified ON sync_window (merchant_no, begin_ms) WHERE certified_at IS NULL;
 
 -- Account days whose entries changed since their figures were made.

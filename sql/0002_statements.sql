@@ -59,7 +59,12 @@ CREATE TABLE statement (
   byte_count bigint NOT NULL,
   row_count integer NOT NULL,
   object_key text NOT NULL,
+  -- the figures as published: account_day may have moved on since
   opening numeric NOT NULL,
+  credit_total numeric NOT NULL,
+  credit_count integer NOT NULL,
+  debit_total numeric NOT NULL,
+  debit_count integer NOT NULL,
   closing numeric NOT NULL,
   verdict text NOT NULL,
   break_count integer NOT NULL,

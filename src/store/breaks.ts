@@ -17,7 +17,12 @@ export function listBreaks(
     readonly toDay?: BusinessDay | undefined;
   } = {},
 ): Promise<BreakRow[]> {
-  let query = db.selectFrom('continuity_break').selectAll().orderBy('day').orderBy('merchant_no').orderBy('id');
+  let query = db
+    .selectFrom('continuity_break')
+    .selectAll()
+    .orderBy('day')
+    .orderBy('merchant_no')
+    .orderBy('id');
   if (filter.all !== true) query = query.where('status', '=', 'open');
   if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
   if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
@@ -84,7 +89,11 @@ export async function replaceBreaks(
       : await trx
           .updateTable('continuity_break')
           .set({ status: 'healed', closed_at: context.now })
-          .where('id', 'in', gone.map(({ id }) => id))
+          .where(
+            'id',
+            'in',
+            gone.map(({ id }) => id),
+          )
           .returningAll()
           .execute();
   return { opened, healed };

@@ -54,7 +54,7 @@ function createPool(databaseUrl: string): pg.Pool {
       keepAlive: true,
       types: { getTypeParser: parserOf },
       // Text forms of days and times are read as they come, so they must come as ISO whatever the role is set to.
-      onConnect: (client) => client.query('SET datestyle TO ISO').then(() => undefined),
+      onConnect: asIso,
     });
     // An idle connection that is cut says so here; without a listener it would end the process. The pool drops it.
     pool.on('error', () => undefined);
@@ -64,8 +64,14 @@ function createPool(databaseUrl: string): pg.Pool {
   }
 }
 
-const parserOf = ((oid: number, format?: 'text' | 'binary') =>
-  COLUMN_PARSERS[oid] ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser;
+// Awaited by the pool, though its type does not say so.
+const asIso = ((client: pg.ClientBase) => client.query('SET datestyle TO ISO')) as (
+  client: pg.ClientBase,
+) => void;
+
+type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => unknown;
+const defaultParserOf = pg.types.getTypeParser as ParserOf;
+const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
 async function checkVersion(db: Kysely<DB>): Promise<void> {
   const { rows } = await sql<{

@@ -14,7 +14,11 @@ const sqlFiles = (folder: string): MigrationProvider => ({
     const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
     for (const name of names) {
       const script = await readFile(`${folder}/${name}`, 'utf8');
-      migrations[name.replace(/\.sql$/, '')] = { up: async (db) => void (await sql.raw(script).execute(db)) };
+      migrations[name.replace(/\.sql$/, '')] = {
+        up: async (db) => {
+          await sql.raw(script).execute(db);
+        },
+      };
     }
     return migrations;
   },

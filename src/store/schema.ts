@@ -69,6 +69,7 @@ export interface ContinuityBreak {
 }
 
 export interface Lease {
+  acquired_at: Date;
   epoch: number;
   expires_at: Date | null;
   holder: string;
@@ -114,8 +115,8 @@ export interface Merchant {
 
 export interface QuarantinedEntry {
   batch_no: string | null;
-  begin_ms: number;
-  end_ms: number;
+  begin_ms: Generated<number>;
+  end_ms: Generated<number>;
   fingerprint: string;
   first_seen_at: Date;
   id: Generated<number>;
@@ -124,6 +125,7 @@ export interface QuarantinedEntry {
   reason: string;
   released_at: Date | null;
   run_id: number | null;
+  span: string;
 }
 
 export interface Run {
@@ -142,8 +144,12 @@ export interface Statement {
   break_count: number;
   byte_count: number;
   closing: string;
+  credit_count: number;
+  credit_total: string;
   currency: string;
   day: string;
+  debit_count: number;
+  debit_total: string;
   merchant_no: string;
   object_key: string;
   opening: string;
@@ -169,6 +175,7 @@ export interface StatementSummary {
 export interface SyncWindow {
   begin_ms: number;
   certified_at: Date | null;
+  currency: Generated<string>;
   distinct_count: number;
   end_ms: number;
   merchant_no: string;

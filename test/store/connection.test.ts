@@ -29,15 +29,6 @@ describe('a PostgreSQL server', () => {
   });
 
   it('says which migrations are missing, applies them once, and then has none to apply', async () => {
-    const { db, close } = await openDatabase({
-      databaseUrl: `${inject('postgresUrl')}/postgres`,
-      dataDir: '',
-    });
-    await db.transaction().execute(async (trx) => {
-      await sql`CREATE SCHEMA apart`.execute(trx);
-      await sql`SET LOCAL search_path TO apart`.execute(trx);
-    });
-    await close();
     const fresh = await freshDatabase();
     expect(await pendingMigrations(fresh.db)).toEqual([]);
     expect(await migrate(fresh.db)).toEqual([]);

@@ -1,0 +1,64 @@
+/** What came as an entry and cannot be read as one: kept with its raw text until the platform no longer sends it. */
+import { createHash } from 'node:crypto';
+import { sql, type Transaction } from 'kysely';
+import type { RejectedEntry } from '../ledger/entry.ts';
+import { arrayLiteral } from './array-literal.ts';
+import type { DB } from './schema.ts';
+import type { WindowToStore } from './window-reading.ts';
+
+const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');
+
+/**
+ * Keeps the reading's rejected entries and narrows where the others can lie. Returns how many are new, or back after
+ * they were gone. Reading the same wreck again in the same window writes nothing.
+ */
+export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
+  const { merchantNo, window, reading, currency } = toStore;
+  const rejected = new Map(reading.rejected.map((entry) => [fingerprintOf(entry.raw), entry]));
+  const kept = rejected.size === 0 ? 0 : await keepRejected(trx, rejected, toStore);
+  if (reading.certified && currency === undefined) {
+    const here = sql`int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange`;
+    await sql`
+      UPDATE quarantined_entry
+      SET span = CASE WHEN span <@ ${here} THEN span ELSE span - ${here} END,
+          released_at = CASE WHEN span <@ ${here} THEN ${toStore.now}::timestamptz END
+      WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND span && ${here}
+        AND fingerprint <> ALL (${arrayLiteral([...rejected.keys()])}::text[])`.execute(trx);
+  }
+  return kept;
+}
+
+async function keepRejected(
+  trx: Transaction<DB>,
+  rejected: ReadonlyMap<string, RejectedEntry>,
+  { merchantNo, window, runId, now }: WindowToStore,
+): Promise<number> {
+  const entries = [...rejected.values()];
+  const { rows } = await sql<{ kept: number }>`
+    WITH sent AS (
+      SELECT *, int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange AS span FROM unnest(
+        ${arrayLiteral([...rejected.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
+        ${arrayLiteral(entries.map((entry) => entry.raw))}::text[],
+        ${arrayLiteral(entries.map((entry) => entry.reason))}::text[]
+      ) AS sent (fingerprint, batch_no, raw, reason)
+    ), known AS MATERIALIZED (
+      SELECT q.fingerprint, q.released_at IS NOT NULL AS returns FROM quarantined_entry q JOIN sent USING (fingerprint)
+      WHERE q.merchant_no = ${merchantNo}
+    ), written AS (
+      INSERT INTO quarantined_entry AS q
+        (merchant_no, batch_no, raw, reason, fingerprint, span, first_seen_at, run_id)
+      SELECT ${merchantNo}, batch_no, raw, reason, fingerprint, span, ${now}::timestamptz, ${runId}::bigint
+      FROM sent
+      WHERE NOT EXISTS (
+        SELECT FROM quarantined_entry same
+        WHERE same.merchant_no = ${merchantNo} AND same.fingerprint = sent.fingerprint
+          AND same.released_at IS NULL AND same.reason = sent.reason AND same.span <@ sent.span
+      )
+      ON CONFLICT (merchant_no, fingerprint) DO UPDATE
+        SET released_at = NULL, reason = excluded.reason,
+          span = CASE WHEN q.released_at IS NULL AND q.span && excluded.span THEN q.span * excluded.span
+            ELSE excluded.span END
+    )
+    SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`.execute(trx);
+  return rows[0]!.kept;
+}

@@ -1,0 +1,111 @@
+/** The entries of one reading into ledger_entry: new ones in one statement, changed ones with what they were before. */
+import { sql, type RawBuilder, type Transaction } from 'kysely';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import { arrayLiteral } from './array-literal.ts';
+import type { DB } from './schema.ts';
+
+export interface EntriesStored {
+  readonly inserted: number;
+  readonly amended: number;
+  readonly returned: number;
+  readonly unchanged: number;
+}
+
+interface Batch {
+  readonly merchantNo: string;
+  readonly entries: readonly LedgerEntry[];
+  readonly runId: number;
+  readonly now: Date;
+}
+
+/** Stores entries of one merchant, each batchNo at most once among them. */
+export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
+  if (batch.entries.length === 0) return { inserted: 0, amended: 0, returned: 0, unchanged: 0 };
+  const sent = sentRows(batch.entries);
+  const inserted = await insertNew(trx, sent, batch);
+  if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
+  const { touched, amended, returned } = await amendKnown(trx, sent, batch);
+  return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
+}
+
+/** The entries as rows of the alias `sent`, one parameter a column. */
+function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
+  const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
+  return sql`unnest(
+    ${column((entry) => entry.batchNo)}::text[], ${column((entry) => entry.currency)}::text[],
+    ${column((entry) => entry.transactionType)}::text[], ${column((entry) => entry.credit)}::numeric[],
+    ${column((entry) => entry.debit)}::numeric[], ${column((entry) => entry.balance)}::numeric[],
+    ${column((entry) => entry.bookedAt)}::timestamp[], ${column((entry) => entry.bookedMs)}::bigint[]
+  ) AS sent (batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms)`;
+}
+
+/** Known entries are passed over by the primary key without a trace: no dead row, no lock. */
+async function insertNew(trx: Transaction<DB>, sent: RawBuilder<unknown>, batch: Batch): Promise<number> {
+  const { rows } = await sql<{ inserted: number }>`
+    WITH fresh AS (
+      INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
+        booked_ms, first_seen_at)
+      SELECT ${batch.merchantNo}, sent.*, ${batch.now}::timestamptz FROM ${sent}
+      ON CONFLICT (merchant_no, batch_no) DO NOTHING
+      RETURNING currency, booked_at
+    ), days AS (
+      INSERT INTO changed_day (merchant_no, currency, day)
+      SELECT DISTINCT ${batch.merchantNo}, currency, booked_at::date FROM fresh
+      ON CONFLICT DO NOTHING
+    )
+    SELECT count(*) AS inserted FROM fresh`.execute(trx);
+  return rows[0]!.inserted;
+}
+
+/**
+ * Entries whose content differs or that had vanished. Each is looked up by the primary key in a fenced subquery
+ * (OFFSET 0): a join would let a planner with old statistics read the whole table.
+ */
+async function amendKnown(
+  trx: Transaction<DB>,
+  sent: RawBuilder<unknown>,
+  { merchantNo, runId, now }: Batch,
+) {
+  const { rows } = await sql<{ touched: number; amended: number; returned: number; written: number }>`
+    WITH found AS MATERIALIZED (
+      SELECT sent.*, held.place, held.version, held.vanished_at IS NOT NULL AS returns,
+        held.currency AS was_currency, held.transaction_type AS was_type, held.credit AS was_credit,
+        held.debit AS was_debit, held.balance AS was_balance, held.booked_at AS was_booked_at,
+        held.booked_ms AS was_booked_ms,
+        (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at, held.booked_ms)
+          IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
+            sent.booked_at, sent.booked_ms) AS differs
+      FROM ${sent} CROSS JOIN LATERAL (
+        SELECT ctid AS place, * FROM ledger_entry e
+        WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
+      ) AS held
+    ), changed AS MATERIALIZED (
+      SELECT * FROM found WHERE differs OR returns
+    ), kept AS (
+      INSERT INTO ledger_entry_version (merchant_no, batch_no, version, currency, transaction_type, credit, debit,
+        balance, booked_at, booked_ms, superseded_at, run_id)
+      SELECT ${merchantNo}, batch_no, version, was_currency, was_type, was_credit, was_debit, was_balance,
+        was_booked_at, was_booked_ms, ${now}::timestamptz, ${runId}::bigint
+      FROM changed WHERE differs
+    ), written AS (
+      UPDATE ledger_entry e
+      SET currency = c.currency, transaction_type = c.transaction_type, credit = c.credit, debit = c.debit,
+        balance = c.balance, booked_at = c.booked_at, booked_ms = c.booked_ms,
+        version = c.version + c.differs::int, vanished_at = NULL
+      FROM changed c WHERE e.ctid = c.place
+      RETURNING 1
+    ), days AS (
+      INSERT INTO changed_day (merchant_no, currency, day)
+      SELECT ${merchantNo}, currency, booked_at::date FROM changed
+      UNION SELECT ${merchantNo}, was_currency, was_booked_at::date FROM changed
+      ON CONFLICT DO NOTHING
+    )
+    SELECT count(*) AS touched, count(*) FILTER (WHERE differs) AS amended, count(*) FILTER (WHERE returns) AS returned,
+      (SELECT count(*) FROM written) AS written
+    FROM changed`.execute(trx);
+  const figures = rows[0]!;
+  if (figures.written !== figures.touched) {
+    throw new Error(`${merchantNo}: ${figures.touched} entries changed but ${figures.written} were written`);
+  }
+  return figures;
+}

@@ -1,0 +1,35 @@
+/** What reading one window of the platform's ledger brought: what the sync hands to the store. */
+import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+
+export interface WindowReading {
+  readonly entries: readonly LedgerEntry[];
+  readonly rejected: readonly RejectedEntry[];
+  /** Records the platform said the window has. */
+  readonly total: number;
+  readonly requests: number;
+  /** Whether total and content agree; the window then proves what is in it and what is not. */
+  readonly certified: boolean;
+  /** Why it could not be certified, a sentence; null where it was. */
+  readonly problem: string | null;
+}
+
+export interface WindowToStore {
+  readonly merchantNo: string;
+  readonly window: Window;
+  /** Set where the platform was asked for one currency only: nothing is then said about the others. */
+  readonly currency?: string | undefined;
+  readonly reading: WindowReading;
+  readonly runId: number;
+  readonly now: Date;
+}
+
+/** What storing it changed. An entry that came back with other content counts as amended and as returned. */
+export interface StoredWindow {
+  readonly inserted: number;
+  readonly amended: number;
+  readonly vanished: number;
+  readonly returned: number;
+  /** Rejected entries seen for the first time, or again after they were gone. */
+  readonly quarantined: number;
+  readonly unchanged: number;
+}

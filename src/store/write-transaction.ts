@@ -1,0 +1,64 @@
+/** Every write of a run goes through here: under the lease, and once exactly even when the connection is cut. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { isConnectionError, StoreUnreachable } from './errors.ts';
+import { assertLease, type Lease } from './lease.ts';
+import type { DB } from './schema.ts';
+
+/** Pauses between attempts: together about as long as a server takes to restart. */
+export const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
+
+/**
+ * Runs `work` in one transaction that holds the lease, and commits it.
+ *
+ * When the connection is cut, the transaction is run again, unless the server says that its COMMIT arrived: then the
+ * result stands, so that nothing is reported twice or not at all. `work` must have no effect but its rows. Throws
+ * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
+ */
+export async function writeTransaction<Result>(
+  db: Kysely<DB>,
+  lease: Lease,
+  work: (trx: Transaction<DB>) => Promise<Result>,
+  delaysMs: readonly number[] = RETRY_DELAYS_MS,
+): Promise<Result> {
+  const finished: { xid: string; result: Result }[] = [];
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const last = finished.at(-1);
+      if (last !== undefined && (await wasCommitted(db, last.xid))) return last.result;
+      finished.length = 0;
+      return await db.transaction().execute(async (trx) => {
+        const xid = await assertLease(trx, lease);
+        const result = await work(trx);
+        finished.push({ xid, result });
+        return result;
+      });
+    } catch (error) {
+      if (!isConnectionError(error) && !isContention(error)) throw error;
+      const delayMs = delaysMs[attempt];
+      if (delayMs === undefined) {
+        throw new StoreUnreachable(
+          `the database was lost in mid-work and ${attempt + 1} attempts failed: ${String(error)}. ` +
+            'What was committed is kept; the same command takes up from there.',
+          { cause: error },
+        );
+      }
+      await sleep(delayMs);
+    }
+  }
+}
+
+/** Whether the server has the transaction as committed; false where it does not know it, as after a fail-over. */
+async function wasCommitted(db: Kysely<DB>, xid: string): Promise<boolean> {
+  const { rows } = await sql<{ status: string | null }>`
+    SELECT CASE WHEN ${xid}::xid8 < pg_snapshot_xmax(pg_current_snapshot())
+      THEN pg_xact_status(${xid}::xid8) END AS status`.execute(db);
+  const status = rows[0]?.status ?? null;
+  // The server has not yet noticed that the connection is gone: ask again later.
+  if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });
+  return status === 'committed';
+}
+
+/** Deadlock or serialization failure: the server rolled back and asks for another try. */
+const isContention = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001');

@@ -1,0 +1,105 @@
+/** Makers for store tests, and the two databases every store test runs on. */
+import { sql, type Kysely } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { Database } from '../../src/store/connection.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { startRun } from '../../src/store/runs.ts';
+import type { DB } from '../../src/store/schema.ts';
+import type { WindowReading } from '../../src/store/window-reading.ts';
+import { emptyTables, freshDatabase, freshEmbedded } from '../support/database.ts';
+
+export const NOW = new Date('2026-03-10T02:00:00Z');
+export const MERCHANT = 'M1001';
+/** 2026-03-09, in a platform at UTC. */
+export const DAY_BEGIN_MS = Date.UTC(2026, 2, 9);
+export const DAY: Window = { beginMs: DAY_BEGIN_MS, endMs: DAY_BEGIN_MS + 86_400_000 - 1 };
+
+/** The n-th entry of the day: ten seconds apart, a credit of n. */
+export function entry(n: number, change: Partial<LedgerEntry> = {}): LedgerEntry {
+  const bookedMs = DAY_BEGIN_MS + n * 10_000;
+  return {
+    batchNo: `B${String(n).padStart(6, '0')}`,
+    currency: 'USD',
+    transactionType: '1001',
+    credit: `${n}.00`,
+    debit: null,
+    balance: `${1000 + n}.00`,
+    bookedAt: new Date(bookedMs).toISOString().slice(0, 19).replace('T', ' '),
+    bookedMs,
+    ...change,
+  };
+}
+
+export const entries = (...numbers: number[]): LedgerEntry[] => numbers.map((n) => entry(n));
+
+export const rejected = (raw: string): RejectedEntry => ({ raw, reason: 'no batchNo', batchNo: null });
+
+export const certified = (
+  list: readonly LedgerEntry[],
+  wrecks: readonly RejectedEntry[] = [],
+): WindowReading => ({
+  entries: list,
+  rejected: wrecks,
+  total: list.length + wrecks.length,
+  requests: 1,
+  certified: true,
+  problem: null,
+});
+
+export const uncertified = (list: readonly LedgerEntry[], problem = 'total moved'): WindowReading => ({
+  ...certified(list),
+  total: list.length + 1,
+  certified: false,
+  problem,
+});
+
+export interface StoreUnderTest {
+  database: Database;
+  db: Kysely<DB>;
+  lease: Lease;
+  runId: number;
+}
+
+/** Runs the claims on a PostgreSQL server and on the embedded database; each starts with empty tables, a lease and a run. */
+export function onBothDatabases(claims: (store: () => StoreUnderTest) => void): void {
+  describe.each([
+    ['PostgreSQL', freshDatabase],
+    ['embedded', freshEmbedded],
+  ])('%s', (_, open) => {
+    let store: StoreUnderTest;
+    let database: Database;
+    beforeAll(async () => {
+      database = await open();
+    });
+    afterAll(() => database.close());
+    beforeEach(async () => {
+      const { db } = database;
+      await emptyTables(db);
+      const lease = await acquireLease(db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000, now: NOW });
+      const runId = await startRun(db, {
+        command: 'sync',
+        holder: 'test:1:-',
+        fromDay: null,
+        toDay: null,
+        now: NOW,
+      });
+      store = { database, db, lease, runId };
+    });
+    claims(() => store);
+  });
+}
+
+/** Where each entry's row lies and who wrote or locked it: equal before and after means nothing was written. */
+export async function footprints(db: Kysely<DB>): Promise<unknown[]> {
+  const tables = ['ledger_entry', 'ledger_entry_version', 'quarantined_entry', 'sync_window', 'changed_day'];
+  const all: unknown[] = [];
+  for (const table of tables) {
+    const { rows } = await sql`
+      SELECT ${table} AS table, ctid::text, xmin::text, xmax::text FROM ${sql.table(table)} ORDER BY ctid`.execute(
+      db,
+    );
+    all.push(...rows);
+  }
+  return all;
+}

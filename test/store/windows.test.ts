@@ -1,0 +1,362 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { LeaseLost, releaseLease } from '../../src/store/lease.ts';
+import {
+  certifiedWindows,
+  storeWindow,
+  uncertifiedWindows,
+  type WindowToStore,
+} from '../../src/store/windows.ts';
+import {
+  DAY,
+  DAY_BEGIN_MS,
+  MERCHANT,
+  NOW,
+  certified,
+  entries,
+  entry,
+  footprints,
+  onBothDatabases,
+  rejected,
+  uncertified,
+} from './support.ts';
+
+const NOTHING = { inserted: 0, amended: 0, vanished: 0, returned: 0, quarantined: 0, unchanged: 0 };
+
+onBothDatabases((store) => {
+  const keep = (change: Partial<WindowToStore>) =>
+    storeWindow(store().db, store().lease, {
+      merchantNo: MERCHANT,
+      window: DAY,
+      reading: certified([]),
+      runId: store().runId,
+      now: NOW,
+      ...change,
+    });
+  const changedDays = async () => {
+    const rows = await store()
+      .db.selectFrom('changed_day')
+      .select(['currency', 'day'])
+      .orderBy('currency')
+      .orderBy('day')
+      .execute();
+    await store().db.deleteFrom('changed_day').execute();
+    return rows.map((row) => `${row.currency} ${row.day}`);
+  };
+  const held = (batchNo: string) =>
+    store()
+      .db.selectFrom('ledger_entry')
+      .selectAll()
+      .where('batch_no', '=', batchNo)
+      .executeTakeFirstOrThrow();
+
+  describe('entries', () => {
+    it('are kept digit for digit, with the day they change', async () => {
+      const odd = entry(7, {
+        batchNo: 'B"\\,{}\' NULL',
+        transactionType: 'ü\n,"',
+        credit: null,
+        debit: '0.10000',
+        balance: '-12345678901234567890.123456789',
+        currency: 'JPY',
+      });
+      expect(await keep({ reading: certified([entry(1), odd]) })).toEqual({ ...NOTHING, inserted: 2 });
+      expect(await held(odd.batchNo)).toEqual({
+        merchant_no: MERCHANT,
+        batch_no: odd.batchNo,
+        currency: 'JPY',
+        transaction_type: 'ü\n,"',
+        credit: null,
+        debit: '0.10000',
+        balance: '-12345678901234567890.123456789',
+        booked_at: '2026-03-09 00:01:10',
+        booked_ms: DAY_BEGIN_MS + 70_000,
+        first_seen_at: NOW,
+        version: 1,
+        vanished_at: null,
+      });
+      expect(await changedDays()).toEqual(['JPY 2026-03-09', 'USD 2026-03-09']);
+    });
+
+    it('read again with the same content leave every row untouched, dead rows and locks included', async () => {
+      const reading = certified(entries(1, 2, 3), [rejected('{"x":1}')]);
+      await keep({ reading });
+      const before = await footprints(store().db);
+      expect(await keep({ reading, now: new Date(NOW.getTime() + 1000) })).toEqual({
+        ...NOTHING,
+        unchanged: 3,
+      });
+      expect(await footprints(store().db)).toEqual(before);
+    });
+
+    it('that differ keep the old content in full and change the day they leave and the day they enter', async () => {
+      await keep({ reading: certified(entries(1, 2)) });
+      await changedDays();
+      const moved = entry(2, {
+        currency: 'EUR',
+        credit: null,
+        debit: '9.99',
+        balance: '1.00',
+        transactionType: '2',
+        bookedAt: '2026-03-08 10:00:00',
+        bookedMs: DAY_BEGIN_MS - 50_400_000,
+      });
+      expect(await keep({ reading: uncertified([moved, entry(3)]) })).toEqual({
+        ...NOTHING,
+        inserted: 1,
+        amended: 1,
+      });
+      expect(await held(moved.batchNo)).toMatchObject({
+        currency: 'EUR',
+        credit: null,
+        debit: '9.99',
+        version: 2,
+        first_seen_at: NOW,
+      });
+      expect(await store().db.selectFrom('ledger_entry_version').selectAll().execute()).toEqual([
+        {
+          merchant_no: MERCHANT,
+          batch_no: moved.batchNo,
+          version: 1,
+          currency: 'USD',
+          transaction_type: '1001',
+          credit: '2.00',
+          debit: null,
+          balance: '1002.00',
+          booked_at: '2026-03-09 00:00:20',
+          booked_ms: DAY_BEGIN_MS + 20_000,
+          superseded_at: NOW,
+          run_id: store().runId,
+        },
+      ]);
+      expect(await changedDays()).toEqual(['EUR 2026-03-08', 'USD 2026-03-09']);
+    });
+
+    it.each(['transactionType', 'credit', 'balance', 'bookedAt', 'bookedMs', 'currency'] as const)(
+      'differ by %s alone',
+      async (field) => {
+        await keep({ reading: certified(entries(1)) });
+        const other = entry(2, { currency: 'EUR', transactionType: '7' });
+        expect(await keep({ reading: uncertified([entry(1, { [field]: other[field] })]) })).toEqual({
+          ...NOTHING,
+          amended: 1,
+        });
+      },
+    );
+
+    it('twice in one reading count once, the later content stands', async () => {
+      expect(
+        await keep({ reading: uncertified([entry(1), entry(2), entry(1, { balance: '5.00' })]) }),
+      ).toEqual({ ...NOTHING, inserted: 2 });
+      expect(await held('B000001')).toMatchObject({ balance: '5.00' });
+    });
+
+    it.each([
+      ['credit', 'NaN'],
+      ['credit', 'Infinity'],
+      ['credit', '-1'],
+      ['balance', 'NaN'],
+      ['balance', '-Infinity'],
+    ])('with %s %s are refused, and nothing of the window stays', async (side, digits) => {
+      await expect(keep({ reading: certified([entry(1), entry(2, { [side]: digits })]) })).rejects.toThrow(
+        /check constraint/,
+      );
+      expect(await footprints(store().db)).toEqual([]);
+    });
+  });
+
+  describe('vanishing', () => {
+    it('is marked where a certified window no longer holds an entry, and taken back when it returns', async () => {
+      await keep({ reading: certified(entries(1, 2, 3)) });
+      await changedDays();
+      expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({
+        ...NOTHING,
+        unchanged: 2,
+        vanished: 1,
+      });
+      expect(await held('B000002')).toMatchObject({ vanished_at: NOW, version: 1 });
+      expect(await changedDays()).toEqual(['USD 2026-03-09']);
+
+      const before = await footprints(store().db);
+      expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({ ...NOTHING, unchanged: 2 });
+      expect(await footprints(store().db)).toEqual(before);
+
+      expect(await keep({ reading: certified(entries(1, 2, 3)) })).toEqual({
+        ...NOTHING,
+        unchanged: 2,
+        returned: 1,
+      });
+      expect(await held('B000002')).toMatchObject({ vanished_at: null, version: 1 });
+      expect(await changedDays()).toEqual(['USD 2026-03-09']);
+    });
+
+    it('empties a whole window', async () => {
+      await keep({ reading: certified(entries(1, 2, 3)) });
+      expect(await keep({ reading: certified([]) })).toEqual({ ...NOTHING, vanished: 3 });
+    });
+
+    it('is not concluded from a reading without certificate', async () => {
+      await keep({ reading: certified(entries(1, 2)) });
+      expect(await keep({ reading: uncertified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
+    });
+
+    it('concerns only whole seconds inside the window', async () => {
+      const at = (ms: number) => ({ bookedMs: DAY_BEGIN_MS + ms });
+      await keep({
+        reading: certified([entry(1, at(1000)), entry(2, at(2000)), entry(3, at(3000)), entry(4, at(4000))]),
+      });
+      const window = { beginMs: DAY_BEGIN_MS + 1001, endMs: DAY_BEGIN_MS + 4998 };
+      expect(await keep({ window })).toEqual({ ...NOTHING, vanished: 2 });
+      expect(await keep({ window: { beginMs: DAY_BEGIN_MS + 1000, endMs: DAY_BEGIN_MS + 1998 } })).toEqual(
+        NOTHING,
+      );
+      expect(await keep({ window: { beginMs: DAY_BEGIN_MS + 1000, endMs: DAY_BEGIN_MS + 1999 } })).toEqual({
+        ...NOTHING,
+        vanished: 1,
+      });
+    });
+
+    it('spares other currencies when one was asked for, and other merchants always', async () => {
+      const eur = entry(2, { currency: 'EUR' });
+      await keep({ reading: certified([entry(1), eur, entry(3, { currency: 'AED' })]) });
+      await keep({ merchantNo: 'M1002', reading: certified([entry(9)]) });
+      expect(await keep({ currency: 'EUR' })).toEqual({ ...NOTHING, vanished: 1 });
+      expect(await held(eur.batchNo)).toMatchObject({ vanished_at: NOW });
+      expect(await keep({})).toEqual({ ...NOTHING, vanished: 2 });
+      expect(await held('B000009')).toMatchObject({ vanished_at: null });
+    });
+
+    it('does not befall an entry whose time moved out of the window', async () => {
+      await keep({ reading: certified(entries(1, 2)) });
+      const moved = entry(2, { bookedMs: DAY.beginMs - 1000, bookedAt: '2026-03-08 23:59:59' });
+      const dayBefore = { beginMs: DAY.beginMs - 86_400_000, endMs: DAY.beginMs - 1 };
+      expect(await keep({ window: dayBefore, reading: certified([moved]) })).toEqual({
+        ...NOTHING,
+        amended: 1,
+      });
+      expect(await keep({ reading: certified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
+    });
+  });
+
+  describe('rejected entries', () => {
+    const quarantine = () =>
+      store()
+        .db.selectFrom('quarantined_entry')
+        .select(['raw', 'begin_ms', 'end_ms', 'released_at'])
+        .orderBy('id')
+        .execute();
+    const [morning, evening] = [
+      { ...DAY, endMs: DAY.beginMs + 999 },
+      { ...DAY, beginMs: DAY.beginMs + 1000 },
+    ];
+
+    it('are kept once, and released when certified windows hold them nowhere', async () => {
+      const reading = certified([], [rejected('{"a":1}'), rejected('{"b":1}')]);
+      expect(await keep({ reading })).toMatchObject({ quarantined: 2 });
+      expect(await keep({ reading })).toMatchObject({ quarantined: 0 });
+      expect(await keep({ window: morning, reading: certified([], [rejected('{"b":1}')]) })).toMatchObject({
+        quarantined: 0,
+      });
+      expect(await quarantine()).toEqual([
+        { raw: '{"a":1}', begin_ms: evening.beginMs, end_ms: evening.endMs, released_at: null },
+        { raw: '{"b":1}', begin_ms: morning.beginMs, end_ms: morning.endMs, released_at: null },
+      ]);
+      await keep({ window: evening });
+      expect(await quarantine()).toMatchObject([{ released_at: NOW }, { released_at: null }]);
+      expect(await keep({ window: evening, reading: certified([], [rejected('{"a":1}')]) })).toMatchObject({
+        quarantined: 1,
+      });
+      expect(await quarantine()).toMatchObject([{ released_at: null }, { released_at: null }]);
+    });
+
+    it('are not released by a reading without certificate or of one currency', async () => {
+      await keep({ reading: certified([], [rejected('{}')]) });
+      await keep({ reading: uncertified([]) });
+      await keep({ currency: 'USD' });
+      expect(await quarantine()).toMatchObject([{ released_at: null }]);
+    });
+  });
+
+  describe('certificates', () => {
+    const hours = (from: number, to: number) => ({
+      beginMs: DAY_BEGIN_MS + from * 3_600_000,
+      endMs: DAY_BEGIN_MS + to * 3_600_000 - 1,
+    });
+    const proven = (currency?: string) => certifiedWindows(store().db, MERCHANT, DAY, currency);
+    const failed = () => uncertifiedWindows(store().db, MERCHANT, DAY);
+
+    it('cover what was read, joined and cut to what is asked', async () => {
+      await keep({ window: { beginMs: DAY.beginMs - 5000, endMs: DAY.beginMs - 1 } });
+      await keep({ window: hours(0, 6) });
+      await keep({ window: hours(6, 12) });
+      await keep({ window: hours(20, 26) });
+      expect(await proven()).toEqual([hours(0, 12), hours(20, 24)]);
+    });
+
+    it('are lost where a later reading fails, and won back by one that does not', async () => {
+      await keep({});
+      await keep({ window: hours(3, 6), reading: uncertified([]) });
+      expect(await proven()).toEqual([hours(0, 3), hours(6, 24)]);
+      expect(await failed()).toEqual([{ ...hours(3, 6), problem: 'total moved' }]);
+      await keep({ window: hours(4, 5) });
+      expect(await failed()).toMatchObject([hours(3, 4), hours(5, 6)]);
+      await keep({ window: hours(2, 4) });
+      await keep({ window: hours(5, 7) });
+      expect(await proven()).toEqual([DAY]);
+      expect(await failed()).toEqual([]);
+    });
+
+    it('give way to the certificate of a window around them, and to a failure of their own span', async () => {
+      await keep({ window: hours(3, 6), reading: uncertified([]) });
+      await keep({ window: hours(6, 7) });
+      await keep({});
+      const spans = await store()
+        .db.selectFrom('sync_window')
+        .select(['begin_ms as beginMs', 'end_ms as endMs'])
+        .execute();
+      expect(spans).toEqual([DAY]);
+      await keep({ reading: uncertified([]) });
+      expect(await proven()).toEqual([]);
+      expect(await failed()).toHaveLength(1);
+    });
+
+    it('of one currency prove that currency alone', async () => {
+      await keep({ currency: 'USD' });
+      expect(await proven()).toEqual([]);
+      expect(await proven('USD')).toEqual([DAY]);
+      expect(await proven('EUR')).toEqual([]);
+    });
+
+    it('count what was read and what was rejected', async () => {
+      await keep({ reading: certified(entries(1, 2), [rejected('{}')]) });
+      expect(await store().db.selectFrom('sync_window').selectAll().execute()).toEqual([
+        {
+          merchant_no: MERCHANT,
+          currency: '',
+          begin_ms: DAY.beginMs,
+          end_ms: DAY.endMs,
+          total: 3,
+          distinct_count: 2,
+          quarantined_count: 1,
+          requests: 1,
+          certified_at: NOW,
+          problem: null,
+          run_id: store().runId,
+        },
+      ]);
+    });
+  });
+
+  it('writes nothing once the lease is lost', async () => {
+    await releaseLease(store().db, store().lease);
+    await expect(keep({ reading: certified(entries(1)) })).rejects.toThrow(LeaseLost);
+    expect(await footprints(store().db)).toEqual([]);
+  });
+
+  it('takes windows of one merchant at the same time', async () => {
+    const halves = [entries(1, 2, 3), entries(3, 2, 1)].map((list) => keep({ reading: uncertified(list) }));
+    const stored = await Promise.all(halves);
+    expect(stored.map(({ inserted }) => inserted).sort()).toEqual([0, 3]);
+    expect((await sql`SELECT 1 FROM ledger_entry`.execute(store().db)).rows).toHaveLength(3);
+  });
+});
