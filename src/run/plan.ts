@@ -1,0 +1,64 @@
+/** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
+import { dayOf } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { DayChange } from '../reconcile/reconcile.ts';
+import type { BreakRow } from '../store/breaks.ts';
+import { rehearse } from '../store/rehearsal.ts';
+import { startRun } from '../store/runs.ts';
+import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
+import { merchantRanges } from './merchant-ranges.ts';
+import { outerRange } from './range.ts';
+import { reconcileStage } from './reconcile-stage.ts';
+import type { MerchantSync } from './report.ts';
+import type { RunDeps, RunRequest, RunWork, StageOutcome } from './run.ts';
+import { syncStage } from './sync-stage.ts';
+
+export interface PlanReport {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  /** What reading brought, call counts included: `run` would make as many. */
+  readonly sync: readonly MerchantSync[];
+  /** Account days whose figures would change, with closing before and after. */
+  readonly daysChanged: readonly DayChange[];
+  readonly breaksOpened: readonly BreakRow[];
+  readonly breaksHealed: readonly BreakRow[];
+}
+
+/**
+ * Reads the platform as `run` would and works out every figure, without leaving a row or an object behind. Holds the
+ * lease meanwhile, so that no run overtakes its figures. Throws what `executeRun` throws.
+ */
+export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Promise<PlanReport> {
+  return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>
+    rehearse(deps.db, async (db) => {
+      const rehearsal: RunDeps = { ...deps, db, signal };
+      const asked: RunRequest = { ...request, command: 'run' };
+      const ranges = await merchantRanges({
+        ...rehearsal,
+        merchants: request.merchants.map(({ merchantNo }) => merchantNo),
+        asked: request.range,
+        now: deps.now(),
+      });
+      const { from, to } = outerRange(ranges, request.range, dayOf(deps.now().getTime(), deps.zone));
+      const runId = await startRun(db, {
+        command: 'plan',
+        holder: deps.holder,
+        fromDay: from,
+        toDay: to,
+        now: deps.now(),
+      });
+      const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to };
+      const outcome: StageOutcome = { sync: [], reconcile: null, healingReads: [], publish: null };
+      await syncStage(work, outcome);
+      await reconcileStage(work, outcome);
+      return {
+        from,
+        to,
+        sync: outcome.sync,
+        daysChanged: outcome.reconcile?.daysChanged ?? [],
+        breaksOpened: outcome.reconcile?.opened ?? [],
+        breaksHealed: outcome.reconcile?.healed ?? [],
+      };
+    }),
+  );
+}
