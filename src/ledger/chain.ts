@@ -71,6 +71,7 @@ export function createChain(options: ChainOptions): Chain {
   /** Settled seconds that a later one may still have to be mixed with, and the balance before the first of them. */
   let recent: { readonly links: Link[]; readonly from: Reached | null }[] = [];
   let out: ChainStep[] = [];
+  let currentDay: BusinessDay = '-';
   /** The second being gathered. */
   let group: Link[] = [];
 
@@ -100,13 +101,19 @@ export function createChain(options: ChainOptions): Chain {
     return { entry, net, before: after - net, after, bookedMs: entry.bookedMs, batchNo: entry.batchNo };
   };
 
+  /** One string a day rather than one an entry. */
+  const dayOfEntry = (entry: LedgerEntry): BusinessDay => {
+    if (!entry.bookedAt.startsWith(currentDay)) currentDay = entry.bookedAt.slice(0, 10);
+    return currentDay;
+  };
+
   const release = (links: readonly Link[], from: Reached | null): void => {
     let at = from;
     for (const link of links) {
       const jump = at !== null && at.balance !== link.before ? breakBetween(at, link, scale) : null;
       out.push({
         entry: link.entry,
-        day: link.entry.bookedAt.slice(0, 10),
+        day: dayOfEntry(link.entry),
         break: jump,
         moved: link.bookedMs < latestMs,
         net: link.net,
