@@ -1,0 +1,23 @@
+/** Names of published objects: fixed by CONTRACT, and safe whatever a merchant number holds. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+
+/** Percent-encodes all but letters, digits, `-`, `_` and inner dots: such a name is one path part everywhere. */
+const encoded = (part: string): string =>
+  encodeURIComponent(part)
+    .replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/^\.+/, (dots) => '%2E'.repeat(dots.length));
+
+const folderOf = (merchantNo: string, day: BusinessDay): string =>
+  `merchant=${encoded(merchantNo)}/date=${day}`;
+
+export const statementKey = ({ merchantNo, currency }: Account, day: BusinessDay, revision: number): string =>
+  `${folderOf(merchantNo, day)}/${encoded(merchantNo)}_${encoded(currency)}_${day}.r${revision}.csv`;
+
+export const summaryKey = (merchantNo: string, day: BusinessDay, revision: number): string =>
+  `${folderOf(merchantNo, day)}/summary.r${revision}.csv`;
+
+export const manifestKey = (merchantNo: string, day: BusinessDay): string =>
+  `${folderOf(merchantNo, day)}/manifest.json`;
+
+/** A key's last part: what a person who downloads it sees. */
+export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);

@@ -1,0 +1,155 @@
+/** The day's manifest: points to the current revisions, and carries what it takes to check them offline. */
+import * as z from 'zod';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements.ts';
+import { fileOf } from './keys.ts';
+import { currentOf } from './summary.ts';
+
+const FORMAT = 'daybook-manifest/1';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const amount = z.string().regex(/^-?\d+(\.\d+)?$/);
+const count = z.int().nonnegative();
+
+const supersededSchema = z.object({
+  revision: z.int().positive(),
+  file: z.string(),
+  sha256,
+  bytes: count,
+  publishedAt: z.string(),
+  supersededBy: z.int().positive(),
+  /** Why it was replaced. */
+  reason: z.string(),
+});
+
+const statementSchema = z.object({
+  currency: z.string(),
+  file: z.string(),
+  revision: z.int().positive(),
+  sha256,
+  bytes: count,
+  rows: count,
+  opening: amount,
+  creditTotal: amount,
+  creditCount: count,
+  debitTotal: amount,
+  debitCount: count,
+  closing: amount,
+  verdict: z.enum(['continuous', 'reordered', 'broken']),
+  breaks: count,
+  publishedAt: z.string(),
+  /** The account's statement before: its day and its bytes. Null for the first. */
+  previousDay: z.string().nullable(),
+  previousSha256: sha256.nullable(),
+  superseded: z.array(supersededSchema),
+});
+
+const manifestSchema = z.object({
+  format: z.literal(FORMAT),
+  merchantNo: z.string(),
+  day: z.string(),
+  /** IANA zone of the business day and of `booked_at`. */
+  timeZone: z.string(),
+  statements: z.array(statementSchema),
+  summary: z.object({ file: z.string(), revision: z.int().positive(), sha256 }).nullable(),
+  /** The readings of the platform's ledger that prove the day complete; currency null: every currency. */
+  certificates: z.array(
+    z.object({
+      beginMs: z.number(),
+      endMs: z.number(),
+      currency: z.string().nullable(),
+      total: count,
+      distinct: count,
+      quarantined: count,
+      certifiedAt: z.string(),
+    }),
+  ),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+export type ManifestStatement = z.infer<typeof statementSchema>;
+
+/** Reads a manifest; null where the text is none. */
+export function parseManifest(text: string): Manifest | null {
+  try {
+    return manifestSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export interface ManifestSources {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  readonly zone: string;
+  /** Every revision of the day, by currency, oldest first. */
+  readonly statements: readonly StatementRow[];
+  /** By currency: the account's current statement before. */
+  readonly previous: ReadonlyMap<string, StatementRow>;
+  readonly summary: SummaryRow | undefined;
+  readonly certificates: readonly CertificateRow[];
+}
+
+/** The manifest's text. The same rows give the same bytes, so that a rerun can see that it is already there. */
+export function manifestText(sources: ManifestSources): string {
+  const { merchantNo, day, zone, statements, previous, summary, certificates } = sources;
+  const manifest: Manifest = {
+    format: FORMAT,
+    merchantNo,
+    day,
+    timeZone: zone,
+    statements: currentOf(statements).map((row) => {
+      const before = previous.get(row.currency);
+      return {
+        currency: row.currency,
+        file: fileOf(row.object_key),
+        revision: row.revision,
+        sha256: row.sha256,
+        bytes: row.byte_count,
+        rows: row.row_count,
+        opening: row.opening,
+        creditTotal: row.credit_total,
+        creditCount: row.credit_count,
+        debitTotal: row.debit_total,
+        debitCount: row.debit_count,
+        closing: row.closing,
+        verdict: row.verdict as ManifestStatement['verdict'],
+        breaks: row.break_count,
+        publishedAt: row.published_at.toISOString(),
+        previousDay: before?.day ?? null,
+        previousSha256: before?.sha256 ?? null,
+        superseded: supersededBefore(row, statements),
+      };
+    }),
+    summary:
+      summary === undefined
+        ? null
+        : { file: fileOf(summary.object_key), revision: summary.revision, sha256: summary.sha256 },
+    certificates: certificates.map((row) => ({
+      beginMs: row.begin_ms,
+      endMs: row.end_ms,
+      currency: row.currency === '' ? null : row.currency,
+      total: row.total,
+      distinct: row.distinct_count,
+      quarantined: row.quarantined_count,
+      certifiedAt: row.certified_at.toISOString(),
+    })),
+  };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+function supersededBefore(
+  current: StatementRow,
+  statements: readonly StatementRow[],
+): ManifestStatement['superseded'] {
+  const revisions = statements.filter((row) => row.currency === current.currency);
+  return revisions.slice(0, -1).map((row, index) => ({
+    revision: row.revision,
+    file: fileOf(row.object_key),
+    sha256: row.sha256,
+    bytes: row.byte_count,
+    publishedAt: row.published_at.toISOString(),
+    supersededBy: revisions[index + 1]!.revision,
+    reason: revisions[index + 1]!.reason ?? '',
+  }));
+}

@@ -1,0 +1,246 @@
+/** Statements published: which days are due, what stands, and what each day rested on. */
+import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import type { DayFilter } from './account-days.ts';
+import type { DB, Statement, StatementSummary, SyncWindow } from './schema.ts';
+
+export type StatementRow = Selectable<Statement>;
+export type SummaryRow = Selectable<StatementSummary>;
+export type CertificateRow = Pick<
+  Selectable<SyncWindow>,
+  'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
+> & { readonly certified_at: Date };
+
+/** A merchant's day with accounts to publish. */
+export interface DueDay {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+}
+
+const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
+  db
+    .selectFrom('account_day')
+    .where('publish_due', '=', true)
+    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
+    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
+    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
+
+/** The first day due after `after` (merchant, then day). Served by account_day_due, which holds nothing else. */
+export async function nextDueDay(
+  db: Kysely<DB>,
+  filter: DayFilter,
+  after: DueDay | null,
+): Promise<DueDay | undefined> {
+  const row = await dueRows(db, filter)
+    .select(['merchant_no', 'day'])
+    .$if(after !== null, (query) =>
+      query.where(sql<boolean>`(merchant_no, day) > (${after!.merchantNo}, ${after!.day}::date)`),
+    )
+    .orderBy('merchant_no')
+    .orderBy('day')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { merchantNo: row.merchant_no, day: row.day };
+}
+
+/** How many merchants' days are due. */
+export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
+  const days = dueRows(db, filter).select(['merchant_no', 'day']).distinct().as('days');
+  const { count } = await db
+    .selectFrom(days)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Currencies of that day that are due and pass the filter, in order. */
+export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueDay): Promise<string[]> {
+  const rows = await dueRows(db, { ...filter, merchantNo: due.merchantNo })
+    .where('day', '=', due.day)
+    .select('currency')
+    .orderBy('currency')
+    .execute();
+  return rows.map(({ currency }) => currency);
+}
+
+/** Every revision of a merchant's day, by currency, oldest first. Served by the primary key of its few accounts. */
+export const statementsOfDay = (
+  db: Kysely<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<StatementRow[]> =>
+  db
+    .selectFrom('statement')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .orderBy('currency')
+    .orderBy('revision')
+    .execute();
+
+/** The current statement of the account's last published day before `day`. Served by the primary key. */
+export const previousStatement = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<StatementRow | undefined> =>
+  ofAccount(db, account)
+    .where('day', '<', day)
+    .orderBy('day', 'desc')
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+/** One revision of an account's day, or the current one. */
+export const statementOf = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+  revision?: number,
+): Promise<StatementRow | undefined> =>
+  ofAccount(db, account)
+    .where('day', '=', day)
+    .$if(revision !== undefined, (query) => query.where('revision', '=', revision!))
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+  db
+    .selectFrom('statement')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', '=', currency);
+
+/** Statements for a person, every revision, by merchant, day, currency and revision. */
+export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<StatementRow[]> =>
+  db
+    .selectFrom('statement')
+    .selectAll()
+    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
+    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
+    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!))
+    .orderBy('merchant_no')
+    .orderBy('day')
+    .orderBy('currency')
+    .orderBy('revision')
+    .execute();
+
+/** The day's current summary. */
+export const summaryOf = (
+  db: Kysely<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<SummaryRow | undefined> =>
+  db
+    .selectFrom('statement_summary')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+/** Certificates that reach into a window, by time. */
+export async function certificatesOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  window: Window,
+): Promise<CertificateRow[]> {
+  const rows = await db
+    .selectFrom('sync_window')
+    .select([
+      'begin_ms',
+      'end_ms',
+      'currency',
+      'total',
+      'distinct_count',
+      'quarantined_count',
+      'certified_at',
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .where('begin_ms', '<=', window.endMs)
+    .where('end_ms', '>=', window.beginMs)
+    .where('certified_at', 'is not', null)
+    .orderBy('begin_ms')
+    .orderBy('end_ms')
+    .orderBy('currency')
+    .execute();
+  return rows.map((row) => ({ ...row, certified_at: row.certified_at! }));
+}
+
+/** Entries of an account within a window that the platform changed, or no longer holds, since an instant. */
+export async function changesSince(
+  db: Kysely<DB>,
+  { merchantNo, currency }: Account,
+  window: Window,
+  since: Date,
+): Promise<{ readonly amended: number; readonly vanished: number }> {
+  const { rows } = await sql<{ amended: number; vanished: number }>`
+    SELECT
+      (SELECT count(DISTINCT batch_no) FROM ledger_entry
+       JOIN ledger_entry_version AS version USING (merchant_no, batch_no)
+       WHERE merchant_no = ${merchantNo} AND ledger_entry.currency = ${currency}
+         AND ledger_entry.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
+         AND version.superseded_at >= ${since}) AS amended,
+      (SELECT count(*) FROM ledger_entry
+       WHERE merchant_no = ${merchantNo} AND currency = ${currency}
+         AND booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND vanished_at >= ${since}) AS vanished`.execute(
+    db,
+  );
+  return rows[0]!;
+}
+
+/**
+ * Records new revisions and their summary. An account's next published day becomes due, as its manifest names the
+ * statement before it.
+ */
+export async function recordStatements(
+  trx: Transaction<DB>,
+  statements: readonly StatementRow[],
+  summary: SummaryRow | null,
+): Promise<void> {
+  for (const row of statements) {
+    await trx.insertInto('statement').values(row).execute();
+    await trx
+      .updateTable('account_day')
+      .set({ revision: row.revision })
+      .where('merchant_no', '=', row.merchant_no)
+      .where('currency', '=', row.currency)
+      .where('day', '=', row.day)
+      .execute();
+    await trx
+      .updateTable('account_day')
+      .set({ publish_due: true })
+      .where('merchant_no', '=', row.merchant_no)
+      .where('currency', '=', row.currency)
+      .where('day', '=', (eb) =>
+        eb
+          .selectFrom('statement')
+          .select((nested) => nested.fn.min('day').as('day'))
+          .where('merchant_no', '=', row.merchant_no)
+          .where('currency', '=', row.currency)
+          .where('day', '>', row.day),
+      )
+      .execute();
+  }
+  if (summary !== null) await trx.insertInto('statement_summary').values(summary).execute();
+}
+
+/** The days are published as they stand. */
+export async function clearDue(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+  currencies: readonly string[],
+): Promise<void> {
+  await trx
+    .updateTable('account_day')
+    .set({ publish_due: false })
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .where('currency', 'in', [...currencies])
+    .execute();
+}
