@@ -68,6 +68,8 @@ CREATE TABLE statement (
   closing numeric NOT NULL,
   verdict text NOT NULL,
   break_count integer NOT NULL,
+  -- the opening was derived from the first entry: it need not be the closing of the statement before
+  restarted boolean NOT NULL DEFAULT false,
   published_at timestamptz NOT NULL,
   -- the revision this one replaces, and why
   supersedes integer,

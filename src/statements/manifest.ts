@@ -30,6 +30,8 @@ const statementSchema = z.object({
   bytes: count,
   rows: count,
   opening: amount,
+  /** The opening was derived from the first entry, as the time before is not proven. */
+  openingDerived: z.boolean(),
   creditTotal: amount,
   creditCount: count,
   debitTotal: amount,
@@ -108,6 +110,7 @@ export function manifestText(sources: ManifestSources): string {
         bytes: row.byte_count,
         rows: row.row_count,
         opening: row.opening,
+        openingDerived: row.restarted,
         creditTotal: row.credit_total,
         creditCount: row.credit_count,
         debitTotal: row.debit_total,

@@ -53,6 +53,7 @@ export async function publishDay(
   options: PublishDayOptions,
 ): Promise<readonly StatementRow[]> {
   const { db, lease } = options;
+  await mayWrite(options);
   const standing = await statementsOfDay(db, merchantNo, day);
   const atOnce = pLimit(ACCOUNTS_AT_ONCE_MAX);
   // All are waited for, so that no upload goes on behind a failure's back.
@@ -112,6 +113,7 @@ async function newRevision(
     row_count: rowsIn(figures),
     object_key: stored.key,
     ...figuresOf(figures),
+    restarted: figures.restarted,
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
     reason: reason ?? (await reasonFor(account, day, current, figures, options)),

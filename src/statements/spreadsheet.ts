@@ -16,7 +16,7 @@ export const withoutFormulas = (cells: readonly string[]): string[] =>
 /** A canonical statement's bytes in, the spreadsheet file's bytes out, as a stream. */
 export async function* forSpreadsheet(statement: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = Readable.from(statement, { objectMode: false });
-  const rows = parse({ relax_column_count: true });
+  const rows = parse({ relax_column_count: true, record_delimiter: '\r\n' });
   source.on('error', (error) => rows.destroy(error));
   source.pipe(rows);
   let batch: string[][] = [];
