@@ -1,0 +1,94 @@
+/** sp2404 as the document has it (platform-api.md 4.1): checks what it is sent, answers a page, or misbehaves in rows. */
+import { tzOffset } from '@date-fns/tz';
+import { z } from 'zod';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import type { SandboxEntry } from './ledger.ts';
+import type { MerchantLedger } from './merchant-ledger.ts';
+import { permutation } from './random.ts';
+import type { Striker } from './hostility.ts';
+
+const millis = z
+  .int()
+  .refine((ms) => String(ms).length === 13, { error: 'must be Unix time in milliseconds, 13 digits' });
+
+export const ledgerRequestSchema = z.strictObject({
+  beginDate: millis.optional(),
+  endDate: millis.optional(),
+  batchNo: z.string().optional(),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/)
+    .optional(),
+  flowType: z.enum(['1', '2']).optional(),
+  busiType: z.string().optional(),
+  pageNum: z.int().min(1).optional(),
+  pageSize: z.int().min(1).max(PAGE_SIZE_MAX).optional(),
+});
+export type LedgerRequest = z.output<typeof ledgerRequestSchema>;
+
+export interface PageContext {
+  readonly ledger: MerchantLedger;
+  readonly striker: Striker;
+  readonly timeZone: string;
+}
+
+/** The reply's JSON text: written by hand, as no JSON library keeps `1E+3` or `0.10`. */
+export function ledgerPage(request: LedgerRequest, { ledger, striker, timeZone }: PageContext): string {
+  const beginMs = request.beginDate ?? 0;
+  const endMs = request.endDate ?? 9_999_999_999_999;
+  const pageNum = request.pageNum ?? 1;
+  const pageSize = request.pageSize ?? PAGE_SIZE_MAX;
+  const { hostility } = striker;
+
+  if (striker.strikes('liveInsertsEvery')) {
+    const held = ledger.heldBack(beginMs, endMs);
+    if (held !== undefined) ledger.change(held.batchNo, { visibleFromMs: Number.NEGATIVE_INFINITY });
+  }
+  const found = ledger.matching({ ...request, beginMs, endMs });
+  const place = placer(hostility.order, found.total, `${beginMs} ${endMs}`, striker.requests);
+  const rows: SandboxEntry[] = [];
+  const until = Math.min(found.total, pageNum * pageSize);
+  for (let index = (pageNum - 1) * pageSize; index < until; index += 1) rows.push(found.at(place(index)));
+
+  let total = found.total;
+  if (striker.strikes('wrongTotalsEvery')) total += 1;
+  if (rows.length > 1 && striker.strikes('duplicateRowsEvery')) rows[rows.length - 1] = rows[0]!;
+  if (rows.length > 0 && striker.strikes('missingRowsEvery')) rows.pop();
+  const shiftMs = hostility.timeZoneOffsetHours * 3_600_000;
+  const list = rows.map((entry) => entryText(entry, timeZone, shiftMs)).join(',');
+  return `{"pageNum":${pageNum},"pageSize":${pageSize},"total":${total},"list":[${list}]}`;
+}
+
+function placer(
+  order: Striker['hostility']['order'],
+  total: number,
+  windowSeed: string,
+  requests: number,
+): (index: number) => number {
+  switch (order) {
+    case 'ascending':
+      return (index) => index;
+    case 'descending':
+      return (index) => total - 1 - index;
+    case 'window-shuffled':
+      return permutation(total, windowSeed);
+    case 'request-shuffled':
+      return permutation(total, `${windowSeed} ${requests}`);
+  }
+}
+
+/** One entry as the platform writes it. */
+export function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0): string {
+  return (
+    `{"batchNo":${JSON.stringify(entry.batchNo)},"currency":"${entry.currency}",` +
+    `"busiType":${JSON.stringify(entry.busiType)},"inAmount":${entry.inAmount ?? 'null'},` +
+    `"outAmount":${entry.outAmount ?? 'null'},"vailAmount":${entry.vailAmount},` +
+    `"busiDate":"${wallTime(entry.bookedMs + shiftMs, timeZone)}"}`
+  );
+}
+
+/** `YYYY-MM-DD HH:mm:ss` in the zone. */
+export function wallTime(ms: number, timeZone: string): string {
+  const offsetMs = tzOffset(timeZone, new Date(ms)) * 60_000;
+  return new Date(ms + offsetMs).toISOString().slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,139 @@
+/** The ledger the sandbox acts out: consistent chains from a seed, with what is planted in them. */
+import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { below, seeded, type Random } from './random.ts';
+import type { Planted, Scenario } from './scenario.ts';
+
+export interface SandboxEntry {
+  readonly batchNo: string;
+  readonly merchantNo: string;
+  readonly currency: string;
+  busiType: string;
+  /** JSON number as written on the wire, or null. */
+  inAmount: string | null;
+  outAmount: string | null;
+  vailAmount: string;
+  readonly bookedMs: number;
+  /** Shown from then on; Infinity: never. */
+  visibleFromMs: number;
+}
+
+const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
+export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
+
+const BUSI_TYPES = ['SETTLE', 'PAYOUT', 'REFUND', 'FEE', 'FX', 'COLLECT'];
+/** Batch numbers tell nothing of the order: multiples of a primitive root modulo a prime visit every number once. */
+const BATCH_PRIME = 2_147_483_647;
+const BATCH_ROOT = 48_271;
+
+/** A value in minor units as some platform may write it: plain, without trailing zeros, or with an exponent. */
+export function wireNumber(units: bigint, minorUnits: number, random: Random): string {
+  const negative = units < 0n;
+  const digits = (negative ? -units : units).toString().padStart(minorUnits + 1, '0');
+  const sign = negative ? '-' : '';
+  if (minorUnits === 0) {
+    const thousands = /^([1-9]\d*)(000)$/.exec(digits);
+    return thousands !== null && random() < 0.5 ? `${sign}${thousands[1]!}E+3` : sign + digits;
+  }
+  const plain = `${sign}${digits.slice(0, -minorUnits)}.${digits.slice(-minorUnits)}`;
+  return random() < 0.5 ? plain : plain.replace(/0+$/, '').replace(/\.$/, '');
+}
+
+/** Minor units of a wire number such as `-0.1` or `1E+3`. */
+function unitsOf(text: string, minorUnits: number): bigint {
+  const [mantissa = '', exponent = '0'] = text.toUpperCase().split('E');
+  const [whole = '0', fraction = ''] = mantissa.replace('-', '').split('.');
+  const shift = Number(exponent) + minorUnits - fraction.length;
+  if (shift < 0) throw new RangeError(`${text} has more decimals than its currency`);
+  const units = BigInt(whole + fraction) * 10n ** BigInt(shift);
+  return mantissa.startsWith('-') ? -units : units;
+}
+
+/** Every entry of one merchant in the order it happened, account by account; what is planted is already in. */
+export function generateLedger(
+  scenario: Scenario,
+  merchantNo: string,
+  currencies: readonly string[],
+): SandboxEntry[] {
+  const entries: SandboxEntry[] = [];
+  let serial = Math.abs(hash(merchantNo)) % 1_000_000;
+  const batchNo = (): string => {
+    serial += 1;
+    const mixed = Number((BigInt(serial) * BigInt(BATCH_ROOT)) % BigInt(BATCH_PRIME));
+    return `SBX${String(mixed).padStart(10, '0')}${String(hash(merchantNo) % 1_000).padStart(3, '0')}`;
+  };
+  for (const currency of currencies) {
+    const minorUnits = minorUnitsOf(currency);
+    let balance = BigInt(1 + (hash(merchantNo + currency) % 900)) * 10n ** BigInt(minorUnits + 4);
+    for (const day of daysFromTo(scenario.from, scenario.to)) {
+      const random = seeded(`${scenario.seed} ${merchantNo} ${currency} ${day}`);
+      const { beginMs, endMs } = dayWindow(day, scenario.timeZone);
+      const planted = scenario.planted.filter(
+        (one) => one.merchant === merchantNo && one.currency === currency && one.day === day,
+      );
+      const seconds = bookingSeconds(
+        scenario.entriesPerDay,
+        Math.floor((endMs - beginMs + 1) / 1_000),
+        random,
+      );
+      seconds.forEach((second, nth) => {
+        const here = planted.filter((one) => one.nth === nth);
+        const copies = 1 + here.reduce((sum, one) => sum + (one.what === 'burst' ? one.count : 0), 0);
+        for (let copy = 0; copy < copies; copy += 1) {
+          const exact = here.find((one) => one.what === 'amount');
+          const net =
+            exact === undefined ? netOf(random, balance, minorUnits) : unitsOf(exact.net, minorUnits);
+          balance += net;
+          const amount =
+            exact === undefined
+              ? wireNumber(net < 0n ? -net : net, minorUnits, random)
+              : exact.net.replace(/^-/, '');
+          const entry: SandboxEntry = {
+            batchNo: batchNo(),
+            merchantNo,
+            currency,
+            busiType: BUSI_TYPES[below(random, BUSI_TYPES.length)]!,
+            inAmount: net >= 0n ? amount : null,
+            outAmount: net >= 0n ? null : amount,
+            vailAmount: wireNumber(balance, minorUnits, random),
+            bookedMs: beginMs + second * 1_000,
+            visibleFromMs: Number.NEGATIVE_INFINITY,
+          };
+          for (const one of here) plant(entry, one);
+          entries.push(entry);
+        }
+      });
+    }
+  }
+  return entries;
+}
+
+function plant(entry: SandboxEntry, one: Planted): void {
+  if (one.what === 'missing') entry.visibleFromMs = Number.POSITIVE_INFINITY;
+  if (one.what === 'late') entry.visibleFromMs = Date.parse(one.appears);
+  if (one.what === 'malformed') {
+    entry.inAmount ??= entry.outAmount;
+    entry.outAmount ??= entry.inAmount;
+  }
+}
+
+/** Seconds of a day entries are booked at, in order; about one in seven shares its second with the one before. */
+function bookingSeconds(count: number, dayS: number, random: Random): number[] {
+  const seconds = Array.from({ length: count }, () => below(random, dayS)).sort((a, b) => a - b);
+  return seconds
+    .map((second, at) => (at > 0 && random() < 0.15 ? seconds[at - 1]! : second))
+    .sort((a, b) => a - b);
+}
+
+/** Credits and debits that keep the balance well above zero. */
+function netOf(random: Random, balance: bigint, minorUnits: number): bigint {
+  const size = BigInt(1 + below(random, 500_000)) * (minorUnits === 3 ? 10n : 1n);
+  const units = random() < 0.1 ? size * 1_000n : size;
+  return random() < 0.5 && units < balance ? -units : units;
+}
+
+function hash(text: string): number {
+  let state = 7;
+  for (let at = 0; at < text.length; at += 1)
+    state = (Math.imul(state, 31) + text.charCodeAt(at)) & 0x7fffffff;
+  return state;
+}

@@ -1,0 +1,108 @@
+/** One merchant's ledger as the platform shows it right now: visible entries by time, answered by binary search. */
+import type { SandboxEntry } from './ledger.ts';
+
+export interface Query {
+  readonly beginMs: number;
+  readonly endMs: number;
+  readonly batchNo?: string | undefined;
+  readonly currency?: string | undefined;
+  readonly flowType?: string | undefined;
+  readonly busiType?: string | undefined;
+}
+
+const byTime = (a: SandboxEntry, b: SandboxEntry): number => a.bookedMs - b.bookedMs;
+
+export class MerchantLedger {
+  readonly #all: SandboxEntry[];
+  readonly #byBatchNo: Map<string, SandboxEntry>;
+  readonly #nowMs: () => number;
+  #visible: SandboxEntry[] = [];
+  /** The view holds until then, or until something is changed. */
+  #validUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(entries: readonly SandboxEntry[], nowMs: () => number) {
+    this.#all = [...entries].sort(byTime);
+    this.#byBatchNo = new Map(entries.map((entry) => [entry.batchNo, entry]));
+    this.#nowMs = nowMs;
+  }
+
+  /** Entries a person would see, by time. */
+  visible(): readonly SandboxEntry[] {
+    const nowMs = this.#nowMs();
+    if (nowMs >= this.#validUntilMs) {
+      this.#visible = this.#all.filter((entry) => entry.visibleFromMs <= nowMs && entry.bookedMs <= nowMs);
+      let untilMs = Number.POSITIVE_INFINITY;
+      for (const entry of this.#all) {
+        const fromMs = Math.max(entry.visibleFromMs, entry.bookedMs);
+        if (fromMs > nowMs && fromMs < untilMs) untilMs = fromMs;
+      }
+      this.#validUntilMs = untilMs;
+    }
+    return this.#visible;
+  }
+
+  find(batchNo: string): SandboxEntry | undefined {
+    return this.#byBatchNo.get(batchNo);
+  }
+
+  /** Changes an entry in place, or when it is seen. */
+  change(
+    batchNo: string,
+    changes: Partial<Omit<SandboxEntry, 'batchNo' | 'merchantNo' | 'currency' | 'bookedMs'>>,
+  ): void {
+    const entry = this.#byBatchNo.get(batchNo);
+    if (entry === undefined) throw new Error(`the sandbox has no entry ${batchNo}`);
+    Object.assign(entry, changes);
+    this.#validUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The first entry in a span that was held back, if any. */
+  heldBack(beginMs: number, endMs: number): SandboxEntry | undefined {
+    const until = this.#after(this.#all, endMs);
+    for (let at = this.#after(this.#all, beginMs - 1); at < until; at += 1) {
+      if (this.#all[at]!.visibleFromMs === Number.POSITIVE_INFINITY) return this.#all[at];
+    }
+    return undefined;
+  }
+
+  /** Visible entries that match, as a count and a way to take the n-th. */
+  matching(query: Query): { readonly total: number; readonly at: (index: number) => SandboxEntry } {
+    const visible = this.visible();
+    if (query.batchNo !== undefined) {
+      const entry = this.#byBatchNo.get(query.batchNo);
+      const found =
+        entry !== undefined &&
+        visible.includes(entry) &&
+        entry.bookedMs >= query.beginMs &&
+        entry.bookedMs <= query.endMs &&
+        matches(entry, query)
+          ? [entry]
+          : [];
+      return { total: found.length, at: (index) => found[index]! };
+    }
+    const from = this.#after(visible, query.beginMs - 1);
+    const until = this.#after(visible, query.endMs);
+    if (query.currency === undefined && query.flowType === undefined && query.busiType === undefined) {
+      return { total: until - from, at: (index) => visible[from + index]! };
+    }
+    const found = visible.slice(from, until).filter((entry) => matches(entry, query));
+    return { total: found.length, at: (index) => found[index]! };
+  }
+
+  /** Index of the first entry booked after `ms`. */
+  #after(entries: readonly SandboxEntry[], ms: number): number {
+    let low = 0;
+    let high = entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (entries[middle]!.bookedMs <= ms) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+const matches = (entry: SandboxEntry, query: Query): boolean =>
+  (query.currency === undefined || entry.currency === query.currency) &&
+  (query.busiType === undefined || entry.busiType === query.busiType) &&
+  (query.flowType === undefined || (query.flowType === '1') === (entry.inAmount !== null));

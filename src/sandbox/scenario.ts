@@ -1,0 +1,67 @@
+/** The scenario file: which merchants and days the sandbox acts out, and what is planted to go wrong. */
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
+
+const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
+/** An entry by its place: the n-th of an account's day, from 0. */
+const place = { merchant: z.string(), currency: z.string(), day, nth: z.int().min(0) };
+
+const plantedSchema = z.discriminatedUnion('what', [
+  /** Never shown: the balance jumps over it. */
+  z.strictObject({ what: z.literal('missing'), ...place }),
+  /** Shown from `appears` on. */
+  z.strictObject({ what: z.literal('late'), ...place, appears: z.iso.datetime({ offset: true }) }),
+  /** Shown with both amounts set, which no client can book. */
+  z.strictObject({ what: z.literal('malformed'), ...place }),
+  /** So many more entries in one second, after the n-th. */
+  z.strictObject({ what: z.literal('burst'), ...place, count: z.int().min(1).max(100_000) }),
+  /** The n-th entry has just this net amount, written just so (`1E+3`, `-0.1`). */
+  z.strictObject({ what: z.literal('amount'), ...place, net: z.string() }),
+]);
+export type Planted = z.output<typeof plantedSchema>;
+
+export const scenarioSchema = z.strictObject({
+  seed: z.int().min(0).default(1),
+  /** Zone of busiDate. */
+  timeZone: z.string().default('Asia/Shanghai'),
+  from: day,
+  to: day,
+  entriesPerDay: z.int().min(0).max(2_000_000).default(40),
+  /** The sandbox's own clock; late entries appear by it. Without it: the machine's. */
+  now: z.iso.datetime({ offset: true }).optional(),
+  merchants: z
+    .array(
+      z.strictObject({
+        merchantNo: z.string().min(1).max(32),
+        token: z.string().min(1).max(32),
+        currencies: z.array(z.string().regex(/^[A-Z]{3}$/)).min(1),
+      }),
+    )
+    .min(1),
+  planted: z.array(plantedSchema).default([]),
+  hostility: hostilitySchema.default(HOSTILITY_OFF),
+});
+export type Scenario = z.output<typeof scenarioSchema>;
+export type ScenarioInput = z.input<typeof scenarioSchema>;
+
+/** The scenario file cannot be used; the message names each place and problem. */
+export class ScenarioInvalid extends Error {
+  override readonly name = 'ScenarioInvalid';
+}
+
+/** Reads a scenario from YAML. Throws `ScenarioInvalid`. */
+export function parseScenario(text: string, path: string): Scenario {
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (error) {
+    throw new ScenarioInvalid(
+      `${path} is no YAML: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  const parsed = scenarioSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  throw new ScenarioInvalid(`${path} cannot be used:\n${problems.join('\n')}`);
+}
