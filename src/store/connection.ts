@@ -56,8 +56,10 @@ function createPool(databaseUrl: string): pg.Pool {
       // Text forms of days and times are read as they come, so they must come as ISO whatever the role is set to.
       onConnect: asIso,
     });
-    // An idle connection that is cut says so here; without a listener it would end the process. The pool drops it.
+    // A connection that is cut says so here, idle or in the middle of work; without listeners it would end the process.
+    // The pool drops the connection, and the work on it fails by itself.
     pool.on('error', () => undefined);
+    pool.on('connect', (client) => void client.on('error', () => undefined));
     return pool;
   } catch (error) {
     throw unreachable(databaseUrl, error);

@@ -23,13 +23,13 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
     const pglite = await Pglite.create({ dataDir: folder, parsers: COLUMN_PARSERS });
     return embeddedDatabase(pglite, () => lock.release());
   } catch (error) {
-    await lock.release();
+    lock.release();
     throw error;
   }
 }
 
 /** A `Database` over a running PGlite, which must parse columns with `COLUMN_PARSERS`. */
-export function embeddedDatabase(pglite: PGlite, onClosed: () => Promise<void>): Database {
+export function embeddedDatabase(pglite: PGlite, onClosed: () => void = () => undefined): Database {
   const db = new Kysely<DB>({ dialect: new PGliteDialect({ pglite: bySimpleProtocol(pglite) }) });
   return {
     db,
@@ -37,7 +37,7 @@ export function embeddedDatabase(pglite: PGlite, onClosed: () => Promise<void>):
     close: async () => {
       await db.destroy();
       if (!pglite.closed) await pglite.close();
-      await onClosed();
+      onClosed();
     },
   };
 }

@@ -28,7 +28,7 @@ export async function freshDatabase(): Promise<Database & { readonly url: string
 export async function freshEmbedded(): Promise<Database> {
   const { PGlite } = await import('@electric-sql/pglite');
   const pglite = await PGlite.create({ parsers: COLUMN_PARSERS });
-  const database = embeddedDatabase(pglite, () => Promise.resolve());
+  const database = embeddedDatabase(pglite);
   await migrate(database.db);
   return database;
 }

@@ -1,0 +1,163 @@
+/** What the platform changed, took back or sent unreadable: the lists a person works through. */
+import { sql, type Kysely, type Selectable } from 'kysely';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import type { DB, QuarantinedEntry } from './schema.ts';
+
+/** Rows one list gives at most. */
+export const LIST_ROWS_MAX = 10_000;
+
+export interface PersonFilter {
+  readonly merchants?: readonly string[] | undefined;
+  readonly currencies?: readonly string[] | undefined;
+  /** Run that brought it to light. */
+  readonly runId?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** An entry before and after the platform changed it. */
+export interface Amendment {
+  readonly merchantNo: string;
+  readonly before: LedgerEntry;
+  readonly after: LedgerEntry;
+  /** Version that was superseded; `after` is the next one. */
+  readonly version: number;
+  readonly supersededAt: Date;
+  readonly runId: number | null;
+}
+
+export interface VanishedEntry {
+  readonly merchantNo: string;
+  readonly entry: LedgerEntry;
+  readonly vanishedAt: Date;
+}
+
+export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
+
+interface EntryColumns {
+  readonly batch_no: string;
+  readonly currency: string;
+  readonly transaction_type: string;
+  readonly credit: string | null;
+  readonly debit: string | null;
+  readonly balance: string;
+  readonly booked_at: string;
+  readonly booked_ms: number;
+}
+
+const ENTRY_COLUMNS = [
+  'batch_no',
+  'currency',
+  'transaction_type',
+  'credit',
+  'debit',
+  'balance',
+  'booked_at',
+  'booked_ms',
+] as const;
+
+const entryOf = (row: EntryColumns): LedgerEntry => ({
+  batchNo: row.batch_no,
+  currency: row.currency,
+  transactionType: row.transaction_type,
+  credit: row.credit,
+  debit: row.debit,
+  balance: row.balance,
+  bookedAt: row.booked_at,
+  bookedMs: row.booked_ms,
+});
+
+type AmendmentRow = EntryColumns & {
+  readonly merchant_no: string;
+  readonly version: number;
+  readonly superseded_at: Date;
+  readonly run_id: number | null;
+  readonly after: Omit<EntryColumns, 'batch_no'>;
+};
+
+/**
+ * Superseded contents with what took their place, newest first. With `currencies`, those that were or became one of
+ * them. Walks ledger_entry_version_recent and looks up each successor by key.
+ */
+export async function listAmendments(db: Kysely<DB>, filter: PersonFilter = {}): Promise<Amendment[]> {
+  const content = sql`jsonb_build_object('currency', currency, 'transaction_type', transaction_type,
+    'credit', credit::text, 'debit', debit::text, 'balance', balance::text,
+    'booked_at', to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS'), 'booked_ms', booked_ms)`;
+  const { rows } = await sql<AmendmentRow>`
+    SELECT old.*, next.content AS after
+    FROM ledger_entry_version old CROSS JOIN LATERAL (
+      SELECT ${content} AS content, currency FROM ledger_entry_version v
+      WHERE v.merchant_no = old.merchant_no AND v.batch_no = old.batch_no AND v.version = old.version + 1
+      UNION ALL
+      SELECT ${content}, currency FROM ledger_entry e
+      WHERE e.merchant_no = old.merchant_no AND e.batch_no = old.batch_no AND e.version = old.version + 1
+    ) AS next
+    WHERE true ${filter.merchants ? sql`AND old.merchant_no = ANY (${[...filter.merchants]}::text[])` : sql``}
+      ${
+        filter.currencies
+          ? sql`AND (old.currency = ANY (${[...filter.currencies]}::text[])
+              OR next.currency = ANY (${[...filter.currencies]}::text[]))`
+          : sql``
+      }
+      ${filter.runId === undefined ? sql`` : sql`AND old.run_id = ${filter.runId}`}
+    ORDER BY old.superseded_at DESC, old.merchant_no, old.batch_no, old.version DESC
+    LIMIT ${filter.limit ?? LIST_ROWS_MAX}`.execute(db);
+  return rows.map((row) => ({
+    merchantNo: row.merchant_no,
+    before: entryOf(row),
+    after: entryOf({ ...row.after, batch_no: row.batch_no }),
+    version: row.version,
+    supersededAt: row.superseded_at,
+    runId: row.run_id,
+  }));
+}
+
+/** Entries the platform no longer has, newest first. Served by ledger_entry_vanished, which holds nothing else. */
+export async function listVanished(
+  db: Kysely<DB>,
+  filter: Omit<PersonFilter, 'runId'> = {},
+): Promise<VanishedEntry[]> {
+  let query = db
+    .selectFrom('ledger_entry')
+    .select(['merchant_no', 'vanished_at', ...ENTRY_COLUMNS])
+    .where('vanished_at', 'is not', null)
+    .orderBy('vanished_at', 'desc')
+    .orderBy('merchant_no')
+    .orderBy('batch_no')
+    .limit(filter.limit ?? LIST_ROWS_MAX);
+  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
+  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
+  const rows = await query.execute();
+  return rows.map((row) => ({
+    merchantNo: row.merchant_no,
+    entry: entryOf(row),
+    vanishedAt: row.vanished_at!,
+  }));
+}
+
+/** Rejected entries with their raw text, newest first; only those the platform still sends unless `all`. */
+export function listQuarantine(
+  db: Kysely<DB>,
+  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean | undefined } = {},
+): Promise<QuarantineRow[]> {
+  let query = db
+    .selectFrom('quarantined_entry')
+    .select([
+      'id',
+      'merchant_no',
+      'batch_no',
+      'raw',
+      'reason',
+      'fingerprint',
+      'begin_ms',
+      'end_ms',
+      'first_seen_at',
+      'run_id',
+      'released_at',
+    ])
+    .orderBy('id', 'desc')
+    .limit(filter.limit ?? LIST_ROWS_MAX);
+  if (filter.all !== true) query = query.where('released_at', 'is', null);
+  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
+  if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
+  return query.execute();
+}

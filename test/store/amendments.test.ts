@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest';
+import { listAmendments, listQuarantine, listVanished } from '../../src/store/amendments.ts';
+import { finishRun, latestRuns, runById, startRun } from '../../src/store/runs.ts';
+import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
+import {
+  certified,
+  DAY,
+  entries,
+  entry,
+  MERCHANT,
+  NOW,
+  onBothDatabases,
+  rejected,
+  uncertified,
+} from './support.ts';
+
+onBothDatabases((store) => {
+  const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
+  const keep = (reading: WindowReading, now: Date, runId = store().runId, merchantNo = MERCHANT) =>
+    storeWindow(store().db, store().lease, { merchantNo, window: DAY, reading, runId, now });
+
+  it('amendments tell each content with what took its place, newest first', async () => {
+    const contents = [
+      entry(1),
+      entry(1, { balance: '5.10' }),
+      entry(1, { currency: 'EUR', credit: null, debit: '1.00' }),
+    ];
+    for (const [n, content] of contents.entries()) await keep(uncertified([content]), later(n));
+    const told = await listAmendments(store().db);
+    expect(told).toEqual([
+      {
+        merchantNo: MERCHANT,
+        before: contents[1],
+        after: contents[2],
+        version: 2,
+        supersededAt: later(2),
+        runId: store().runId,
+      },
+      {
+        merchantNo: MERCHANT,
+        before: contents[0],
+        after: contents[1],
+        version: 1,
+        supersededAt: later(1),
+        runId: store().runId,
+      },
+    ]);
+    expect(
+      await listAmendments(store().db, { merchants: [MERCHANT], currencies: ['EUR'], runId: store().runId }),
+    ).toEqual([told[0]]);
+    expect(await listAmendments(store().db, { limit: 1 })).toEqual([told[0]]);
+    expect(await listAmendments(store().db, { merchants: ['M1002'] })).toEqual([]);
+    expect(await listAmendments(store().db, { runId: 999 })).toEqual([]);
+  });
+
+  it('vanished entries are told until they return', async () => {
+    await keep(certified(entries(1, 2)), NOW);
+    await keep(certified(entries(2)), later(1));
+    expect(await listVanished(store().db, { merchants: [MERCHANT], currencies: ['USD'] })).toEqual([
+      { merchantNo: MERCHANT, entry: entry(1), vanishedAt: later(1) },
+    ]);
+    expect(await listVanished(store().db, { currencies: ['EUR'] })).toEqual([]);
+    await keep(certified(entries(1, 2)), later(2));
+    expect(await listVanished(store().db)).toEqual([]);
+  });
+
+  it('rejected entries are told while the platform sends them, and afterwards on request', async () => {
+    await keep(certified([], [rejected('{"x":1}')]), NOW);
+    expect(await listQuarantine(store().db)).toMatchObject([
+      { raw: '{"x":1}', reason: 'no batchNo', released_at: null, begin_ms: DAY.beginMs, end_ms: DAY.endMs },
+    ]);
+    await keep(certified([]), later(1));
+    expect(await listQuarantine(store().db)).toEqual([]);
+    expect(
+      await listQuarantine(store().db, { all: true, merchants: [MERCHANT], runId: store().runId }),
+    ).toMatchObject([{ released_at: later(1) }]);
+  });
+
+  it('runs are told newest first, with how they ended', async () => {
+    const id = await startRun(store().db, {
+      command: 'run',
+      holder: 'test:1:-',
+      fromDay: '2026-03-08',
+      toDay: '2026-03-09',
+      now: later(1),
+    });
+    expect(await runById(store().db, id)).toMatchObject({
+      command: 'run',
+      fromDay: '2026-03-08',
+      finishedAt: null,
+      exitCode: null,
+      figures: {},
+    });
+    await finishRun(store().db, id, {
+      exitCode: 3,
+      figures: { amended: 1, notes: ['a "note"'] },
+      now: later(2),
+    });
+    const run = await runById(store().db, id);
+    expect(run).toMatchObject({
+      startedAt: later(1),
+      finishedAt: later(2),
+      exitCode: 3,
+      figures: { amended: 1, notes: ['a "note"'] },
+    });
+    expect(await latestRuns(store().db, { limit: 1 })).toEqual([run]);
+    expect((await latestRuns(store().db, { limit: 5 })).map(({ command }) => command)).toEqual([
+      'run',
+      'sync',
+    ]);
+    expect(await latestRuns(store().db, { limit: 5, command: 'run' })).toEqual([run]);
+  });
+});

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { arrayLiteral } from '../../src/store/array-literal.ts';
+import { listAccounts, readAccount } from '../../src/store/entries.ts';
+import { storeWindow } from '../../src/store/windows.ts';
+import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
+
+const ODD = 'a,"b"\\\n\t\u001f{}é😀\'';
+
+onBothDatabases((store) => {
+  const keep = (list: readonly LedgerEntry[], merchantNo = MERCHANT) =>
+    storeWindow(store().db, store().lease, {
+      merchantNo,
+      window: DAY,
+      reading: certified(list),
+      runId: store().runId,
+      now: NOW,
+    });
+  const read = async (batchSize: number, window = DAY, currency = 'USD') => {
+    const batches: (readonly LedgerEntry[])[] = [];
+    for await (const batch of readAccount(store().db, { merchantNo: MERCHANT, currency }, window, {
+      batchSize,
+    }))
+      batches.push(batch);
+    return batches;
+  };
+
+  describe('an account', () => {
+    const sameSecond = ['b', 'B', 'a', '_', 'é'].map((batchNo) =>
+      entry(4, { batchNo, transactionType: ODD }),
+    );
+    const all = [
+      ...entries(1, 2, 3),
+      ...sameSecond,
+      entry(5, { credit: null, debit: '0.0010', balance: '-3' }),
+    ];
+    const inOrder = [
+      ...entries(1, 2, 3),
+      ...['B', '_', 'a', 'b', 'é'].map((batchNo) => entry(4, { batchNo, transactionType: ODD })),
+      all.at(-1)!,
+    ];
+
+    it.each([1, 2, 3, 4, 9, 10])(
+      'is read in time order by batches of %i, digit for digit',
+      async (batchSize) => {
+        await keep([...all].reverse());
+        const batches = await read(batchSize);
+        expect(batches.flat()).toEqual(inOrder);
+        expect(Math.max(...batches.map(({ length }) => length))).toBe(Math.min(batchSize, 9));
+      },
+    );
+
+    it('is read without other currencies, other merchants, what vanished and what lies outside the window', async () => {
+      await keep([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' }), entry(6, { currency: 'USDT' })]);
+      await keep(entries(2), 'M1002');
+      await keep([...entries(1, 2, 4), entry(5, { currency: 'EUR' }), entry(6, { currency: 'USDT' })]);
+      expect(await read(10)).toEqual([entries(1, 2, 4)]);
+      const second = { beginMs: entry(2).bookedMs, endMs: entry(2).bookedMs };
+      expect(await read(10, second)).toEqual([entries(2)]);
+      expect(await read(10, { beginMs: second.beginMs + 1, endMs: entry(4).bookedMs - 1 })).toEqual([]);
+      expect(await read(10, DAY, 'GBP')).toEqual([]);
+      expect(await listAccounts(store().db, MERCHANT)).toEqual(
+        ['EUR', 'USD', 'USDT'].map((currency) => ({ merchantNo: MERCHANT, currency })),
+      );
+      expect(await listAccounts(store().db, 'M1003')).toEqual([]);
+    });
+
+    it('can be left half-way', async () => {
+      await keep(entries(1, 2, 3, 4));
+      for await (const batch of readAccount(store().db, { merchantNo: MERCHANT, currency: 'USD' }, DAY, {
+        batchSize: 1,
+      })) {
+        expect(batch).toEqual(entries(1));
+        break;
+      }
+      expect(await read(10)).toHaveLength(1);
+    });
+  });
+
+  it('any list of texts comes through as an array literal', async () => {
+    const texts = fc.array(fc.option(fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'))));
+    await fc.assert(
+      fc.asyncProperty(texts, async (values) => {
+        const { rows } = await sql<{
+          values: (string | null)[];
+        }>`SELECT ${arrayLiteral(values)}::text[] AS values`.execute(store().db);
+        expect(rows[0]!.values).toEqual(values);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

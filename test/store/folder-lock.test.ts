@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EmbeddedDatabaseBusy } from '../../src/store/errors.ts';
+import { lockFolder } from '../../src/store/folder-lock.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+
+const LOCK = new URL('../../src/store/folder-lock.ts', import.meta.url).href;
+
+let home: string;
+let folder: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'daybook-lock-'));
+  folder = join(home, 'db');
+});
+afterEach(() => rm(home, { recursive: true }));
+
+it('is held by one of many, who is named to the others, until released', async () => {
+  const asked = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(folder)));
+  const [held] = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const refusal = await lockFolder(folder).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(EmbeddedDatabaseBusy);
+  expect(String(refusal)).toContain(thisHolder());
+  expect(String(refusal)).toContain('DATABASE_URL');
+  held!.release();
+  (await lockFolder(folder)).release();
+});
+
+it('is refused to another process while this one runs, and free when it is killed', async () => {
+  const script = `import { lockFolder } from '${LOCK}'; await lockFolder(${JSON.stringify(folder)}); console.log('held'); process.stdin.resume();`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  await expect(lockFolder(folder)).rejects.toThrow(new RegExp(`:${child.pid}:`));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  (await lockFolder(folder)).release();
+});

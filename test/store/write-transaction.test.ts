@@ -1,0 +1,102 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../src/store/connection.ts';
+import { StoreUnreachable } from '../../src/store/errors.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { storeWindow } from '../../src/store/windows.ts';
+import { writeTransaction } from '../../src/store/write-transaction.ts';
+import { freshDatabase } from '../support/database.ts';
+import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
+import { certified, DAY, entries, entry, MERCHANT, NOW } from './support.ts';
+
+let direct: Database;
+let proxy: CuttingProxy;
+let database: Database;
+let lease: Lease;
+let runId: number;
+
+beforeAll(async () => {
+  const fresh = await freshDatabase();
+  direct = fresh;
+  proxy = await cuttingProxy(fresh.url);
+  database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
+  lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000, now: NOW });
+  runId = await startRun(direct.db, {
+    command: 'sync',
+    holder: 'test:1:-',
+    fromDay: null,
+    toDay: null,
+    now: NOW,
+  });
+});
+afterAll(async () => {
+  await database.close();
+  await proxy.close();
+  await direct.close();
+});
+afterEach(async () => {
+  proxy.cuts.length = 0;
+  await direct.db.deleteFrom('ledger_entry').execute();
+  await direct.db.deleteFrom('ledger_entry_version').execute();
+});
+
+const cuts: Cut[] = [
+  { message: 'begin', when: 'before' },
+  { message: 'begin', when: 'after' },
+  { message: 'FOR SHARE', when: 'before' },
+  { message: 'INSERT INTO ledger_entry', when: 'before' },
+  { message: 'INSERT INTO ledger_entry', when: 'after' },
+  { message: 'INSERT INTO sync_window', when: 'after' },
+  { message: 'commit', when: 'before' },
+  { message: 'commit', when: 'after' },
+];
+
+it.each(cuts)(
+  'a wire cut $when $message loses nothing, writes nothing twice and reports exactly',
+  async (cut) => {
+    const keep = (list: ReturnType<typeof entries>) =>
+      storeWindow(database.db, lease, {
+        merchantNo: MERCHANT,
+        window: DAY,
+        reading: certified(list),
+        runId,
+        now: NOW,
+      });
+    await keep(entries(1, 2));
+    proxy.cuts.push(cut);
+    expect(await keep([entry(1, { balance: '7.00' }), entry(3)])).toEqual({
+      inserted: 1,
+      amended: 1,
+      vanished: 1,
+      returned: 0,
+      quarantined: 0,
+      unchanged: 0,
+    });
+    expect(proxy.cuts).toEqual([]);
+    expect(await direct.db.selectFrom('ledger_entry_version').select('version').execute()).toEqual([
+      { version: 1 },
+    ]);
+  },
+);
+
+it('a wire cut again and again ends in StoreUnreachable, and what was committed stays', async () => {
+  proxy.cuts.push(...Array.from({ length: 3 }, (): Cut => ({ message: 'FOR SHARE', when: 'before' })));
+  const attempt = writeTransaction(database.db, lease, () => Promise.resolve('written'), [1, 1]);
+  await expect(attempt).rejects.toThrow(StoreUnreachable);
+  expect(await writeTransaction(database.db, lease, () => Promise.resolve('written'), [1, 1])).toBe(
+    'written',
+  );
+});
+
+it('a refusal of the database is not tried again', async () => {
+  let tries = 0;
+  const attempt = writeTransaction(database.db, lease, (trx) => {
+    tries += 1;
+    return trx
+      .insertInto('changed_day')
+      .values({ merchant_no: 'M', currency: 'USD', day: '2026-02-30' })
+      .execute();
+  });
+  await expect(attempt).rejects.toThrow(/date/);
+  expect(tries).toBe(1);
+});
