@@ -12,12 +12,15 @@ export interface ChainedDay extends AccountDay {
   readonly cleanEnd: boolean;
 }
 
+/** Most breaks kept of a day. Its count tells them all; whoever mends a thousand sees what is left of the rest. */
+export const BREAKS_KEPT_MAX = 1_000;
+
 export interface DayFold {
   /** Takes steps as the chain gives them; returns the days that are complete. */
   readonly push: (steps: readonly ChainStep[]) => ChainedDay[];
   /** The last day. */
   readonly end: () => ChainedDay[];
-  /** Every break so far, hinted; complete after `end`. */
+  /** The breaks so far, hinted, up to `BREAKS_KEPT_MAX` a day; complete after `end`. */
   readonly breaks: () => ContinuityBreak[];
 }
 
@@ -166,11 +169,13 @@ export function foldDays(options: {
     if (step.break !== null) {
       day.breakCount += 1;
       day.jumped += jumpOf(step);
-      found.push({
-        found: step.break,
-        netBefore: previous === null ? null : fromScaled(previous.net, previous.scale),
-        netAfter: fromScaled(step.net, step.scale),
-      });
+      if (day.breakCount <= BREAKS_KEPT_MAX) {
+        found.push({
+          found: step.break,
+          netBefore: previous === null ? null : fromScaled(previous.net, previous.scale),
+          netAfter: fromScaled(step.net, step.scale),
+        });
+      }
     }
     previous = step;
     day.lastBatchNo = step.entry.batchNo;

@@ -18,18 +18,7 @@ const equal = (a: string, b: string): boolean => compareAmounts(a, b) === 0;
  * twice); it is twice a neighbour's amount (credit and debit swapped).
  */
 export function annotateBreaks(breaks: readonly NeighbouredBreak[]): ContinuityBreak[] {
-  const partner = new Map<number, number>();
-  const openByNet = new Map<string, number[]>();
-  breaks.forEach(({ found }, index) => {
-    const waiting = openByNet.get(plain(negated(found.missingNet)));
-    const earlier = waiting?.shift();
-    if (earlier !== undefined) {
-      partner.set(earlier, index);
-      return;
-    }
-    const key = plain(found.missingNet);
-    openByNet.set(key, [...(openByNet.get(key) ?? []), index]);
-  });
+  const partner = offsetPartners(breaks.map(({ found }) => found.missingNet));
   return breaks.map(({ found, netBefore, netAfter }, index) => {
     const later = partner.get(index);
     if (later !== undefined) {
@@ -54,6 +43,24 @@ export function annotateBreaks(breaks: readonly NeighbouredBreak[]): ContinuityB
     }
     return found;
   });
+}
+
+/** Which later break takes an earlier one back exactly, by index, each used once; oldest first. */
+export function offsetPartners(missingNets: readonly string[]): ReadonlyMap<number, number> {
+  const partner = new Map<number, number>();
+  const waiting = new Map<string, number[]>();
+  missingNets.forEach((missingNet, index) => {
+    const earlier = waiting.get(plain(negated(missingNet)))?.shift();
+    if (earlier !== undefined) {
+      partner.set(earlier, index);
+      return;
+    }
+    const key = plain(missingNet);
+    const same = waiting.get(key);
+    if (same === undefined) waiting.set(key, [index]);
+    else same.push(index);
+  });
+  return partner;
 }
 
 /** Amounts of one value share one spelling. */

@@ -1,34 +1,34 @@
-/** Runs one account's chain over its stored days, from the first changed one to where nothing moves any more. */
+/** Runs one account's chain over its changed days, and on from each to where nothing moves any more. */
 import type { Kysely } from 'kysely';
-import { foldDays, type ChainedDay, type DayFold } from '../ledger/account-days.ts';
+import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
+import { compareAmounts, subtractAmounts, type Currencies } from '../ledger/money.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain, type Chain, type ChainStart } from '../ledger/chain.ts';
-import type { Account, BusinessDay, ContinuityBreak, Window } from '../ledger/entry.ts';
-import { canonicalAmount, compareAmounts, type Currencies } from '../ledger/money.ts';
-import { covers } from '../ledger/window.ts';
-import {
-  accountDay,
-  dayAfter,
-  dayBefore,
-  type AccountDayRow,
-  type DayFigures,
-} from '../store/account-days.ts';
+import type { DayFigures } from '../store/account-days.ts';
 import { readAccount } from '../store/entries.ts';
 import type { DB } from '../store/schema.ts';
+import { chainDays, type ChainedDays } from './chain-days.ts';
+import { createCoverage, type Coverage } from './coverage.ts';
+import { createKnownDays, type KnownDays } from './known-days.ts';
 
-/** Entries read from the database at a time. */
-const READ_BATCH_ENTRIES = 5_000;
+/** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */
+export const DAYS_TOGETHER_MAX = 8;
+/** Days and breaks one pass holds in memory and one transaction writes; the rest is left to the next pass. */
+export const PASS_DAYS_MAX = 3_660;
+export const PASS_BREAKS_MAX = 20_000;
 
 export interface FiguredDay {
   readonly figures: DayFigures;
   /** What was stored before. */
-  readonly stored: AccountDayRow | undefined;
+  readonly stored: DayFigures | undefined;
   readonly differs: boolean;
 }
 
 export interface ChainedAccount {
+  /** Days chained, in order. */
   readonly days: readonly FiguredDay[];
   readonly breaks: readonly ContinuityBreak[];
+  /** Days still to be made anew. */
+  readonly left: readonly BusinessDay[];
 }
 
 export interface ChainAccountOptions {
@@ -36,190 +36,200 @@ export interface ChainAccountOptions {
   readonly account: Account;
   /** Days to make anew, in any order. */
   readonly changed: readonly BusinessDay[];
-  readonly certified: readonly Window[];
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly currencies: Currencies;
   readonly signal: AbortSignal;
 }
 
-/** The chain at work: over one day nearly always, over several where entries trade places at midnight. */
-interface Stretch {
-  readonly chain: Chain;
-  readonly fold: DayFold;
-  readonly restarted: boolean;
-  readonly days: BusinessDay[];
-  readonly folded: ChainedDay[];
-}
-
-/** Figures of every day from the first change on, each pass ending where closing and last entry come out as stored. */
+/** Figures of every changed day, and of each later one up to the first that takes up from what it took up before. */
 export async function chainAccount(options: ChainAccountOptions): Promise<ChainedAccount> {
-  const { db, account, zone, signal } = options;
-  const toleranceMs = options.clockToleranceS * 1_000;
-  const minorUnits = options.currencies.minorUnits(account.currency);
-  const waiting = [...new Set(options.changed)].sort();
-  const days: FiguredDay[] = [];
-  const breaks: ContinuityBreak[] = [];
-
-  let carry: AccountDayRow | DayFigures | undefined;
-  let moving = false;
-  let at: BusinessDay | undefined;
-  while (waiting.length > 0 || (moving && at !== undefined)) {
-    signal.throwIfAborted();
-    if (!moving) {
-      at = waiting[0]!;
-      carry = await dayBefore(db, account, at);
-      // A day whose end is mixed with the next one's start can only be chained together with it.
-      while (carry !== undefined && !(carry as AccountDayRow).clean_end) {
-        at = (carry as AccountDayRow).day;
-        carry = await dayBefore(db, account, at);
-      }
-    }
-    const start = startFrom(carry, at!, options);
-    const stretch: Stretch = {
-      chain: createChain({ clockToleranceS: options.clockToleranceS, start }),
-      fold: foldDays({ opening: start?.balance ?? null, minorUnits }),
-      restarted: start === null,
-      days: [],
-      folded: [],
-    };
-    let day: BusinessDay | undefined = at;
-    let lastMs = Number.NEGATIVE_INFINITY;
-    while (day !== undefined) {
-      stretch.days.push(day);
-      while (waiting[0] !== undefined && waiting[0] <= day) waiting.shift();
-      lastMs = Math.max(lastMs, await feed(stretch, dayWindow(day, zone), options));
-      if (dayWindow(day, zone).endMs - lastMs > toleranceMs) break;
-      const following = await nextDay(db, account, day, waiting);
-      const adjacent =
-        following !== undefined && dayWindow(following, zone).beginMs === dayWindow(day, zone).endMs + 1;
-      if (!adjacent) break;
-      day = following;
-    }
-    stretch.folded.push(...stretch.fold.push(stretch.chain.end()), ...stretch.fold.end());
-    breaks.push(...stretch.fold.breaks());
-    const figured = await figuresOf(stretch, carry, options, minorUnits);
-    days.push(...figured);
-    const last = figured.at(-1)!;
-    carry = last.figures;
-    moving = movesOn(last);
-    at = await nextDay(db, account, stretch.days.at(-1)!, waiting);
-    if (!moving) carry = undefined;
-  }
-  return { days, breaks };
-}
-
-/** The next day with figures or changes after `day`. */
-async function nextDay(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-  waiting: readonly BusinessDay[],
-): Promise<BusinessDay | undefined> {
-  const stored = (await dayAfter(db, account, day))?.day;
-  const changed = waiting[0];
-  if (stored === undefined || changed === undefined) return stored ?? changed;
-  return stored < changed ? stored : changed;
-}
-
-/** Where the chain takes up: the closing before, if all that lies between is under certificate; else it begins anew. */
-function startFrom(
-  carry: AccountDayRow | DayFigures | undefined,
-  day: BusinessDay,
-  { certified, zone }: ChainAccountOptions,
-): ChainStart | null {
-  if (carry === undefined) return null;
-  const batchNo = 'last_batch_no' in carry ? carry.last_batch_no : carry.lastBatchNo;
-  const bookedMs = 'last_booked_ms' in carry ? carry.last_booked_ms : carry.lastBookedMs;
-  const between = { beginMs: dayWindow(carry.day, zone).beginMs, endMs: dayWindow(day, zone).beginMs };
-  if (!covers(certified, between)) return null;
-  return { balance: carry.closing, batchNo, bookedMs: bookedMs ?? dayWindow(carry.day, zone).beginMs };
-}
-
-/** Feeds one day's entries; returns the last instant seen. */
-async function feed(stretch: Stretch, window: Window, options: ChainAccountOptions): Promise<number> {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  for await (const entries of readAccount(options.db, options.account, window, {
-    batchSize: READ_BATCH_ENTRIES,
-  })) {
+  const { db, account } = options;
+  const sight: Sight = { known: createKnownDays(db, account), covered: createCoverage(db, account) };
+  const waiting = new Set(options.changed);
+  const days = new Map<BusinessDay, FiguredDay>();
+  const breaks = new Map<BusinessDay, ContinuityBreak[]>();
+  let breakCount = 0;
+  while (waiting.size > 0 && days.size < PASS_DAYS_MAX && breakCount < PASS_BREAKS_MAX) {
     options.signal.throwIfAborted();
-    lastMs = entries.at(-1)?.bookedMs ?? lastMs;
-    stretch.folded.push(...stretch.fold.push(stretch.chain.push(entries)));
+    const first = earliest(waiting)!;
+    const stretch = await chainStretch(first, waiting, options, sight);
+    breakCount += stretch.chained.breaks.length;
+    for (const day of stretch.days) {
+      waiting.delete(day);
+      breaks.set(
+        day,
+        stretch.chained.breaks.filter((found) => found.day === day),
+      );
+      const stored = await sight.known.stored(day);
+      const made = stretch.chained.days.find((one) => one.day === day);
+      const figures = made ?? (stored === undefined ? undefined : emptied(stored));
+      if (figures === undefined) continue;
+      days.set(day, { figures, stored, differs: stored === undefined || differ(figures, stored) });
+      sight.known.put(figures);
+    }
+    const next = await sight.known.storedAfter(stretch.days.at(-1)!);
+    if (next !== undefined && (await moves(next, options, sight))) waiting.add(next.day);
   }
-  return lastMs;
+  const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
+  return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
 }
 
-/** Figures of the stretch's days, those without any entry left included, beside what was stored. */
-async function figuresOf(
-  stretch: Stretch,
-  carry: AccountDayRow | DayFigures | undefined,
+interface Sight {
+  readonly known: KnownDays;
+  readonly covered: Coverage;
+}
+
+/**
+ * Chains `first` with the days it cannot be chained without: those before it while their ends are open, the one
+ * before it where a break at the start might be mended by its entries, and those after it while its own end is open.
+ */
+async function chainStretch(
+  first: BusinessDay,
+  waiting: ReadonlySet<BusinessDay>,
   options: ChainAccountOptions,
-  minorUnits: number | null,
-): Promise<FiguredDay[]> {
-  const figured: FiguredDay[] = [];
-  let before = carry;
-  for (const day of [...new Set([...stretch.days, ...stretch.folded.map((one) => one.day)])].sort()) {
-    const stored = await accountDay(options.db, options.account, day);
-    const folded = stretch.folded.find((candidate) => candidate.day === day);
-    const restarted = stretch.restarted && figured.length === 0;
-    const figures: DayFigures =
-      folded === undefined
-        ? emptyDay(day, options.account.currency, before, stored, minorUnits, restarted)
-        : { ...folded, currency: options.account.currency, restarted };
-    figured.push({ figures, stored, differs: stored === undefined || differ(figures, stored) });
-    before = figures;
-  }
-  return figured;
-}
-
-/** A day all of whose entries vanished: it passes on what it got. */
-function emptyDay(
-  day: BusinessDay,
-  currency: string,
-  before: AccountDayRow | DayFigures | undefined,
-  stored: AccountDayRow | undefined,
-  minorUnits: number | null,
-  restarted: boolean,
-): DayFigures {
-  const balance = canonicalAmount(before?.closing ?? stored?.opening ?? '0', minorUnits)!.amount;
-  const zero = canonicalAmount('0', minorUnits)!.amount;
-  const known = before === undefined ? null : before;
-  return {
-    currency,
-    day,
-    opening: balance,
-    creditTotal: zero,
-    creditCount: 0,
-    debitTotal: zero,
-    debitCount: 0,
-    closing: balance,
-    verdict: 'continuous',
-    breakCount: 0,
-    lastBatchNo: known === null ? null : 'last_batch_no' in known ? known.last_batch_no : known.lastBatchNo,
-    lastBookedMs:
-      known === null ? null : 'last_booked_ms' in known ? known.last_booked_ms : known.lastBookedMs,
-    cleanEnd: true,
-    restarted,
+  sight: Sight,
+): Promise<{ readonly days: readonly BusinessDay[]; readonly chained: ChainedDays }> {
+  const { account, clockToleranceS, zone, signal } = options;
+  const read = (day: BusinessDay) => readAccount(options.db, account, dayWindow(day, zone));
+  const joins = (before: DayFigures, firstMs: number) => joinsAt(before, firstMs, sight);
+  const days = [first];
+  let before = await sight.known.before(first);
+  const takeBefore = async () => {
+    days.unshift(before!.day);
+    before = await sight.known.before(before!.day);
   };
+  const takeOpenOnes = async () => {
+    while (before !== undefined && !before.cleanEnd && days.length < DAYS_TOGETHER_MAX) {
+      if (!(await joinsDay(before, days[0]!, options, sight))) return;
+      await takeBefore();
+    }
+  };
+  await takeOpenOnes();
+  for (let mended = false; ;) {
+    const minorUnits = options.currencies.minorUnits(account.currency);
+    const chained = await chainDays({
+      account,
+      days,
+      before,
+      joins,
+      read,
+      zone,
+      clockToleranceS,
+      minorUnits,
+      signal,
+    });
+    const full = days.length >= DAYS_TOGETHER_MAX;
+    if (chained.brokenAtStart && !mended && !full) {
+      mended = true;
+      await takeBefore();
+      await takeOpenOnes();
+      continue;
+    }
+    const last = chained.days.at(-1);
+    if (last === undefined || last.cleanEnd) return { days, chained };
+    const next = full ? undefined : await dayAfter(last.day, waiting, sight);
+    if (next !== undefined && (await joinsDay(last, next, options, sight))) days.push(next);
+    else if (full) {
+      return {
+        days,
+        chained: { ...chained, days: [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] },
+      };
+    } else return { days, chained };
+  }
 }
 
-const differ = (figures: DayFigures, stored: AccountDayRow): boolean =>
+/** The next day with figures or changes. */
+async function dayAfter(
+  day: BusinessDay,
+  waiting: ReadonlySet<BusinessDay>,
+  { known }: Sight,
+): Promise<BusinessDay | undefined> {
+  const stored = (await known.storedAfter(day))?.day;
+  const changed = earliest([...waiting].filter((one) => one > day));
+  return earliest([stored, changed].filter((one) => one !== undefined));
+}
+
+const earliest = (days: Iterable<BusinessDay>): BusinessDay | undefined => {
+  let first: BusinessDay | undefined;
+  for (const day of days) if (first === undefined || day < first) first = day;
+  return first;
+};
+
+/** Restarted days that now join what lies before them: days that a stretch read later has made adjacent. */
+export async function joiningDays(
+  options: Omit<ChainAccountOptions, 'changed'>,
+  restarted: readonly BusinessDay[],
+): Promise<BusinessDay[]> {
+  const known = createKnownDays(options.db, options.account);
+  const sight: Sight = { known, covered: createCoverage(options.db, options.account) };
+  const joining: BusinessDay[] = [];
+  for (const day of restarted) {
+    const before = await known.storedBefore(day);
+    if (before !== undefined && (await joinsDay(before, day, options, sight))) joining.push(day);
+  }
+  return joining;
+}
+
+/** Whether all that lies between a day's last entry and an instant is under certificate. */
+const joinsAt = async (before: DayFigures, firstMs: number, { covered }: Sight): Promise<boolean> =>
+  before.lastBookedMs !== null &&
+  (firstMs <= before.lastBookedMs || (await covered({ beginMs: before.lastBookedMs, endMs: firstMs })));
+
+/** The same up to a day's first entry; true for a day without any. */
+async function joinsDay(
+  before: DayFigures,
+  day: BusinessDay,
+  { db, account, zone }: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
+  sight: Sight,
+): Promise<boolean> {
+  for await (const [first] of readAccount(db, account, dayWindow(day, zone), { batchSize: 1 })) {
+    return first === undefined || joinsAt(before, first.bookedMs, sight);
+  }
+  return true;
+}
+
+/** Whether a stored day would now take up from something else than before. */
+async function moves(next: DayFigures, options: ChainAccountOptions, sight: Sight): Promise<boolean> {
+  const now = await sight.known.before(next.day);
+  const then = await sight.known.storedBefore(next.day);
+  if (now === undefined) return false;
+  if (next.restarted) return joinsDay(now, next.day, options, sight);
+  return (
+    then === undefined ||
+    compareAmounts(now.closing, then.closing) !== 0 ||
+    now.lastBatchNo !== then.lastBatchNo ||
+    now.lastBookedMs !== then.lastBookedMs ||
+    now.cleanEnd !== then.cleanEnd
+  );
+}
+
+/** A day whose entries all vanished and that nothing lies before: its row stays, and the next day begins anew. */
+const emptied = (stored: DayFigures): DayFigures => ({
+  ...stored,
+  creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
+  creditCount: 0,
+  debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
+  debitCount: 0,
+  closing: stored.opening,
+  verdict: 'continuous',
+  breakCount: 0,
+  lastBatchNo: null,
+  lastBookedMs: null,
+  cleanEnd: true,
+  restarted: true,
+});
+
+const differ = (figures: DayFigures, stored: DayFigures): boolean =>
   compareAmounts(figures.opening, stored.opening) !== 0 ||
-  compareAmounts(figures.creditTotal, stored.credit_total) !== 0 ||
-  figures.creditCount !== stored.credit_count ||
-  compareAmounts(figures.debitTotal, stored.debit_total) !== 0 ||
-  figures.debitCount !== stored.debit_count ||
+  compareAmounts(figures.creditTotal, stored.creditTotal) !== 0 ||
+  figures.creditCount !== stored.creditCount ||
+  compareAmounts(figures.debitTotal, stored.debitTotal) !== 0 ||
+  figures.debitCount !== stored.debitCount ||
   compareAmounts(figures.closing, stored.closing) !== 0 ||
   figures.verdict !== stored.verdict ||
-  figures.breakCount !== stored.break_count ||
-  figures.lastBatchNo !== stored.last_batch_no ||
-  figures.lastBookedMs !== stored.last_booked_ms ||
-  figures.cleanEnd !== stored.clean_end ||
+  figures.breakCount !== stored.breakCount ||
+  figures.lastBatchNo !== stored.lastBatchNo ||
+  figures.lastBookedMs !== stored.lastBookedMs ||
+  figures.cleanEnd !== stored.cleanEnd ||
   figures.restarted !== stored.restarted;
-
-/** Whether the days after see anything else than before: another closing, or another entry to follow. */
-const movesOn = ({ figures, stored }: FiguredDay): boolean =>
-  stored === undefined ||
-  compareAmounts(figures.closing, stored.closing) !== 0 ||
-  figures.lastBatchNo !== stored.last_batch_no ||
-  figures.lastBookedMs !== stored.last_booked_ms;

@@ -1,23 +1,20 @@
 /** Makes the figures of account days whose entries changed, and of every later day they move; of no other. */
 import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
-import { covers } from '../ledger/window.ts';
 import {
   changedDays,
   clearChangedDays,
-  dayBefore,
+  markChangedDays,
   restartedDays,
   saveAccountDays,
   type DayFilter,
 } from '../store/account-days.ts';
-import { listBreaks, replaceBreaks, type BreakRow } from '../store/breaks.ts';
+import { listBreaks, pairOffsets, replaceBreaks, type BreakRow } from '../store/breaks.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
-import { certifiedWindows } from '../store/windows.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
-import { chainAccount } from './chain-account.ts';
+import { chainAccount, joiningDays, type ChainedAccount } from './chain-account.ts';
 
 export interface ReconcileOptions {
   readonly db: Kysely<DB>;
@@ -57,100 +54,96 @@ export interface ReconcileReport {
  * Throws `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function reconcileAccounts(options: ReconcileOptions): Promise<ReconcileReport> {
-  const { db, lease, runId, now, signal } = options;
   const work = await accountsToChain(options);
   let daysChained = 0;
   const daysChanged: DayChange[] = [];
   const opened: BreakRow[] = [];
   const healed: BreakRow[] = [];
-  for (const [index, { account, changed, uncertain, certified }] of work.entries()) {
-    signal.throwIfAborted();
+  for (const [index, { account, days }] of work.entries()) {
     options.onProgress?.({ accountsDone: index, accounts: work.length });
-    const chained = await chainAccount({
-      ...options,
-      account,
-      changed: [...changed, ...uncertain],
-      certified,
-    });
-    daysChained += chained.days.length;
-    const differing = chained.days.filter((day) => day.differs || changed.includes(day.figures.day));
-    await writeTransaction(db, lease, async (trx) => {
-      await saveAccountDays(
-        trx,
-        account,
-        differing.map(({ figures }) => figures),
-      );
-      const days = chained.days.map(({ figures }) => figures.day);
-      const breaks = await replaceBreaks(trx, account, days, chained.breaks, { runId, now: now() });
-      await clearChangedDays(trx, account, changed);
-      return breaks;
-    }).then((breaks) => {
+    let waiting: readonly BusinessDay[] = days;
+    while (waiting.length > 0) {
+      options.signal.throwIfAborted();
+      const chained = await chainAccount({ ...options, account, changed: waiting });
+      const breaks = await saveAccount(chained, waiting, account, options);
+      daysChained += chained.days.length;
+      daysChanged.push(...changesIn(chained, account));
       opened.push(...breaks.opened);
       healed.push(...breaks.healed);
-    });
-    for (const { figures, stored } of differing) {
-      daysChanged.push({
-        account,
-        day: figures.day,
-        oldClosing: stored?.closing ?? null,
-        newClosing: figures.closing,
-      });
+      waiting = chained.left;
     }
   }
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   return { accounts: work.length, daysChained, daysChanged, opened, healed };
 }
 
+/**
+ * One transaction: figures that differ, breaks, and the days crossed off the list of changed ones. What the pass left
+ * to do stays on that list, so that a kill between two passes loses no day.
+ */
+function saveAccount(
+  chained: ChainedAccount,
+  changed: readonly BusinessDay[],
+  account: Account,
+  { db, lease, runId, now }: ReconcileOptions,
+): Promise<{ readonly opened: BreakRow[]; readonly healed: BreakRow[] }> {
+  const days = chained.days.map(({ figures }) => figures.day);
+  const foundAt = now();
+  return writeTransaction(db, lease, async (trx) => {
+    const breaks = await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
+    const touched = new Set([
+      ...changed,
+      ...breaks.opened.map(({ day }) => day),
+      ...breaks.healed.map(({ day }) => day),
+    ]);
+    const due = chained.days.filter(({ figures, differs }) => differs || touched.has(figures.day));
+    await saveAccountDays(
+      trx,
+      account,
+      due.map(({ figures }) => figures),
+    );
+    if (breaks.opened.length + breaks.healed.length > 0) await pairOffsets(trx, account);
+    await markChangedDays(trx, account, chained.left);
+    await clearChangedDays(
+      trx,
+      account,
+      changed.filter((day) => !chained.left.includes(day)),
+    );
+    return breaks;
+  });
+}
+
+const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
+  chained.days
+    .filter(({ differs }) => differs)
+    .map(({ figures, stored }) => ({
+      account,
+      day: figures.day,
+      oldClosing: stored?.closing ?? null,
+      newClosing: figures.closing,
+    }));
+
 interface AccountWork {
   readonly account: Account;
-  readonly changed: readonly BusinessDay[];
-  /** Days whose chain began anew and now has proven history before it. */
-  readonly uncertain: readonly BusinessDay[];
-  /** Spans of the merchant's ledger under certificate, joined. */
-  readonly certified: Awaited<ReturnType<typeof certifiedWindows>>;
+  /** Days to make anew: their entries changed, or what lies before them is proven by now. */
+  days: BusinessDay[];
 }
 
 async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]> {
-  const { db, zone, merchants } = options;
-  const filters: DayFilter[] = (merchants ?? [undefined]).map((merchantNo) => ({
-    merchantNo,
-    currencies: options.currenciesAsked ?? undefined,
-  }));
   const work = new Map<string, AccountWork>();
-  const certifiedOf = new Map<string, AccountWork['certified']>();
-  const certified = async (merchantNo: string) => {
-    const known = certifiedOf.get(merchantNo);
-    if (known !== undefined) return known;
-    const windows = await certifiedWindows(db, merchantNo, { beginMs: 0, endMs: 9_999_999_999_999 });
-    certifiedOf.set(merchantNo, windows);
-    return windows;
+  const add = (account: Account, days: readonly BusinessDay[]): void => {
+    const key = JSON.stringify([account.merchantNo, account.currency]);
+    const known = work.get(key);
+    if (known === undefined) work.set(key, { account, days: [...days] });
+    else known.days = [...new Set([...known.days, ...days])];
   };
-  const keyOf = (account: Account) => `${account.merchantNo}\n${account.currency}`;
-  for (const filter of filters) {
-    for (const { account, days } of await changedDays(db, filter)) {
-      work.set(keyOf(account), {
-        account,
-        changed: days,
-        uncertain: [],
-        certified: await certified(account.merchantNo),
-      });
-    }
+  const { db, merchants, currenciesAsked } = options;
+  for (const merchantNo of merchants ?? [undefined]) {
+    const filter: DayFilter = { merchantNo, currencies: currenciesAsked ?? undefined };
+    for (const { account, days } of await changedDays(db, filter)) add(account, days);
     for (const { account, days } of await restartedDays(db, filter)) {
-      const uncertain: BusinessDay[] = [];
-      for (const day of days) {
-        const before = await dayBefore(db, account, day);
-        if (before === undefined) continue;
-        const gap = { beginMs: dayWindow(before.day, zone).beginMs, endMs: dayWindow(day, zone).beginMs };
-        if (covers(await certified(account.merchantNo), gap)) uncertain.push(day);
-      }
-      if (uncertain.length === 0) continue;
-      const known = work.get(keyOf(account));
-      work.set(keyOf(account), {
-        account,
-        changed: known?.changed ?? [],
-        uncertain,
-        certified: await certified(account.merchantNo),
-      });
+      const joining = await joiningDays({ ...options, account }, days);
+      if (joining.length > 0) add(account, joining);
     }
   }
   return [...work.values()];

@@ -67,6 +67,15 @@ export const dayBefore = (
 ): Promise<AccountDayRow | undefined> =>
   ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
 
+/** The account's days from `day` on, in order, at most `limit`. Served by the primary key. */
+export const accountDaysFrom = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+  limit: number,
+): Promise<AccountDayRow[]> =>
+  ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit).execute();
+
 /** The account's row of that day. */
 export const accountDay = (
   db: Kysely<DB>,
@@ -157,6 +166,20 @@ export async function saveAccountDays(
         publish_due: true,
       })),
     )
+    .execute();
+}
+
+/** Puts days on the list of changed ones. */
+export async function markChangedDays(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly BusinessDay[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .insertInto('changed_day')
+    .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 

@@ -1,7 +1,8 @@
 /** Breaks of the balance chain: found, found again, healed, or resolved by a person. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
-import { compareAmounts } from '../ledger/money.ts';
+import { offsetPartners } from '../ledger/hints.ts';
+import { canonicalAmount, compareAmounts } from '../ledger/money.ts';
 import type { ContinuityBreak as BreakTable, DB } from './schema.ts';
 
 export type BreakRow = Selectable<BreakTable>;
@@ -31,14 +32,18 @@ export function listBreaks(
   return query.execute();
 }
 
-const same = (row: BreakRow, found: ContinuityBreak): boolean =>
-  row.after_batch_no === found.afterBatchNo &&
-  row.before_batch_no === found.beforeBatchNo &&
-  compareAmounts(row.missing_net, found.missingNet) === 0;
+/** Rows one INSERT takes: a statement has at most 65,535 parameters. */
+const INSERT_BREAKS_MAX = 1_000;
+
+/** A break is the same while it lies between the same two entries and misses the same amount. */
+const keyOf = (after: string | null, before: string, missingNet: string): string =>
+  JSON.stringify([after, before, canonicalAmount(missingNet, 0)!.amount]);
+const rowKey = (row: BreakRow): string => keyOf(row.after_batch_no, row.before_batch_no, row.missing_net);
+const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
 
 /**
  * Makes the stored breaks of `days` those `found`: new ones are opened, open ones not found again are healed, and what
- * a person resolved stays so while it is the same break.
+ * a person resolved stays so while it is the same break. One found again with other balances keeps its id and state.
  */
 export async function replaceBreaks(
   trx: Transaction<DB>,
@@ -56,47 +61,111 @@ export async function replaceBreaks(
     .where('day', '=', sql<string>`ANY (${days}::date[])`)
     .where('status', '<>', 'healed')
     .execute();
-  const fresh = found.filter((one) => !stored.some((row) => same(row, one)));
-  const gone = stored.filter((row) => row.status === 'open' && !found.some((one) => same(row, one)));
-  const opened =
-    fresh.length === 0
-      ? []
-      : await trx
-          .insertInto('continuity_break')
-          .values(
-            fresh.map((one) => ({
-              merchant_no: account.merchantNo,
-              currency: account.currency,
-              day: one.day,
-              after_batch_no: one.afterBatchNo,
-              before_batch_no: one.beforeBatchNo,
-              expected_balance: one.expectedBalance,
-              found_balance: one.foundBalance,
-              missing_net: one.missingNet,
-              hint: one.hint,
-              hint_batch_no: one.hintBatchNo,
-              begin_ms: one.span.beginMs,
-              end_ms: one.span.endMs,
-              found_at: context.now,
-              run_id: context.runId,
-            })),
-          )
-          .returningAll()
-          .execute();
-  const healed =
-    gone.length === 0
-      ? []
-      : await trx
-          .updateTable('continuity_break')
-          .set({ status: 'healed', closed_at: context.now })
-          .where(
-            'id',
-            'in',
-            gone.map(({ id }) => id),
-          )
-          .returningAll()
-          .execute();
-  return { opened, healed };
+  const storedByKey = new Map(stored.map((row) => [rowKey(row), row]));
+  const foundKeys = new Set(found.map(foundKey));
+  const fresh: ContinuityBreak[] = [];
+  for (const one of found) {
+    const row = storedByKey.get(foundKey(one));
+    if (row === undefined) fresh.push(one);
+    else if (!looksAlike(row, one)) await updateBreak(trx, row.id, one);
+  }
+  const opened: BreakRow[] = [];
+  for (let at = 0; at < fresh.length; at += INSERT_BREAKS_MAX) {
+    opened.push(...(await insertBreaks(trx, account, fresh.slice(at, at + INSERT_BREAKS_MAX), context)));
+  }
+  const gone = stored
+    .filter((row) => row.status === 'open' && !foundKeys.has(rowKey(row)))
+    .map(({ id }) => id);
+  return { opened, healed: gone.length === 0 ? [] : await healBreaks(trx, gone, context.now) };
+}
+
+const columnsOf = (one: ContinuityBreak) => ({
+  day: one.day,
+  after_batch_no: one.afterBatchNo,
+  before_batch_no: one.beforeBatchNo,
+  expected_balance: one.expectedBalance,
+  found_balance: one.foundBalance,
+  missing_net: one.missingNet,
+  hint: one.hint,
+  hint_batch_no: one.hintBatchNo,
+  begin_ms: one.span.beginMs,
+  end_ms: one.span.endMs,
+});
+
+/** A hint at a later break looks beyond the days at hand: it is `pairOffsets` that keeps it. */
+const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
+  row.day === one.day &&
+  compareAmounts(row.expected_balance, one.expectedBalance) === 0 &&
+  compareAmounts(row.found_balance, one.foundBalance) === 0 &&
+  row.begin_ms === one.span.beginMs &&
+  row.end_ms === one.span.endMs &&
+  (row.hint === 'offset-by-later-break' || (row.hint === one.hint && row.hint_batch_no === one.hintBatchNo));
+
+const updateBreak = (trx: Transaction<DB>, id: number, one: ContinuityBreak) =>
+  trx.updateTable('continuity_break').set(columnsOf(one)).where('id', '=', id).execute();
+
+const insertBreaks = (
+  trx: Transaction<DB>,
+  account: Account,
+  fresh: readonly ContinuityBreak[],
+  context: { readonly runId: number; readonly now: Date },
+): Promise<BreakRow[]> =>
+  trx
+    .insertInto('continuity_break')
+    .values(
+      fresh.map((one) => ({
+        ...columnsOf(one),
+        merchant_no: account.merchantNo,
+        currency: account.currency,
+        found_at: context.now,
+        run_id: context.runId,
+      })),
+    )
+    .returningAll()
+    .execute();
+
+const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Promise<BreakRow[]> =>
+  trx
+    .updateTable('continuity_break')
+    .set({ status: 'healed', closed_at: now })
+    .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
+    .returningAll()
+    .execute();
+
+/** Breaks looked at to pair offsets; an account with more is past being explained by hints. */
+const PAIRED_BREAKS_MAX = 10_000;
+
+/**
+ * Hints at the later break that takes an earlier one back, over all of an account's days: a hold placed on one day and
+ * released on another. Writes only rows whose hint changes; a pair that is no more leaves its break unexplained.
+ */
+export async function pairOffsets(trx: Transaction<DB>, account: Account): Promise<void> {
+  const rows = await trx
+    .selectFrom('continuity_break')
+    .select(['id', 'before_batch_no', 'missing_net', 'hint', 'hint_batch_no'])
+    .where('merchant_no', '=', account.merchantNo)
+    .where('currency', '=', account.currency)
+    .where('status', '<>', 'healed')
+    .orderBy('begin_ms')
+    .orderBy('id')
+    .limit(PAIRED_BREAKS_MAX)
+    .execute();
+  const partners = offsetPartners(rows.map((row) => row.missing_net));
+  for (const [index, row] of rows.entries()) {
+    const partner = partners.get(index);
+    const hintBatchNo = partner === undefined ? null : rows[partner]!.before_batch_no;
+    const hint = partner === undefined ? 'unexplained' : 'offset-by-later-break';
+    const stands =
+      partner === undefined
+        ? row.hint !== 'offset-by-later-break'
+        : row.hint === hint && row.hint_batch_no === hintBatchNo;
+    if (stands) continue;
+    await trx
+      .updateTable('continuity_break')
+      .set({ hint, hint_batch_no: hintBatchNo })
+      .where('id', '=', row.id)
+      .execute();
+  }
 }
 
 /** Closes an open break with a person's note; undefined where no open break has that id. */

@@ -1,0 +1,83 @@
+/** An account's days as they stand while a pass goes over them: the stored rows, overlaid by what the pass has made. */
+import type { Kysely } from 'kysely';
+import { addDays } from '../ledger/business-day.ts';
+import type { Account, BusinessDay, Verdict } from '../ledger/entry.ts';
+import { accountDaysFrom, dayBefore, type AccountDayRow, type DayFigures } from '../store/account-days.ts';
+import type { DB } from '../store/schema.ts';
+
+/** Stored rows read ahead at a time: a long cascade asks seldom, a short one reads little. */
+const READ_AHEAD_DAYS = 50;
+
+export interface KnownDays {
+  /** The day as stored, whatever the pass made of it. */
+  readonly stored: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  readonly storedBefore: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  /** First stored day after `day`. */
+  readonly storedAfter: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  /** The last day before `day`, as the pass made it, else as stored. */
+  readonly before: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  readonly put: (figures: DayFigures) => void;
+}
+
+export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
+  /** What the pass made, in order of days. */
+  const made: DayFigures[] = [];
+  /** Every stored day of [from, to], in order. */
+  let ahead: { from: BusinessDay; to: BusinessDay; days: readonly DayFigures[] } | null = null;
+
+  const readFrom = async (from: BusinessDay) => {
+    const rows = await accountDaysFrom(db, account, from, READ_AHEAD_DAYS);
+    const to = rows.length < READ_AHEAD_DAYS ? LAST_DAY : rows.at(-1)!.day;
+    return (ahead = { from, to, days: rows.map(figuresOf) });
+  };
+  const around = async (day: BusinessDay) =>
+    ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
+
+  const stored = async (day: BusinessDay) => (await around(day)).days.find((one) => one.day === day);
+
+  const storedAfter = async (day: BusinessDay) => {
+    const found = (await around(day)).days.find((one) => one.day > day);
+    if (found !== undefined || ahead!.to === LAST_DAY) return found;
+    return (await readFrom(addDays(ahead!.to, 1))).days[0];
+  };
+
+  const storedBefore = async (day: BusinessDay) => {
+    const found = (await around(day)).days.findLast((one) => one.day < day);
+    if (found !== undefined) return found;
+    const row = await dayBefore(db, account, ahead!.from);
+    return row === undefined ? undefined : figuresOf(row);
+  };
+
+  const before = async (day: BusinessDay) => {
+    const fromStore = await storedBefore(day);
+    const fromPass = made.findLast((one) => one.day < day);
+    if (fromStore === undefined || fromPass === undefined) return fromPass ?? fromStore;
+    return fromPass.day >= fromStore.day ? fromPass : fromStore;
+  };
+
+  const put = (figures: DayFigures): void => {
+    const at = made.findLastIndex((one) => one.day <= figures.day);
+    made.splice(made[at]?.day === figures.day ? at : at + 1, made[at]?.day === figures.day ? 1 : 0, figures);
+  };
+
+  return { stored, storedBefore, storedAfter, before, put };
+}
+
+const LAST_DAY = '9999-12-31';
+
+const figuresOf = (row: AccountDayRow): DayFigures => ({
+  currency: row.currency,
+  day: row.day,
+  opening: row.opening,
+  creditTotal: row.credit_total,
+  creditCount: row.credit_count,
+  debitTotal: row.debit_total,
+  debitCount: row.debit_count,
+  closing: row.closing,
+  verdict: row.verdict as Verdict,
+  breakCount: row.break_count,
+  lastBatchNo: row.last_batch_no,
+  lastBookedMs: row.last_booked_ms,
+  cleanEnd: row.clean_end,
+  restarted: row.restarted,
+});

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dayWindow } from '../../src/ledger/business-day.ts';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { createCurrencies } from '../../src/ledger/money.ts';
+import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
+import type { Database } from '../../src/store/connection.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { storeWindow } from '../../src/store/windows.ts';
+import { freshDatabase } from '../support/database.ts';
+import { accountEntries, type Line } from '../support/ledger-entries.ts';
+
+const NOW = new Date('2026-04-01T00:00:00Z');
+const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04'];
+let database: Database;
+let lease: Lease;
+let runId: number;
+let merchants = 0;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  lease = await acquireLease(database.db, {
+    name: 'ledger',
+    holder: thisHolder(),
+    ttlMs: 600_000,
+    now: new Date(),
+  });
+  runId = await startRun(database.db, {
+    command: 'run',
+    holder: 'test',
+    fromDay: null,
+    toDay: null,
+    now: NOW,
+  });
+});
+afterAll(() => database.close());
+
+async function synced(merchantNo: string, day: string, entries: readonly LedgerEntry[]): Promise<void> {
+  const window = dayWindow(day, 'UTC');
+  const held = entries.filter(({ bookedAt }) => bookedAt.startsWith(day));
+  const reading = {
+    entries: held,
+    rejected: [],
+    total: held.length,
+    requests: 1,
+    certified: true,
+    problem: null,
+  };
+  await storeWindow(database.db, lease, { merchantNo, window, reading, runId, now: NOW });
+}
+
+const reconciled = (merchantNo: string) =>
+  reconcileAccounts({
+    db: database.db,
+    lease,
+    zone: 'UTC',
+    clockToleranceS: 2,
+    currencies: createCurrencies({}),
+    merchants: [merchantNo],
+    currenciesAsked: null,
+    runId,
+    now: () => NOW,
+    signal: new AbortController().signal,
+  });
+
+/** All that reconciling made of a merchant's ledger; days without entries are left out, as only a past had any. */
+async function outcome(merchantNo: string) {
+  const days = await sql`
+    SELECT day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count,
+      last_batch_no, last_booked_ms, clean_end
+    FROM account_day WHERE merchant_no = ${merchantNo} AND credit_count + debit_count > 0 ORDER BY day`.execute(
+    database.db,
+  );
+  const breaks = await sql`
+    SELECT day, after_batch_no, before_batch_no, expected_balance, found_balance, missing_net, hint, hint_batch_no,
+      begin_ms, end_ms
+    FROM continuity_break WHERE merchant_no = ${merchantNo} AND status = 'open'
+    ORDER BY begin_ms, before_batch_no`.execute(database.db);
+  const waiting = await sql`SELECT * FROM changed_day WHERE merchant_no = ${merchantNo}`.execute(database.db);
+  return { days: days.rows, breaks: breaks.rows, waiting: waiting.rows };
+}
+
+/** Seconds of four days, mostly around their midnights, so that entries share seconds and trade places over them. */
+const second = fc
+  .oneof(
+    {
+      weight: 3,
+      arbitrary: fc.tuple(fc.nat(4), fc.integer({ min: -3, max: 3 })).map(([d, s]) => d * 86_400 + s),
+    },
+    { weight: 1, arbitrary: fc.nat(4 * 86_400 - 1) },
+  )
+  .map((at) => Math.min(Math.max(at, 0), 4 * 86_400 - 1));
+const spelled = (at: number): string =>
+  new Date(Date.UTC(2026, 2, 1) + at * 1_000).toISOString().slice(0, 19).replace('T', ' ');
+
+const ledgers = fc
+  .array(fc.tuple(second, fc.constantFrom(100, 200, -100, 300, 1)), { minLength: 1, maxLength: 14 })
+  .map((lines) => lines.sort((a, b) => a[0] - b[0]).map(([at, cents]): Line => [spelled(at), cents]));
+
+/** One visit: which days are read, and which entries the platform does not show at that time. */
+const visits = fc.array(
+  fc.record({
+    days: fc.subarray(DAYS, { minLength: 1 }),
+    hidden: fc.array(fc.nat(13), { maxLength: 3 }),
+  }),
+  { minLength: 1, maxLength: 4 },
+);
+
+test('whatever the order in which entries came, went and came back, the same ledger gives the same figures', async () => {
+  await fc.assert(
+    fc.asyncProperty(ledgers, visits, async (lines, sequence) => {
+      const ledger = accountEntries(1_000, lines);
+      const grown = `grown-${(merchants += 1)}`;
+      const made = `made-${merchants}`;
+      const lastSeen = new Map<string, readonly LedgerEntry[]>();
+      for (const { days, hidden } of sequence) {
+        const shown = ledger.filter((_, index) => !hidden.includes(index));
+        for (const day of days) {
+          await synced(grown, day, shown);
+          lastSeen.set(day, shown);
+        }
+        await reconciled(grown);
+      }
+      for (const [day, shown] of lastSeen) await synced(made, day, shown);
+      await reconciled(made);
+      expect(await outcome(grown)).toEqual(await outcome(made));
+    }),
+    { numRuns: 60 },
+  );
+}, 240_000);
