@@ -18,4 +18,6 @@ export class PlatformReplyInvalid extends Error {
 export type PlatformError = PlatformUnreachable | PlatformRejected | PlatformReplyInvalid;
 
 export const isPlatformError = (error: unknown): error is PlatformError =>
-  error instanceof PlatformUnreachable || error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
+  error instanceof PlatformUnreachable ||
+  error instanceof PlatformRejected ||
+  error instanceof PlatformReplyInvalid;

@@ -18,4 +18,12 @@ export interface LedgerHistoryRequest {
 }
 
 /** Field names of a ledger entry (CurFlowRes) in a reply. */
-export const ENTRY_FIELDS = ['batchNo', 'currency', 'busiType', 'inAmount', 'outAmount', 'vailAmount', 'busiDate'] as const;
+export const ENTRY_FIELDS = [
+  'batchNo',
+  'currency',
+  'busiType',
+  'inAmount',
+  'outAmount',
+  'vailAmount',
+  'busiDate',
+] as const;

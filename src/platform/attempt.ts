@@ -1,0 +1,122 @@
+/** One HTTP call and what became of it, as a value: the reply's text, or why not and whether to try again. */
+import { TextDecoder } from 'node:util';
+import type { Dispatcher, Pool } from 'undici';
+import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
+import { isRetryableStatus, retryAfterMs } from './retry.ts';
+import { excerptOf } from './secrets.ts';
+
+/** Largest reply read; a page of 100 entries has about 20 kB. */
+export const REPLY_BYTES_MAX = 4_194_304;
+
+/** `seldom`: a reply that is none of the contract's, which rarely passes by itself and is tried again only twice. */
+export type Retryable = 'yes' | 'seldom' | 'no';
+
+export interface Failure {
+  readonly error: PlatformError;
+  /** Whether the same call may fare better later. */
+  readonly retry: Retryable;
+  /** What the platform asked to wait. */
+  readonly askedMs: number | null;
+}
+
+export type Outcome<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+
+/** One call, ready to send. */
+export interface OutgoingCall {
+  /** `sp2404 for merchant M1`: how messages speak of it. */
+  readonly subject: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly headerNames: string;
+  readonly timeoutMs: number;
+  readonly redact: (text: string) => string;
+  readonly nowMs: () => number;
+}
+
+const failed = (error: PlatformError, retry: Retryable, askedMs: number | null = null): Outcome<never> => ({
+  ok: false,
+  failure: { error, retry, askedMs },
+});
+const invalid = (message: string): Outcome<never> => failed(new PlatformReplyInvalid(message), 'seldom');
+
+/** Null where the body is longer than `REPLY_BYTES_MAX`; the rest of it is not read then. */
+async function readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > REPLY_BYTES_MAX) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const headerText = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+/** What an answer other than 2xx means. */
+function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: string): Outcome<never> {
+  const { statusCode, headers } = response;
+  const said = text.trim() === '' ? '' : `: ${excerptOf(text, call.redact)}`;
+  if (isRetryableStatus(statusCode)) {
+    const askedMs = retryAfterMs(headerText(headers['retry-after']), call.nowMs());
+    const error = new PlatformUnreachable(`${call.subject}: the platform answered ${statusCode}${said}`);
+    return failed(error, 'yes', askedMs);
+  }
+  if (statusCode === 401 || statusCode === 403) {
+    const mend = `check the merchant's token, and PLATFORM_HEADERS (now ${call.headerNames})`;
+    return failed(
+      new PlatformRejected(`${call.subject}: the platform answered ${statusCode}; ${mend}${said}`),
+      'no',
+    );
+  }
+  if (statusCode >= 300 && statusCode < 400) {
+    const location = excerptOf(
+      (headerText(headers['location']) ?? 'nowhere').replace(/[?#].*$/s, ''),
+      call.redact,
+    );
+    const mend =
+      'redirects are not followed; set PLATFORM_BASE_URL to the address the platform is meant to have';
+    const error = new PlatformRejected(
+      `${call.subject}: the platform redirects to ${location} (${statusCode}); ${mend}`,
+    );
+    return failed(error, 'no');
+  }
+  return failed(new PlatformRejected(`${call.subject}: the platform answered ${statusCode}${said}`), 'no');
+}
+
+/** Sends once. Rejects only with the reason of `signal`. */
+export async function attemptCall(
+  pool: Pool,
+  call: OutgoingCall,
+  signal?: AbortSignal,
+): Promise<Outcome<string>> {
+  const timeOut = AbortSignal.timeout(call.timeoutMs);
+  try {
+    const response = await pool.request({
+      path: call.path,
+      method: 'POST',
+      headers: { ...call.headers, 'content-type': 'application/json', accept: 'application/json' },
+      body: call.body,
+      signal: signal === undefined ? timeOut : AbortSignal.any([signal, timeOut]),
+    });
+    const bytes = await readBody(response.body);
+    if (bytes === null) return invalid(`${call.subject}: the reply has more than ${REPLY_BYTES_MAX} bytes`);
+    const isSuccess = response.statusCode >= 200 && response.statusCode < 300;
+    if (!isSuccess) return refused(call, response, bytes.toString('utf8'));
+    return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (timeOut.aborted) {
+      const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
+      return failed(new PlatformUnreachable(message), 'yes');
+    }
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+      return invalid(`${call.subject}: the reply is not UTF-8 text`);
+    const said = excerptOf([code, message].filter((part) => part !== '').join(' '), call.redact);
+    return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`), 'yes');
+  }
+}

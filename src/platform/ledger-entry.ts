@@ -1,0 +1,147 @@
+/** One entry of a reply, checked field by field: what can be read is an entry, the rest is kept with the reason. */
+import { instantsOf, parseDay, InvalidDay } from '../ledger/business-day.ts';
+import type { LedgerEntry, Window } from '../ledger/entry.ts';
+import { canonicalAmount, DIGITS_MAX, type Currencies } from '../ledger/money.ts';
+import type { ExactJson } from './exact-json.ts';
+
+/** Longest batch number or transaction type kept. */
+export const NAME_CHARACTERS_MAX = 64;
+const HOUR_MS = 3_600_000;
+/** Widest steps clocks have skipped: an hour, and a whole day where the date line moved. */
+const SKIPPED_HOURS = [1, 24];
+
+export interface EntryReading {
+  readonly zone: string;
+  readonly currencies: Currencies;
+  /** The window asked for: tells which of two instants a time of a repeated hour means. */
+  readonly window: Window;
+  readonly digitsOf: ExactJson['digitsOf'];
+  /** Called with a sentence for each oddity of an entry that is kept. */
+  readonly onNotice: (notice: string) => void;
+}
+
+export type EntryOutcome =
+  | { readonly ok: true; readonly entry: LedgerEntry }
+  | { readonly ok: false; readonly reason: string; readonly batchNo: string | null };
+
+/** Why an entry cannot be read; stays inside this file. */
+class Unreadable extends Error {}
+
+type Fields = Readonly<Record<string, unknown>>;
+const CONTROL = /\p{Cc}/u;
+const BOOKED_AT = /^[1-9]\d{3}-\d{2}-\d{2} (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+
+function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf }: EntryReading): string {
+  const value = fields[field];
+  if (typeof value !== 'string')
+    throw new Unreadable(`${field} is ${value === undefined ? 'missing' : 'not text'}`);
+  if (digitsOf(value) !== null) throw new Unreadable(`${field} is a number, not text`);
+  if (value === '' && field === 'batchNo') throw new Unreadable(`${field} is empty`);
+  if (value.length > NAME_CHARACTERS_MAX)
+    throw new Unreadable(`${field} has over ${NAME_CHARACTERS_MAX} characters`);
+  if (CONTROL.test(value) || !value.isWellFormed()) {
+    throw new Unreadable(`${field} holds control characters or broken Unicode`);
+  }
+  return value;
+}
+
+function currencyOf(fields: Fields): string {
+  const value = fields['currency'];
+  if (typeof value !== 'string' || !/^[A-Z]{3}$/.test(value)) {
+    throw new Unreadable('currency is not three capital letters');
+  }
+  return value;
+}
+
+/** An amount in its one spelling; null where the field is null or missing. */
+function amountOf(
+  fields: Fields,
+  field: 'inAmount' | 'outAmount' | 'vailAmount',
+  currency: string,
+  reading: EntryReading,
+): string | null {
+  const value = fields[field];
+  if (value === null || value === undefined) return null;
+  if (typeof value !== 'string') throw new Unreadable(`${field} is not a number`);
+  const sent = reading.digitsOf(value);
+  const minorUnits = reading.currencies.minorUnits(currency);
+  const canonical = canonicalAmount(sent ?? value, minorUnits);
+  if (canonical === null) throw new Unreadable(`${field} is not a number of up to ${DIGITS_MAX} digits`);
+  if (sent === null) reading.onNotice(`${field} sent as text instead of a number`);
+  if (canonical.excess)
+    reading.onNotice(`${field} with more than the ${minorUnits ?? 0} decimals of ${currency}`);
+  return canonical.amount;
+}
+
+/** Where a wall-clock time the zone skips would have been, had the clock not moved. */
+function skippedInstant(bookedAt: string, zone: string): number | undefined {
+  const wallMs = Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
+  for (const hours of SKIPPED_HOURS) {
+    const earlier = new Date(wallMs - hours * HOUR_MS).toISOString().slice(0, 19).replace('T', ' ');
+    const [instant] = instantsOf(earlier, zone);
+    if (instant !== undefined) return instant + hours * HOUR_MS;
+  }
+  return undefined;
+}
+
+function isRealDay(day: string): boolean {
+  try {
+    parseDay(day);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidDay) return false;
+    throw error;
+  }
+}
+
+/** The time as sent, and the instant it means: of several the one inside the window asked for, else the first. */
+function bookingOf(fields: Fields, { zone, window }: EntryReading): { bookedAt: string; bookedMs: number } {
+  const bookedAt = fields['busiDate'];
+  if (typeof bookedAt !== 'string' || !BOOKED_AT.test(bookedAt) || !isRealDay(bookedAt.slice(0, 10))) {
+    throw new Unreadable('busiDate is not a real time written YYYY-MM-DD HH:mm:ss');
+  }
+  const instants = instantsOf(bookedAt, zone);
+  const inside = instants.find((ms) => ms >= window.beginMs && ms <= window.endMs);
+  const bookedMs = inside ?? instants[0] ?? skippedInstant(bookedAt, zone);
+  if (bookedMs === undefined) throw new Unreadable(`busiDate is a time that ${zone} does not have`);
+  return { bookedAt, bookedMs };
+}
+
+function readFields(fields: Fields, batchNo: string, reading: EntryReading): LedgerEntry {
+  const currency = currencyOf(fields);
+  const transactionType = nameOf(fields, 'busiType', reading);
+  const booking = bookingOf(fields, reading);
+  const credit = amountOf(fields, 'inAmount', currency, reading);
+  const debit = amountOf(fields, 'outAmount', currency, reading);
+  const balance = amountOf(fields, 'vailAmount', currency, reading);
+  if (credit !== null && debit !== null) {
+    throw new Unreadable(`both inAmount (${credit}) and outAmount (${debit}) are set`);
+  }
+  if (credit === null && debit === null) throw new Unreadable('neither inAmount nor outAmount is set');
+  if ((credit ?? debit)!.startsWith('-')) {
+    throw new Unreadable(`${credit === null ? 'outAmount' : 'inAmount'} is negative`);
+  }
+  if (balance === null) throw new Unreadable('vailAmount is missing');
+  if (reading.currencies.minorUnits(currency) === null)
+    reading.onNotice(`currency ${currency} is on no list`);
+  return { batchNo, currency, transactionType, credit, debit, balance, ...booking };
+}
+
+/** Reads one element of a reply's `list` (platform-api.md 2.1). */
+export function readLedgerEntry(element: unknown, reading: EntryReading): EntryOutcome {
+  let batchNo: string | null = null;
+  const notices: string[] = [];
+  try {
+    if (typeof element !== 'object' || element === null || Array.isArray(element)) {
+      throw new Unreadable('the entry is not an object');
+    }
+    const fields = element as Fields;
+    batchNo = nameOf(fields, 'batchNo', reading);
+    const entry = readFields(fields, batchNo, { ...reading, onNotice: (notice) => notices.push(notice) });
+    for (const notice of notices) reading.onNotice(notice);
+    return { ok: true, entry };
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return { ok: false, reason: error.message, batchNo };
+  }
+}

@@ -1,0 +1,155 @@
+/** sp2404, transaction history: asks for one page, and lets through only a page that is what was asked for (4.1). */
+import type { LedgerEntry, RejectedEntry } from '../ledger/entry.ts';
+import { plainDecimal, type Currencies } from '../ledger/money.ts';
+import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
+import { elementTexts, parseExactJson, type ExactJson } from './exact-json.ts';
+import { readLedgerEntry } from './ledger-entry.ts';
+import type { LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
+import type { Excerpt, Transport } from './transport.ts';
+import { PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
+
+const THIRTEEN_DIGITS_MIN = 1_000_000_000_000;
+const THIRTEEN_DIGITS_MAX = 9_999_999_999_999;
+
+export interface LedgerReading {
+  /** IANA zone of `busiDate`. */
+  readonly zone: string;
+  readonly currencies: Currencies;
+  /** At most `PAGE_SIZE_MAX`. */
+  readonly pageSize: number;
+}
+
+const isBetween = (value: number, min: number, max: number): boolean =>
+  Number.isInteger(value) && value >= min && value <= max;
+
+/** The request's body. Throws `RangeError` before anything the contract forbids is sent. */
+function requestOf(
+  { window, pageNum, currency, batchNo }: LedgerPageQuery,
+  pageSize: number,
+): LedgerHistoryRequest {
+  if (!isBetween(pageSize, 1, PAGE_SIZE_MAX))
+    throw new RangeError(`pageSize ${pageSize} is not 1 to ${PAGE_SIZE_MAX}`);
+  if (!isBetween(pageNum, 1, Number.MAX_SAFE_INTEGER))
+    throw new RangeError(`pageNum ${pageNum} is no page number`);
+  for (const ms of [window.beginMs, window.endMs]) {
+    if (!isBetween(ms, THIRTEEN_DIGITS_MIN, THIRTEEN_DIGITS_MAX)) {
+      throw new RangeError(`${ms} is no timestamp of 13 digits`);
+    }
+  }
+  if (window.beginMs > window.endMs)
+    throw new RangeError(`window begins at ${window.beginMs}, after its end`);
+  return {
+    beginDate: window.beginMs,
+    endDate: window.endMs,
+    ...(batchNo === undefined ? {} : { batchNo }),
+    ...(currency === undefined ? {} : { currency }),
+    pageNum,
+    pageSize,
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+const ENVELOPE = ['pageNum', 'pageSize', 'total', 'list'];
+const ERROR_FIELDS = ['code', 'respCode', 'errorCode', 'error', 'message', 'msg', 'respMsg', 'respDesc'];
+
+/** The envelope, or an error that tells what came instead: no JSON, an error document, another shape. */
+function envelopeOf(json: unknown, came: () => string): Fields {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new PlatformReplyInvalid(`answered by something else than a ledger page: ${came()}`);
+  }
+  const absent = ENVELOPE.filter((field) => !(field in json));
+  if (absent.length === ENVELOPE.length && ERROR_FIELDS.some((field) => field in json)) {
+    throw new PlatformRejected(`answered by an error document: ${came()}`);
+  }
+  if (absent.length > 0)
+    throw new PlatformReplyInvalid(`the reply is without ${absent.join(', ')}: ${came()}`);
+  return json as Fields;
+}
+
+/** A whole number of the envelope, sent as a number or, as some do, as text. */
+function wholeNumberOf(
+  fields: Fields,
+  field: string,
+  digitsOf: ExactJson['digitsOf'],
+  came: () => string,
+): number {
+  const value = fields[field];
+  const digits = digitsOf(value) ?? (typeof value === 'string' ? value : '');
+  const plain = plainDecimal(digits);
+  if (plain === null || !/^\d{1,15}$/.test(plain)) {
+    throw new PlatformReplyInvalid(`${field} is no whole number: ${came()}`);
+  }
+  return Number(plain);
+}
+
+function parseReply(text: string, came: () => string): ExactJson {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const kind = /^\s*</.test(text)
+      ? 'HTML'
+      : /^\s*[{[]/.test(text)
+        ? 'broken off or garbled JSON'
+        : 'no JSON';
+    throw new PlatformReplyInvalid(`answered by ${kind}: ${came()}`);
+  }
+}
+
+function pageOf(
+  text: string,
+  excerpt: Excerpt,
+  query: LedgerPageQuery,
+  { zone, currencies, pageSize }: LedgerReading,
+): LedgerPage {
+  const came = () => (text.trim() === '' ? '(nothing)' : excerpt(text));
+  const { value, digitsOf } = parseReply(text, came);
+  const fields = envelopeOf(value, came);
+  const asked = { pageNum: query.pageNum, pageSize };
+  for (const [field, wanted] of Object.entries(asked)) {
+    const got = wholeNumberOf(fields, field, digitsOf, came);
+    if (got !== wanted) throw new PlatformReplyInvalid(`asked for ${field} ${wanted}, answered ${got}`);
+  }
+  const total = wholeNumberOf(fields, 'total', digitsOf, came);
+  const list: unknown = fields['list'];
+  if (!Array.isArray(list)) throw new PlatformReplyInvalid(`list is no array: ${came()}`);
+  if (list.length > pageSize) {
+    throw new PlatformReplyInvalid(
+      `the page holds ${list.length} entries, more than the ${pageSize} asked for`,
+    );
+  }
+  const entries: LedgerEntry[] = [];
+  const rejected: RejectedEntry[] = [];
+  const notices: string[] = [];
+  let raws: readonly string[] | null = null;
+  const reading = {
+    zone,
+    currencies,
+    window: query.window,
+    digitsOf,
+    onNotice: (notice: string) => notices.push(notice),
+  };
+  for (const [index, element] of list.entries()) {
+    const outcome = readLedgerEntry(element, reading);
+    if (outcome.ok) {
+      entries.push(outcome.entry);
+    } else {
+      raws ??= elementTexts(text, 'list');
+      const raw = raws[index];
+      if (raw === undefined) throw new Error(`entry ${index} of ${list.length} has no text of its own`);
+      rejected.push({ raw, reason: outcome.reason, batchNo: outcome.batchNo });
+    }
+  }
+  return { total, entries, rejected, notices };
+}
+
+/** Reads pages of a merchant's ledger. Throws `RangeError` where a query breaks the contract: that is a fault of ours. */
+export function createLedgerReader(transport: Transport, reading: LedgerReading): LedgerReader {
+  return {
+    page: async (query, signal) => {
+      const body = requestOf(query, reading.pageSize);
+      const read = (text: string, excerpt: Excerpt) => pageOf(text, excerpt, query, reading);
+      return transport.post({ operation: 'sp2404', merchant: query.merchant, body, read }, signal);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/** What the client must be told of the platform, as its document leaves it open (platform-api.md 5, 7, 8). */
+export interface PlatformSettings {
+  /** Without a trailing slash; `/api/sp2404` is put behind it. */
+  readonly baseUrl: string;
+  /** Header templates with `{token}` and `{merchantNo}`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Calls in flight, all merchants together. */
+  readonly concurrency: number;
+  readonly rateLimitPerS: number | null;
+  /** One call, from sending to the last byte. */
+  readonly timeoutMs: number;
+  /** Times one call is sent again after a failure that may pass. */
+  readonly retriesMax: number;
+}

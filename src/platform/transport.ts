@@ -1,0 +1,149 @@
+/** Every call to the platform goes through here: bounded, paced, timed, sent again where that may help. */
+import { setTimeout as delay } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import { Pool } from 'undici';
+import { attemptCall, type Outcome, type OutgoingCall } from './attempt.ts';
+import {
+  PlatformRejected,
+  PlatformReplyInvalid,
+  PlatformUnreachable,
+  isPlatformError,
+  type PlatformError,
+} from './errors.ts';
+import type { MerchantAccess } from './ledger-reader.ts';
+import { createPacer, type TimeSource } from './pacer.ts';
+import { INVALID_REPLY_RETRIES_MAX, backoffMs } from './retry.ts';
+import { createRedactor, excerptOf, fillHeaders } from './secrets.ts';
+import type { PlatformSettings } from './settings.ts';
+
+const KEEP_ALIVE_MS = 30_000;
+
+/** A call about to be sent again. */
+export interface Retry {
+  /** `sp2404 for merchant M1`. */
+  readonly subject: string;
+  /** From 1. */
+  readonly retry: number;
+  readonly waitMs: number;
+  /** Why: a sentence without secrets. */
+  readonly reason: string;
+}
+
+export interface TransportDeps extends TimeSource {
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly onRetry?: (retry: Retry) => void;
+}
+
+/** Real time and real chance. */
+export const systemTransportDeps: TransportDeps = {
+  clock: () => Date.now(),
+  random: () => Math.random(),
+  sleep: async (ms, signal) => {
+    try {
+      await delay(ms, undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  },
+};
+
+/** How a reader tells the beginning of what came, secrets left out. */
+export type Excerpt = (text: string) => string;
+
+export interface PlatformCall<T> {
+  /** Transaction code, the last part of the path: `sp2404`. */
+  readonly operation: string;
+  readonly merchant: MerchantAccess;
+  readonly body: object;
+  /** Makes sense of the reply; throws a `PlatformError` that says what came where there is none. */
+  readonly read: (text: string, excerpt: Excerpt) => T;
+}
+
+export interface Transport {
+  /**
+   * Resolves to what `read` made of the reply. Rejects with a `PlatformError` when retries are used up or would not
+   * help, and with the signal's reason when aborted.
+   */
+  readonly post: <T>(call: PlatformCall<T>, signal?: AbortSignal) => Promise<T>;
+  readonly close: () => Promise<void>;
+}
+
+const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
+
+/** The same kind of error with another message. */
+function saying(message: string, { name }: PlatformError): PlatformError {
+  if (name === 'PlatformUnreachable') return new PlatformUnreachable(message);
+  return name === 'PlatformRejected' ? new PlatformRejected(message) : new PlatformReplyInvalid(message);
+}
+
+function readReply<T>(text: string, call: PlatformCall<T>, { subject, redact }: OutgoingCall): Outcome<T> {
+  try {
+    return { ok: true, value: call.read(text, (shown) => excerptOf(shown, redact)) };
+  } catch (error) {
+    if (!isPlatformError(error)) throw error;
+    const named = saying(`${subject}: ${error.message}`, error);
+    return { ok: false, failure: { error: named, retry: 'seldom', askedMs: null } };
+  }
+}
+
+/** Opens a pool of kept-alive connections; `close` it in the end. */
+export function createTransport(settings: PlatformSettings, deps: TransportDeps): Transport {
+  const base = new URL(settings.baseUrl);
+  const pool = new Pool(base.origin, {
+    connections: settings.concurrency,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connect: { timeout: settings.timeoutMs },
+    // The one time-out covers the whole call; undici's own would only add coarser ones.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const inFlight = pLimit(settings.concurrency);
+  const pacer = createPacer(settings.rateLimitPerS, deps);
+
+  const outgoingOf = (call: PlatformCall<unknown>): OutgoingCall => {
+    const headers = fillHeaders(settings.headers, call.merchant);
+    return {
+      subject: `${call.operation} for merchant ${call.merchant.merchantNo}`,
+      path: `${base.pathname.replace(/\/+$/, '')}/api/${call.operation}`,
+      headers,
+      headerNames: Object.keys(headers).join(', '),
+      body: JSON.stringify(call.body),
+      timeoutMs: settings.timeoutMs,
+      redact: createRedactor(headers, call.merchant),
+      nowMs: deps.clock,
+    };
+  };
+
+  const send = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
+    const outgoing = outgoingOf(call);
+    let invalidReplies = 0;
+    for (let tries = 1; ; tries += 1) {
+      await pacer.turn(signal);
+      const reply = await attemptCall(pool, outgoing, signal);
+      const outcome = reply.ok ? readReply(reply.value, call, outgoing) : reply;
+      if (outcome.ok) return outcome.value;
+      const { error, retry, askedMs } = outcome.failure;
+      if (retry === 'seldom') invalidReplies += 1;
+      if (askedMs !== null) pacer.holdUntil(deps.clock() + askedMs);
+      const isOver =
+        retry === 'no' || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
+      if (isOver) throw saying(error.message + timesTried(tries), error);
+      const waitMs = backoffMs(tries, askedMs, deps.random);
+      deps.onRetry?.({ subject: outgoing.subject, retry: tries, waitMs, reason: error.message });
+      await deps.sleep(waitMs, signal);
+    }
+  };
+
+  return {
+    post: (call, signal) =>
+      inFlight(async () => {
+        signal?.throwIfAborted();
+        return send(call, signal);
+      }),
+    close: () => pool.close(),
+  };
+}

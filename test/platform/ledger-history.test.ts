@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest';
+import type { Window } from '../../src/ledger/entry.ts';
+import { createCurrencies } from '../../src/ledger/money.ts';
+import { PlatformRejected, PlatformReplyInvalid } from '../../src/platform/errors.ts';
+import { createLedgerReader } from '../../src/platform/ledger-history.ts';
+import type { LedgerPageQuery } from '../../src/platform/ledger-reader.ts';
+import type { Transport } from '../../src/platform/transport.ts';
+import { MERCHANT, TOKEN, answer, breakOff, rejection, stranger, transportTo } from './stranger.ts';
+
+const at = (text: string): number => Date.parse(text);
+const MARCH_31: Window = {
+  beginMs: at('2026-03-31T00:00:00+08:00'),
+  endMs: at('2026-03-31T23:59:59.999+08:00'),
+};
+
+const CREDIT = {
+  batchNo: '"B1"',
+  currency: '"USD"',
+  busiType: '"T01"',
+  inAmount: '12.5',
+  outAmount: 'null',
+  vailAmount: '112.50',
+  busiDate: '"2026-03-31 12:00:00"',
+};
+/** An entry's JSON from its fields' JSON; undefined leaves a field out. */
+const entryText = (fields: Partial<Record<keyof typeof CREDIT, string | undefined>> = {}): string =>
+  `{${Object.entries({ ...CREDIT, ...fields })
+    .filter(([, json]) => json !== undefined)
+    .map(([name, json]) => `"${name}": ${json ?? ''}`)
+    .join(', ')}}`;
+const pageText = (entries: readonly string[], envelope: Record<string, unknown> = {}): string =>
+  `{${Object.entries({ pageNum: 1, pageSize: 100, total: entries.length, ...envelope })
+    .map(([name, value]) => `"${name}":${JSON.stringify(value)},`)
+    .join('')}"list":[${entries.join(' , ')}]}`;
+
+const readerOver = (transport: Transport, zone = 'Asia/Shanghai', pageSize = 100) =>
+  createLedgerReader(transport, { zone, currencies: createCurrencies({ CNH: 2 }), pageSize });
+
+/** Reads one page of what the platform answers with. */
+async function read(reply: string, query: Partial<LedgerPageQuery> = {}, zone?: string) {
+  const { url } = await stranger(answer(reply));
+  const { transport } = transportTo(url, { retriesMax: 0 });
+  return readerOver(transport, zone).page({ merchant: MERCHANT, window: MARCH_31, pageNum: 1, ...query });
+}
+const readEntry = async (fields: Parameters<typeof entryText>[0], zone?: string, window = MARCH_31) =>
+  read(pageText([entryText(fields)]), { window }, zone);
+
+describe('the request', () => {
+  test('asks for the window, the page and the filters in the contract’s words', async () => {
+    const { url, received } = await stranger(answer(pageText([], { pageNum: 3 })));
+    const reader = readerOver(transportTo(url).transport);
+    await reader.page({ merchant: MERCHANT, window: MARCH_31, pageNum: 3, currency: 'USD', batchNo: 'B1' });
+    expect(received[0]!.path).toBe('/api/sp2404');
+    expect(JSON.parse(received[0]!.body)).toEqual({
+      beginDate: 1774886400000,
+      endDate: 1774972799999,
+      batchNo: 'B1',
+      currency: 'USD',
+      pageNum: 3,
+      pageSize: 100,
+    });
+  });
+
+  test.each([
+    ['a page of more than 100', 101, MARCH_31, 1],
+    ['a timestamp in seconds', 100, { beginMs: 1_774_886_400, endMs: MARCH_31.endMs }, 1],
+    ['a timestamp of 14 digits', 100, { beginMs: MARCH_31.beginMs, endMs: 17_749_727_999_990 }, 1],
+    ['half a millisecond', 100, { beginMs: MARCH_31.beginMs + 0.5, endMs: MARCH_31.endMs }, 1],
+    ['a window that ends before it begins', 100, { beginMs: MARCH_31.endMs, endMs: MARCH_31.beginMs }, 1],
+    ['page 0', 100, MARCH_31, 0],
+  ])('never asks for %s', async (_, pageSize, window, pageNum) => {
+    const { url, received } = await stranger(answer(pageText([])));
+    const reader = readerOver(transportTo(url).transport, 'UTC', pageSize);
+    expect(await rejection(reader.page({ merchant: MERCHANT, window, pageNum }))).toBeInstanceOf(RangeError);
+    expect(received).toHaveLength(0);
+  });
+});
+
+describe('a page', () => {
+  test('gives entries with the digits as sent and amounts in their one spelling', async () => {
+    const debit = { batchNo: '"B2"', inAmount: undefined, outAmount: '1E+3', vailAmount: '-887.5' };
+    expect(await read(pageText([entryText(), entryText(debit)], { total: 7 }))).toEqual({
+      total: 7,
+      entries: [
+        {
+          batchNo: 'B1',
+          currency: 'USD',
+          transactionType: 'T01',
+          credit: '12.50',
+          debit: null,
+          balance: '112.50',
+          bookedAt: '2026-03-31 12:00:00',
+          bookedMs: at('2026-03-31T12:00:00+08:00'),
+        },
+        {
+          batchNo: 'B2',
+          currency: 'USD',
+          transactionType: 'T01',
+          credit: null,
+          debit: '1000.00',
+          balance: '-887.50',
+          bookedAt: '2026-03-31 12:00:00',
+          bookedMs: at('2026-03-31T12:00:00+08:00'),
+        },
+      ],
+      rejected: [],
+      notices: [],
+    });
+  });
+
+  test.each([
+    ['USD', '12345678901234567.89', '12345678901234567.89', []],
+    ['USD', '0.1', '0.10', []],
+    ['USD', '0', '0.00', []],
+    ['USD', '1.50000', '1.50', []],
+    ['USD', '1.005', '1.005', ['inAmount with more than the 2 decimals of USD']],
+    ['USD', '"12.30"', '12.30', ['inAmount sent as text instead of a number']],
+    ['JPY', '1000.00', '1000', []],
+    ['KWD', '1.5', '1.500', []],
+    ['CNH', '1', '1.00', []],
+    ['QQQ', '1.50', '1.50', ['currency QQQ is on no list']],
+  ])('%s %s is kept as %s', async (currency, sent, kept, notices) => {
+    const page = await readEntry({ currency: `"${currency}"`, inAmount: sent, vailAmount: '1000' });
+    expect(page.entries[0]!.credit).toBe(kept);
+    expect(page.notices).toEqual(notices);
+  });
+
+  test.each([
+    ['batchNo is missing', { batchNo: undefined }, null],
+    ['batchNo is a number, not text', { batchNo: '123' }, null],
+    ['batchNo is not text', { batchNo: 'null' }, null],
+    ['batchNo is empty', { batchNo: '""' }, null],
+    ['batchNo has over 64 characters', { batchNo: `"${'9'.repeat(65)}"` }, null],
+    ['batchNo holds control characters or broken Unicode', { batchNo: '"B\\u0000"' }, null],
+    ['batchNo holds control characters or broken Unicode', { batchNo: '"B\\ud800"' }, null],
+    ['busiType is a number, not text', { busiType: '7' }, 'B1'],
+    ['currency is not three capital letters', { currency: '"usd"' }, 'B1'],
+    ['currency is not three capital letters', { currency: '156' }, 'B1'],
+    ['both inAmount (12.50) and outAmount (0.00) are set', { outAmount: '0' }, 'B1'],
+    ['neither inAmount nor outAmount is set', { inAmount: 'null' }, 'B1'],
+    ['inAmount is negative', { inAmount: '-1' }, 'B1'],
+    ['outAmount is negative', { inAmount: 'null', outAmount: '-0.01' }, 'B1'],
+    ['inAmount is not a number', { inAmount: 'true' }, 'B1'],
+    ['inAmount is not a number', { inAmount: '{"amount":1}' }, 'B1'],
+    ['inAmount is not a number of up to 60 digits', { inAmount: '"1,000.00"' }, 'B1'],
+    ['inAmount is not a number of up to 60 digits', { inAmount: '""' }, 'B1'],
+    ['inAmount is not a number of up to 60 digits', { inAmount: '1e400' }, 'B1'],
+    ['vailAmount is missing', { vailAmount: 'null' }, 'B1'],
+    ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-02-30 12:00:00"' }, 'B1'],
+    ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31 24:00:00"' }, 'B1'],
+    ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31T12:00:00"' }, 'B1'],
+    ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '1774929600000' }, 'B1'],
+  ])('an entry where %s is set aside with its text, the rest goes on', async (reason, fields, batchNo) => {
+    const wreck = entryText(fields);
+    const page = await read(pageText([entryText({ batchNo: '"A"' }), wreck, entryText({ batchNo: '"Z"' })]));
+    expect(page.rejected).toEqual([{ raw: wreck, reason, batchNo }]);
+    expect(page.entries.map((entry) => entry.batchNo)).toEqual(['A', 'Z']);
+    expect(page.notices).toEqual([]);
+  });
+
+  test.each(['null', '[]', '"B1"', '17'])('an entry that is %s is set aside', async (wreck) => {
+    const { rejected } = await read(pageText([entryText(), wreck]));
+    expect(rejected).toEqual([{ raw: wreck, reason: 'the entry is not an object', batchNo: null }]);
+  });
+});
+
+describe('the instant of a timestamp', () => {
+  const twoAm = { busiDate: '"2026-10-25 02:30:00"' };
+  const first = { beginMs: at('2026-10-25T00:00:00Z'), endMs: at('2026-10-25T00:59:59.999Z') };
+  const second = { beginMs: at('2026-10-25T01:00:00Z'), endMs: at('2026-10-25T01:59:59.999Z') };
+
+  test('in a repeated hour is the one inside the window asked for', async () => {
+    for (const [window, utc] of [
+      [first, '2026-10-25T00:30:00Z'],
+      [second, '2026-10-25T01:30:00Z'],
+    ] as const) {
+      const page = await readEntry(twoAm, 'Europe/Berlin', window);
+      expect(page.entries[0]!.bookedMs).toBe(at(utc));
+    }
+  });
+
+  test('outside the window in either reading is the first', async () => {
+    const page = await readEntry(twoAm, 'Europe/Berlin');
+    expect(page.entries[0]!.bookedMs).toBe(at('2026-10-25T00:30:00Z'));
+  });
+
+  test('that clocks skipped is where it would have been without the skip', async () => {
+    const hour = await readEntry({ busiDate: '"2026-03-29 02:30:00"' }, 'Europe/Berlin');
+    expect(hour.entries[0]!.bookedMs).toBe(at('2026-03-29T01:30:00Z'));
+    const day = await readEntry({ busiDate: '"2011-12-30 12:00:00"' }, 'Pacific/Apia');
+    expect(day.entries[0]!.bookedMs).toBe(at('2011-12-30T12:00:00-10:00'));
+  });
+});
+
+describe('a reply that is no page', () => {
+  const error = (code: string) => `{"code":"${code}","message":"signature ${TOKEN} wrong"}`;
+  test.each([
+    ['nothing', '', 'answered by no JSON: (nothing)'],
+    [
+      'HTML',
+      '<!doctype html>\n<title>Sign in</title>',
+      'answered by HTML: <!doctype html> <title>Sign in</title>',
+    ],
+    [
+      'half a page',
+      pageText([entryText()]).slice(0, 60),
+      'broken off or garbled JSON: {"pageNum":1,"pageSize":100,',
+    ],
+    ['a list', '[]', 'something else than a ledger page: []'],
+    ['null', 'null', 'something else than a ledger page: null'],
+    ['another shape', '{"data":{"list":[]}}', 'the reply is without pageNum, pageSize, total, list: {"data"'],
+    [
+      'a page in an envelope with one field left out',
+      '{"pageNum":1,"pageSize":100,"list":[]}',
+      'without total',
+    ],
+    ['a list that is none', '{"pageNum":1,"pageSize":100,"total":0,"list":null}', 'list is no array'],
+    ['another page', pageText([], { pageNum: 2 }), 'asked for pageNum 1, answered 2'],
+    ['another page size', pageText([], { pageSize: 20 }), 'asked for pageSize 100, answered 20'],
+    ['a total below zero', pageText([], { total: -1 }), 'total is no whole number'],
+    ['half a total', pageText([], { total: 1.5 }), 'total is no whole number'],
+    ['a total that is null', pageText([], { total: null }), 'total is no whole number'],
+    [
+      'a page overfull',
+      pageText(Array.from({ length: 101 }, () => entryText())),
+      'holds 101 entries, more than the 100',
+    ],
+  ])('%s', async (_, reply, said) => {
+    const refusal = await rejection(read(reply));
+    expect(refusal).toBeInstanceOf(PlatformReplyInvalid);
+    expect(refusal.message).toMatch(/^sp2404 for merchant M0001: /);
+    expect(refusal.message).toContain(said);
+  });
+
+  test('an error document with status 200 is a refusal, without the token it repeats', async () => {
+    const refusal = await rejection(read(error('E401')));
+    expect(refusal).toBeInstanceOf(PlatformRejected);
+    expect(refusal.message).toBe(
+      'sp2404 for merchant M0001: answered by an error document: {"code":"E401","message":"signature *** wrong"}',
+    );
+  });
+
+  test('what came is told in about 120 characters', async () => {
+    const refusal = await rejection(read(`<html>${'列'.repeat(10_000)}`));
+    expect(refusal.message.length).toBeLessThan(220);
+  });
+
+  test('is asked for again, twice at most, as it rarely passes', async () => {
+    const page = pageText([entryText()]);
+    const passing = await stranger(answer('<html>'), breakOff(page), answer(error('BUSY')), answer(page));
+    const reader = readerOver(transportTo(passing.url, { retriesMax: 9 }).transport);
+    expect((await reader.page({ merchant: MERCHANT, window: MARCH_31, pageNum: 1 })).entries).toHaveLength(1);
+
+    const staying = await stranger(answer('<html>'));
+    const { transport } = transportTo(staying.url, { retriesMax: 9 });
+    const refusal = await rejection(
+      readerOver(transport).page({ merchant: MERCHANT, window: MARCH_31, pageNum: 1 }),
+    );
+    expect(refusal.message).toContain('; tried 3 times');
+    expect(staying.received).toHaveLength(3);
+  });
+});

@@ -1,0 +1,102 @@
+/** A platform that acts as badly as a test asks, on a real socket, and time that passes only when slept. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { Retry, TransportDeps } from '../../src/platform/transport.ts';
+import { createTransport } from '../../src/platform/transport.ts';
+import type { PlatformSettings } from '../../src/platform/settings.ts';
+
+export const TOKEN = 'tok/3f9b1c+very=secret';
+export const MERCHANT = { merchantNo: 'M0001', token: TOKEN };
+
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+export type Act = (response: ServerResponse, received: Received, call: number) => void;
+
+/** Acts through `acts` call by call; the last one goes on for ever. */
+export async function stranger(...acts: readonly Act[]) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      received.push({ path: request.url ?? '', headers: request.headers, body });
+      acts[Math.min(received.length, acts.length) - 1]!(response, received.at(-1)!, received.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+}
+
+export const answer =
+  (text: string | Buffer, status = 200, headers: Record<string, string> = {}): Act =>
+  (response) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+export const reset: Act = (response) => void response.socket?.resetAndDestroy();
+export const stall: Act = () => undefined;
+/** Promises more bytes than it sends. */
+export const breakOff =
+  (text: string): Act =>
+  (response) => {
+    response.writeHead(200, { 'content-length': String(text.length) });
+    response.write(text.slice(0, text.length / 2), () => response.socket?.destroy());
+  };
+
+/** Time that stands still but for sleeping. */
+export function stillTime(nowMs = Date.UTC(2026, 3, 1)) {
+  const slept: number[] = [];
+  let now = nowMs;
+  return {
+    slept,
+    clock: () => now,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      await Promise.resolve();
+      signal?.throwIfAborted();
+      slept.push(ms);
+      now += ms;
+    },
+  };
+}
+
+/** A transport to `url` in still time, without jitter, noting what it does. */
+export function transportTo(
+  url: string,
+  more: Partial<PlatformSettings> = {},
+  deps: Partial<TransportDeps> = {},
+) {
+  const time = stillTime();
+  const retries: Retry[] = [];
+  const transport = createTransport(
+    {
+      baseUrl: url,
+      headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
+      concurrency: 4,
+      rateLimitPerS: null,
+      timeoutMs: 5_000,
+      retriesMax: 3,
+      ...more,
+    },
+    { ...time, random: () => 0, onRetry: (retry) => retries.push(retry), ...deps },
+  );
+  onTestFinished(() => transport.close());
+  const post = (signal?: AbortSignal, body: object = { a: 1 }) =>
+    transport.post({ operation: 'sp2404', merchant: MERCHANT, body, read: (text) => text }, signal);
+  return { transport, post, slept: time.slept, retries };
+}
+
+/** What a promise rejects with. */
+export const rejection = async (promise: Promise<unknown>): Promise<Error> =>
+  promise.then(
+    (value) => {
+      throw new Error(`resolved to ${JSON.stringify(value)}`);
+    },
+    (error: unknown) => error as Error,
+  );

@@ -1,0 +1,279 @@
+import { describe, expect, test } from 'vitest';
+import { REPLY_BYTES_MAX } from '../../src/platform/attempt.ts';
+import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
+import { RETRY_AFTER_MAX_MS } from '../../src/platform/retry.ts';
+import {
+  MERCHANT,
+  TOKEN,
+  answer,
+  breakOff,
+  rejection,
+  reset,
+  stall,
+  stillTime,
+  stranger,
+  transportTo,
+} from './stranger.ts';
+
+describe('what is sent', () => {
+  test('a POST with the merchant’s own headers, under the base address’s path', async () => {
+    const { url, received } = await stranger(answer('ok'));
+    const { post } = transportTo(`${url}/gateway`);
+    expect(await post(undefined, { pageNum: 1 })).toBe('ok');
+    expect(received).toMatchObject([
+      {
+        path: '/gateway/api/sp2404',
+        body: '{"pageNum":1}',
+        headers: {
+          authorization: `Bearer ${TOKEN}`,
+          merchantno: 'M0001',
+          'content-type': 'application/json',
+        },
+      },
+    ]);
+  });
+
+  test('a token that reads like a template is not filled again', async () => {
+    const { url, received } = await stranger(answer('ok'));
+    const { transport } = transportTo(url);
+    const merchant = { merchantNo: 'M0001', token: '{merchantNo}$&' };
+    await transport.post({ operation: 'sp2404', merchant, body: {}, read: (text) => text });
+    expect(received[0]!.headers.authorization).toBe('Bearer {merchantNo}$&');
+  });
+
+  test('connections are kept, and never more of them than calls allowed at once', async () => {
+    const sockets = new Set<unknown>();
+    let now = 0;
+    let most = 0;
+    const { url, received } = await stranger((response) => {
+      sockets.add(response.socket);
+      most = Math.max(most, (now += 1));
+      setImmediate(() => {
+        now -= 1;
+        response.end('ok');
+      });
+    });
+    const { post } = transportTo(url, { concurrency: 3 });
+    await Promise.all(Array.from({ length: 24 }, () => post()));
+    expect(received).toHaveLength(24);
+    expect(most).toBeLessThanOrEqual(3);
+    expect(sockets.size).toBeLessThanOrEqual(3);
+  });
+
+  test('a rate limit spaces calls out, over all merchants', async () => {
+    const { url } = await stranger(answer('ok'));
+    const time = stillTime();
+    const { post } = transportTo(url, { rateLimitPerS: 4, concurrency: 1 }, time);
+    const begin = time.clock();
+    await Promise.all(Array.from({ length: 9 }, () => post()));
+    expect(time.clock() - begin).toBe(8 * 250);
+  });
+});
+
+describe('what is sent again', () => {
+  test.each([
+    ['a reset connection', reset],
+    ['a reply that breaks off', breakOff('x'.repeat(1_000))],
+    ['408', answer('', 408)],
+    ['429', answer('', 429)],
+    ['500', answer('oops', 500)],
+    ['503', answer('', 503)],
+  ])('%s, until it passes', async (_, act) => {
+    const { url, received } = await stranger(act, act, answer('ok'));
+    const { post, retries } = transportTo(url);
+    expect(await post()).toBe('ok');
+    expect(received).toHaveLength(3);
+    expect(retries.map(({ retry }) => retry)).toEqual([1, 2]);
+  });
+
+  test('not for ever: the error says what came and how often it was tried', async () => {
+    const { url, received } = await stranger(answer('{"msg":"maintenance"}', 503));
+    const error = await rejection(transportTo(url).post());
+    expect(error).toBeInstanceOf(PlatformUnreachable);
+    expect(error.message).toBe(
+      'sp2404 for merchant M0001: the platform answered 503: {"msg":"maintenance"}; tried 4 times',
+    );
+    expect(received).toHaveLength(4);
+  });
+
+  test('nobody listening', async () => {
+    const error = await rejection(transportTo('http://127.0.0.1:1', { retriesMax: 1 }).post());
+    expect(error).toBeInstanceOf(PlatformUnreachable);
+    expect(error.message).toMatch(/the connection failed \(ECONNREFUSED .*tried 2 times/);
+  });
+
+  test('waits grow, with full jitter up to a bound', async () => {
+    const { url } = await stranger(answer('', 500));
+    const longest = transportTo(url, { retriesMax: 10 }, { random: () => 1 });
+    await rejection(longest.post());
+    expect(longest.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000, 20_000]);
+    const halved = transportTo(url, { retriesMax: 3 }, { random: () => 0.5 });
+    await rejection(halved.post());
+    expect(halved.slept).toEqual([125, 250, 500]);
+  });
+
+  test.each([
+    ['seconds', '7', 7_000],
+    ['an HTTP date', new Date(Date.UTC(2026, 3, 1, 0, 0, 9)).toUTCString(), 9_000],
+    ['a date gone by', new Date(Date.UTC(2026, 2, 1)).toUTCString(), 0],
+    ['an hour, cut to the limit', '3600', RETRY_AFTER_MAX_MS],
+    ['nonsense', 'soon', 0],
+  ])('Retry-After is obeyed: %s', async (_, header, waitMs) => {
+    const { url } = await stranger(answer('', 429, { 'retry-after': header }), answer('ok'));
+    const { post, slept } = transportTo(url);
+    await post();
+    expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(waitMs);
+  });
+
+  test('Retry-After told to one call holds for the others', async () => {
+    const { url, received } = await stranger(answer('', 429, { 'retry-after': '60' }), answer('ok'));
+    const time = stillTime();
+    const { post } = transportTo(url, { retriesMax: 0 }, time);
+    const begin = time.clock();
+    await rejection(post());
+    expect(time.clock() - begin).toBe(0);
+    await post();
+    expect(time.clock() - begin).toBe(60_000);
+    expect(received).toHaveLength(2);
+  });
+
+  test('a stalled reply and a dripping one run into the time-out', async () => {
+    const drip = await stranger((response) => {
+      const timer = setInterval(() => response.write(' '), 5);
+      response.on('close', () => clearInterval(timer));
+    });
+    for (const url of [(await stranger(stall)).url, drip.url]) {
+      const error = await rejection(transportTo(url, { timeoutMs: 60, retriesMax: 1 }).post());
+      expect(error).toBeInstanceOf(PlatformUnreachable);
+      expect(error.message).toBe(
+        'sp2404 for merchant M0001: no whole reply within 60 ms (PLATFORM_TIMEOUT_MS); tried 2 times',
+      );
+    }
+  });
+});
+
+describe('what is not sent again', () => {
+  test.each([401, 403])('%d points to the token and the headers', async (status) => {
+    const { url, received } = await stranger(answer(`{"bad":"Bearer ${TOKEN}"}`, status));
+    const error = await rejection(transportTo(url).post());
+    expect(error).toBeInstanceOf(PlatformRejected);
+    expect(error.message).toBe(
+      `sp2404 for merchant M0001: the platform answered ${status}; check the merchant's token, and PLATFORM_HEADERS ` +
+        '(now Authorization, merchantNo): {"bad":"***"}',
+    );
+    expect(received).toHaveLength(1);
+  });
+
+  test('another 4xx', async () => {
+    const { url, received } = await stranger(answer('no such path', 404));
+    const error = await rejection(transportTo(url).post());
+    expect(error).toBeInstanceOf(PlatformRejected);
+    expect(error.message).toContain('answered 404: no such path');
+    expect(received).toHaveLength(1);
+  });
+
+  test.each([301, 302, 303, 307, 308])('a redirect (%d) is named, not followed', async (status) => {
+    const elsewhere = await stranger(answer('ok'));
+    const location = `${elsewhere.url}/login?token=${encodeURIComponent(TOKEN)}`;
+    const { url, received } = await stranger(answer('', status, { location }));
+    const error = await rejection(transportTo(url).post());
+    expect(error).toBeInstanceOf(PlatformRejected);
+    expect(error.message).toContain(`redirects to ${elsewhere.url}/login (${status})`);
+    expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
+  });
+
+  test('a reply larger than the limit is dropped while it streams', async () => {
+    let sentBytes = 0;
+    const { url } = await stranger((response) => {
+      const chunk = Buffer.alloc(65_536, 32);
+      const pour = (): void => {
+        while (!response.destroyed && sentBytes < 10 * REPLY_BYTES_MAX) {
+          sentBytes += chunk.length;
+          if (!response.write(chunk)) return void response.once('drain', pour);
+        }
+        response.end();
+      };
+      pour();
+    });
+    const error = await rejection(transportTo(url, { retriesMax: 0 }).post());
+    expect(error).toBeInstanceOf(PlatformReplyInvalid);
+    expect(error.message).toContain(`more than ${REPLY_BYTES_MAX} bytes`);
+    expect(sentBytes).toBeLessThan(5 * REPLY_BYTES_MAX);
+  });
+
+  test('bytes that are no UTF-8 are refused rather than replaced', async () => {
+    const { url, received } = await stranger(answer(Buffer.from([0x22, 0xff, 0xfe, 0x22])));
+    const error = await rejection(transportTo(url, { retriesMax: 9 }).post());
+    expect(error).toBeInstanceOf(PlatformReplyInvalid);
+    expect(received).toHaveLength(3);
+  });
+
+  test('a token that cannot stand in a header is refused before anything is sent', async () => {
+    const { url, received } = await stranger(answer('ok'));
+    const { transport } = transportTo(url);
+    const merchant = { merchantNo: 'M0001', token: 'abcdef\r\nX-Other: 1' };
+    const error = await rejection(
+      transport.post({ operation: 'sp2404', merchant, body: {}, read: (text) => text }),
+    );
+    expect(error).toBeInstanceOf(PlatformRejected);
+    expect(error.message).not.toContain('abcdef');
+    expect(received).toHaveLength(0);
+  });
+});
+
+describe('a caller that gives up', () => {
+  test('before, while waiting for the reply, and between retries: the reason comes back', async () => {
+    const reason = new Error('enough');
+    const { url } = await stranger(stall);
+    const { post } = transportTo(url);
+    expect(await rejection(post(AbortSignal.abort(reason)))).toBe(reason);
+
+    const during = new AbortController();
+    const pending = rejection(post(during.signal));
+    setImmediate(() => during.abort(reason));
+    expect(await pending).toBe(reason);
+
+    const between = new AbortController();
+    const failing = await stranger(answer('', 500));
+    const retrying = transportTo(failing.url, {}, { onRetry: () => between.abort(reason) });
+    expect(await rejection(retrying.post(between.signal))).toBe(reason);
+    expect(failing.received).toHaveLength(1);
+  });
+});
+
+test('no message and no retry’s reason ever holds the token, however it comes back', async () => {
+  const echoes = [
+    TOKEN,
+    JSON.stringify({ token: TOKEN }),
+    TOKEN.replaceAll('/', '\\/'),
+    encodeURIComponent(TOKEN),
+    Buffer.from(TOKEN).toString('base64'),
+    `${'x'.repeat(110)}${TOKEN}`,
+  ];
+  const forbidden = [
+    TOKEN,
+    'tok/3f',
+    'tok\\/3f',
+    'very=secret',
+    encodeURIComponent(TOKEN),
+    Buffer.from(TOKEN).toString('base64'),
+  ];
+  for (const echo of echoes) {
+    for (const act of [
+      answer(echo, 500),
+      answer(echo, 401),
+      answer(echo, 418),
+      answer('', 302, { location: `/${echo}` }),
+    ]) {
+      const { url } = await stranger(act);
+      const { post, retries } = transportTo(url, {
+        retriesMax: 1,
+        headers: { Auth: 'Key {token}', M: '{merchantNo}' },
+      });
+      const error = await rejection(post());
+      const told = JSON.stringify([error.message, error.stack, error.cause, Object.entries(error), retries]);
+      for (const secret of forbidden) expect(told).not.toContain(JSON.stringify(secret).slice(1, -1));
+      expect(told).toContain(MERCHANT.merchantNo);
+    }
+  }
+});
