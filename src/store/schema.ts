@@ -155,6 +155,7 @@ export interface Statement {
   opening: string;
   published_at: Date;
   reason: string | null;
+  restarted: Generated<boolean>;
   revision: number;
   row_count: number;
   run_id: number | null;
