@@ -1,5 +1,7 @@
 /** Databases for tests: a new one each on the real server, or the embedded one in memory. */
 import { randomUUID } from 'node:crypto';
+import { existsSync, openAsBlob } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { inject } from 'vitest';
 import { COLUMN_PARSERS } from '../../src/store/column-values.ts';
@@ -24,13 +26,25 @@ export async function freshDatabase(): Promise<Database & { readonly url: string
   return { ...database, url };
 }
 
-/** The embedded database in memory, migrated. Starting one takes seconds: share it in a file and `emptyTables`. */
+/** The embedded database in memory, migrated. The first one of a test run takes seconds, the others start from it. */
 export async function freshEmbedded(): Promise<Database> {
   const { PGlite } = await import('@electric-sql/pglite');
-  const pglite = await PGlite.create({ parsers: COLUMN_PARSERS });
+  const template = inject('embeddedTemplate');
+  const loadDataDir = existsSync(template) ? await openAsBlob(template) : undefined;
+  const pglite = await PGlite.create({ parsers: COLUMN_PARSERS, ...(loadDataDir && { loadDataDir }) });
   const database = embeddedDatabase(pglite);
-  await migrate(database.db);
+  if (loadDataDir === undefined) {
+    await migrate(database.db);
+    await publishWhole(template, await pglite.dumpDataDir('none'));
+  }
   return database;
+}
+
+/** By rename, so that nobody reads half a file. */
+async function publishWhole(path: string, content: Blob): Promise<void> {
+  const draft = `${path}.${randomUUID()}`;
+  await writeFile(draft, new Uint8Array(await content.arrayBuffer()));
+  await rename(draft, path);
 }
 
 /** Takes every row out of every table and starts ids from 1. */

@@ -15,6 +15,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The server's URL without a database name at the end. */
     postgresUrl: string;
+    /** Where the first embedded database of the run leaves its files for the others to start from. */
+    embeddedTemplate: string;
   }
 }
 
@@ -99,6 +101,11 @@ export async function createTemplate(serverUrl: string): Promise<void> {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
   project.provide('postgresUrl', server.url);
-  return server.stop;
+  project.provide('embeddedTemplate', join(folder, 'template.tar'));
+  return async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
 }
