@@ -12,9 +12,8 @@ import { createKnownDays, type KnownDays } from './known-days.ts';
 
 /** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */
 export const DAYS_TOGETHER_MAX = 8;
-/** Days and breaks one pass holds in memory and one transaction writes; the rest is left to the next pass. */
-export const PASS_DAYS_MAX = 3_660;
-export const PASS_BREAKS_MAX = 20_000;
+/** What one pass holds in memory and one transaction writes; the rest is left to the next pass. */
+export const PASS_MAX = { days: 3_660, breaks: 20_000 } as const;
 
 export interface FiguredDay {
   readonly figures: DayFigures;
@@ -39,18 +38,19 @@ export interface ChainAccountOptions {
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly currencies: Currencies;
+  readonly passMax?: { readonly days: number; readonly breaks: number };
   readonly signal: AbortSignal;
 }
 
 /** Figures of every changed day, and of each later one up to the first that takes up from what it took up before. */
 export async function chainAccount(options: ChainAccountOptions): Promise<ChainedAccount> {
-  const { db, account } = options;
+  const { db, account, passMax = PASS_MAX } = options;
   const sight: Sight = { known: createKnownDays(db, account), covered: createCoverage(db, account) };
   const waiting = new Set(options.changed);
   const days = new Map<BusinessDay, FiguredDay>();
   const breaks = new Map<BusinessDay, ContinuityBreak[]>();
   let breakCount = 0;
-  while (waiting.size > 0 && days.size < PASS_DAYS_MAX && breakCount < PASS_BREAKS_MAX) {
+  while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
     options.signal.throwIfAborted();
     const first = earliest(waiting)!;
     const stretch = await chainStretch(first, waiting, options, sight);

@@ -25,6 +25,8 @@ export interface ReconcileOptions {
   /** Null: all. */
   readonly merchants: readonly string[] | null;
   readonly currenciesAsked: readonly string[] | null;
+  /** How much one transaction takes, `PASS_MAX` where not given. */
+  readonly passMax?: { readonly days: number; readonly breaks: number };
   readonly runId: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;

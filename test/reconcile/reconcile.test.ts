@@ -1,17 +1,22 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { dayWindow } from '../../src/ledger/business-day.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { BREAKS_KEPT_MAX } from '../../src/ledger/account-days.ts';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { createCurrencies } from '../../src/ledger/money.ts';
-import { reconcileAccounts, type ReconcileReport } from '../../src/reconcile/reconcile.ts';
+import { addAmounts, createCurrencies, subtractAmounts } from '../../src/ledger/money.ts';
+import {
+  reconcileAccounts,
+  type ReconcileOptions,
+  type ReconcileReport,
+} from '../../src/reconcile/reconcile.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
 import { listBreaks, resolveBreak } from '../../src/store/breaks.ts';
 import type { Database } from '../../src/store/connection.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
-import { freshDatabase } from '../support/database.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
 
 const NOW = new Date('2026-04-01T00:00:00Z');
@@ -20,8 +25,12 @@ let database: Database;
 let lease: Lease;
 let runId: number;
 
-beforeEach(async () => {
+beforeAll(async () => {
   database = await freshDatabase();
+});
+afterAll(() => database.close());
+
+async function begin(): Promise<void> {
   lease = await acquireLease(database.db, {
     name: 'ledger',
     holder: thisHolder(),
@@ -35,8 +44,11 @@ beforeEach(async () => {
     toDay: null,
     now: NOW,
   });
+}
+beforeEach(async () => {
+  await emptyTables(database.db);
+  await begin();
 });
-afterEach(() => database.close());
 
 /** Stores what the platform holds of whole days, each under certificate. */
 async function synced(entries: readonly LedgerEntry[], days: readonly string[]): Promise<void> {
@@ -60,7 +72,7 @@ async function synced(entries: readonly LedgerEntry[], days: readonly string[]):
   }
 }
 
-const reconciled = (): Promise<ReconcileReport> =>
+const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileReport> =>
   reconcileAccounts({
     db: database.db,
     lease,
@@ -72,6 +84,7 @@ const reconciled = (): Promise<ReconcileReport> =>
     runId,
     now: () => NOW,
     signal: new AbortController().signal,
+    ...more,
   });
 
 const figures = async () =>
@@ -101,6 +114,40 @@ test('days take up from one another, over days without entries', async () => {
   ]);
 });
 
+test('a late entry moves the opening of every day that passes it on, and no day after', async () => {
+  const quiet = ['2026-03-02', '2026-03-03', '2026-03-04'];
+  const lines: Line[] = [
+    ['2026-03-01 09:00:00', 100],
+    ...quiet.map((day): Line => [`${day} 12:00:00`, 5]),
+    ['2026-03-01 18:00:00', 1_000],
+    ['2026-03-05 09:00:00', 1],
+    ['2026-03-06 09:00:00', 1],
+  ];
+  const all = accountEntries(0, lines).sort((a, b) => a.bookedMs - b.bookedMs);
+  const hidden = all.filter(
+    ({ bookedAt }) => bookedAt === '2026-03-01 18:00:00' || quiet.includes(bookedAt.slice(0, 10)),
+  );
+  const days = [...DAYS, '2026-03-06'];
+  await synced(all, days);
+  await reconciled();
+  await synced(
+    all.filter((entry) => !hidden.includes(entry)),
+    days,
+  );
+  await reconciled();
+  const late = hidden.filter(({ bookedAt }) => bookedAt.startsWith('2026-03-01'));
+  await synced([...all.filter((entry) => !hidden.includes(entry)), ...late], days);
+  const report = await reconciled();
+  expect(report.daysChanged.map(({ day, oldClosing, newClosing }) => [day, oldClosing, newClosing])).toEqual([
+    ['2026-03-01', '1.00', '11.15'],
+    ['2026-03-02', '1.00', '11.15'],
+    ['2026-03-03', '1.00', '11.15'],
+    ['2026-03-04', '1.00', '11.15'],
+    ['2026-03-05', '11.16', '11.16'],
+  ]);
+  expect(report.daysChained).toBe(5);
+});
+
 test('again without changes, nothing is chained and no row is written', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
@@ -117,6 +164,11 @@ test('an entry missing in mid-day is one break of that day, and heals when it co
   const first = await reconciled();
   expect(first.opened.map((b) => [b.day, b.missing_net, b.after_batch_no, b.before_batch_no])).toEqual([
     ['2026-03-02', '-25.00', 'B0000', 'B0002'],
+  ]);
+  expect([first.opened[0]!.expected_balance, first.opened[0]!.found_balance]).toEqual(['150.00', '125.00']);
+  expect([first.opened[0]!.begin_ms, first.opened[0]!.end_ms]).toEqual([
+    Date.UTC(2026, 2, 1, 9),
+    Date.UTC(2026, 2, 2, 9, 0, 0, 999),
   ]);
   await synced(LEDGER, DAYS);
   const second = await reconciled();
@@ -173,4 +225,170 @@ test('a break a person resolved stays resolved while it is the same', async () =
   expect((await listBreaks(database.db, { all: true })).map(({ status, note }) => [status, note])).toEqual([
     ['resolved', 'known to the bank'],
   ]);
+});
+
+test('a first day whose entries all vanished keeps its row, and the next one begins anew', async () => {
+  await synced(LEDGER, DAYS);
+  await reconciled();
+  await synced(without('B0000', 'B0001'), DAYS);
+  await reconciled();
+  expect((await figures()).slice(0, 2)).toEqual([
+    ['2026-03-01', '50.00', '50.00', 'continuous'],
+    ['2026-03-02', '125.00', '129.00', 'continuous'],
+  ]);
+  expect(await listBreaks(database.db)).toEqual([]);
+});
+
+test('a day that never had an entry that stayed gets no row', async () => {
+  await synced(LEDGER.slice(0, 1), ['2026-03-01']);
+  await synced([], ['2026-03-01']);
+  await reconciled();
+  expect(await figures()).toEqual([]);
+});
+
+test('entries that trade places over midnight chain, whichever of the two days was there first', async () => {
+  const around = accountEntries(0, [
+    ['2026-03-01 12:00:00', 1_000],
+    ['2026-03-02 00:00:01', 200],
+    ['2026-03-01 23:59:59', -300],
+    ['2026-03-02 12:00:00', 400],
+  ]);
+  const expected = [
+    ['2026-03-01', '0.00', '7.00', 'reordered'],
+    ['2026-03-02', '7.00', '13.00', 'reordered'],
+  ];
+  for (const order of [
+    ['2026-03-01', '2026-03-02'],
+    ['2026-03-02', '2026-03-01'],
+  ]) {
+    await emptyTables(database.db);
+    await begin();
+    for (const day of order) {
+      await synced(around, [day]);
+      await reconciled();
+    }
+    expect(await figures()).toEqual(expected);
+    expect(await listBreaks(database.db)).toEqual([]);
+  }
+});
+
+test('on an account with entries around every midnight, a late entry still costs only the days it moves', async () => {
+  const days = Array.from({ length: 20 }, (_, index) => addDays('2026-03-01', index));
+  const lines = days.flatMap((day): Line[] => [
+    [`${day} 00:00:00`, 100],
+    [`${day} 00:00:00`, 25],
+    [`${day} 12:00:00`, 1],
+    [`${day} 18:00:00`, 2],
+    [`${day} 23:59:59`, -50],
+    [`${day} 23:59:59`, 75],
+  ]);
+  const busy = accountEntries(0, lines);
+  await synced(
+    busy.filter(({ batchNo }) => batchNo !== 'B0014'),
+    days,
+  );
+  await reconciled();
+  await synced(busy, days);
+  const report = await reconciled();
+  expect(changed(report)).toEqual(['2026-03-03']);
+  expect(report.daysChained).toBe(1);
+});
+
+test('a break found again with other balances around it keeps its id and tells the new ones', async () => {
+  await synced(without('B0001'), DAYS);
+  const { opened } = await reconciled();
+  const lifted = LEDGER.map((entry) => ({ ...entry, balance: addAmounts(entry.balance, '1000.00') }));
+  await synced(
+    lifted.filter(({ batchNo }) => batchNo !== 'B0001'),
+    DAYS,
+  );
+  const report = await reconciled();
+  expect([report.opened, report.healed]).toEqual([[], []]);
+  const [row] = await listBreaks(database.db);
+  expect([row!.id, row!.expected_balance, row!.found_balance]).toEqual([opened[0]!.id, '1150.00', '1125.00']);
+});
+
+test('a hold placed on one day and released on another is told as such, until the pair is no more', async () => {
+  const held = LEDGER.map((entry, index) =>
+    index >= 2 && index < 4 ? { ...entry, balance: subtractAmounts(entry.balance, '40.00') } : entry,
+  );
+  await synced(held, DAYS.slice(0, 2));
+  await reconciled();
+  await synced(held, DAYS);
+  await reconciled();
+  const hints = async () =>
+    (await listBreaks(database.db)).map((b) => [b.day, b.missing_net, b.hint, b.hint_batch_no]);
+  expect(await hints()).toEqual([
+    ['2026-03-02', '-40.00', 'offset-by-later-break', 'B0004'],
+    ['2026-03-04', '40.00', 'unexplained', null],
+  ]);
+  await synced(
+    held.filter(({ batchNo }) => batchNo !== 'B0004' && batchNo !== 'B0005'),
+    DAYS,
+  );
+  await reconciled();
+  expect(await hints()).toEqual([['2026-03-02', '-40.00', 'unexplained', null]]);
+});
+
+test('of a day broken all over, every break is counted and a bounded number is kept', async () => {
+  const shattered = Array.from({ length: BREAKS_KEPT_MAX + 200 }, (_, index) => ({
+    ...LEDGER[0]!,
+    batchNo: `S${String(index).padStart(5, '0')}`,
+    balance: `${index * 1_000}.00`,
+    bookedAt: new Date(Date.UTC(2026, 2, 1) + index * 10_000).toISOString().slice(0, 19).replace('T', ' '),
+    bookedMs: Date.UTC(2026, 2, 1) + index * 10_000,
+  }));
+  await synced(shattered, ['2026-03-01']);
+  const { opened } = await reconciled();
+  expect(opened).toHaveLength(BREAKS_KEPT_MAX);
+  const [day] = await listAccountDays(database.db, {});
+  expect([day!.verdict, day!.break_count]).toEqual(['broken', BREAKS_KEPT_MAX + 199]);
+});
+
+test('a long account takes several transactions, each of which leaves the rest on the list', async () => {
+  const bounded = { passMax: { days: 2, breaks: 100 } };
+  await synced(without('B0001'), DAYS);
+  await reconciled(bounded);
+  const once = await figures();
+  expect(once.map(([day]) => day)).toEqual(['2026-03-01', '2026-03-02', '2026-03-04', '2026-03-05']);
+  const stop = new AbortController();
+  const stopping = { ...bounded, now: () => (stop.abort(new Error('stopped')), NOW), signal: stop.signal };
+  await synced(
+    LEDGER.map((entry) => ({ ...entry, balance: addAmounts(entry.balance, '1.00') })),
+    DAYS,
+  );
+  await expect(reconciled(stopping)).rejects.toThrow('stopped');
+  expect((await sql`SELECT day FROM changed_day ORDER BY day`.execute(database.db)).rows).toEqual([
+    { day: '2026-03-04' },
+    { day: '2026-03-05' },
+  ]);
+  await reconciled(bounded);
+  expect((await figures()).at(-1)).toEqual(['2026-03-05', '130.50', '131.10', 'continuous']);
+  expect(await listBreaks(database.db)).toEqual([]);
+});
+
+test('without the lease nothing is written, and the changed days stay on the list', async () => {
+  await synced(LEDGER, DAYS);
+  await releaseLease(database.db, lease);
+  await expect(reconciled()).rejects.toThrow(LeaseLost);
+  expect(await figures()).toEqual([]);
+  expect((await sql`SELECT * FROM changed_day`.execute(database.db)).rows).toHaveLength(4);
+});
+
+test('an entry changed in nothing that counts makes its day due, and no other', async () => {
+  await synced(LEDGER, DAYS);
+  await reconciled();
+  await database.db.updateTable('account_day').set({ publish_due: false }).execute();
+  await synced(
+    LEDGER.map((entry) => (entry.batchNo === 'B0002' ? { ...entry, transactionType: 'FEE' } : entry)),
+    DAYS,
+  );
+  const report = await reconciled();
+  expect(report.daysChanged).toEqual([]);
+  const due = await database.db
+    .selectFrom('account_day')
+    .select('day')
+    .where('publish_due', '=', true)
+    .execute();
+  expect(due).toEqual([{ day: '2026-03-02' }]);
 });
