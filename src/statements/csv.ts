@@ -14,7 +14,9 @@ export const STATEMENT_COLUMNS = [
 
 /** Cells are quoted where they hold a comma, a quote or a line's end; no cell is altered. */
 export const csvText = (rows: readonly (readonly string[])[]): string =>
-  rows.length === 0 ? '' : stringify(rows as string[][], { record_delimiter: '\r\n' });
+  rows.length === 0
+    ? ''
+    : stringify(rows as string[][], { record_delimiter: '\r\n', quote_record_delimiter: true });
 
 export const STATEMENT_HEADER = csvText([STATEMENT_COLUMNS]);
 

@@ -46,6 +46,8 @@ const statementSchema = z.object({
   superseded: z.array(supersededSchema),
 });
 
+const summarySchema = z.object({ revision: z.int().positive(), file: z.string(), sha256 });
+
 const manifestSchema = z.object({
   format: z.literal(FORMAT),
   merchantNo: z.string(),
@@ -53,7 +55,7 @@ const manifestSchema = z.object({
   /** IANA zone of the business day and of `booked_at`. */
   timeZone: z.string(),
   statements: z.array(statementSchema),
-  summary: z.object({ file: z.string(), revision: z.int().positive(), sha256 }).nullable(),
+  summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
   /** The readings of the platform's ledger that prove the day complete; currency null: every currency. */
   certificates: z.array(
     z.object({
@@ -88,13 +90,15 @@ export interface ManifestSources {
   readonly statements: readonly StatementRow[];
   /** By currency: the account's current statement before. */
   readonly previous: ReadonlyMap<string, StatementRow>;
-  readonly summary: SummaryRow | undefined;
+  /** Every summary of the day, oldest first. */
+  readonly summaries: readonly SummaryRow[];
   readonly certificates: readonly CertificateRow[];
 }
 
 /** The manifest's text. The same rows give the same bytes, so that a rerun can see that it is already there. */
 export function manifestText(sources: ManifestSources): string {
-  const { merchantNo, day, zone, statements, previous, summary, certificates } = sources;
+  const { merchantNo, day, zone, statements, previous, summaries, certificates } = sources;
+  const summary = summaries.at(-1);
   const manifest: Manifest = {
     format: FORMAT,
     merchantNo,
@@ -127,7 +131,7 @@ export function manifestText(sources: ManifestSources): string {
     summary:
       summary === undefined
         ? null
-        : { file: fileOf(summary.object_key), revision: summary.revision, sha256: summary.sha256 },
+        : { ...summaryIn(summary), superseded: summaries.slice(0, -1).map(summaryIn) },
     certificates: certificates.map((row) => ({
       beginMs: row.begin_ms,
       endMs: row.end_ms,
@@ -140,6 +144,12 @@ export function manifestText(sources: ManifestSources): string {
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
+
+const summaryIn = ({ revision, object_key, sha256: digest }: SummaryRow) => ({
+  revision,
+  file: fileOf(object_key),
+  sha256: digest,
+});
 
 function supersededBefore(
   current: StatementRow,

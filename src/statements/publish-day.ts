@@ -19,7 +19,7 @@ import {
   previousStatement,
   recordStatements,
   statementsOfDay,
-  summaryOf,
+  summariesOfDay,
   type StatementRow,
   type SummaryRow,
 } from '../store/statements.ts';
@@ -147,7 +147,7 @@ async function newSummary(
   options: PublishDayOptions,
 ): Promise<SummaryRow | null> {
   const content = Buffer.from(summaryCsv(currentOf(statements)));
-  const current = await summaryOf(options.db, merchantNo, day);
+  const current = (await summariesOfDay(options.db, merchantNo, day)).at(-1);
   const { sha256 } = await digestOf(bytesOf(content));
   if (current?.sha256 === sha256) return null;
   const stored = await putRevision({
@@ -187,7 +187,7 @@ async function writeManifest(
     zone,
     statements,
     previous,
-    summary: await summaryOf(db, merchantNo, day),
+    summaries: await summariesOfDay(db, merchantNo, day),
     certificates: await certificatesOf(db, merchantNo, dayWindow(day, zone)),
   });
   const key = manifestKey(merchantNo, day);

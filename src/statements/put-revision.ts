@@ -22,7 +22,7 @@ const publishedIn = (manifest: Manifest | null, file: string): boolean =>
   manifest !== null &&
   [
     ...manifest.statements.flatMap((statement) => [statement, ...statement.superseded]),
-    ...(manifest.summary === null ? [] : [manifest.summary]),
+    ...(manifest.summary === null ? [] : [manifest.summary, ...manifest.summary.superseded]),
   ].some((published) => published.file === file);
 
 /**

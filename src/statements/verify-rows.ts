@@ -7,7 +7,7 @@ import type { ManifestStatement } from './manifest.ts';
 const PROBLEMS_TOLD_MAX = 20;
 const AMOUNT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
-/** So near midnight an entry may have traded places with one of the neighbouring day, which is not in the file. */
+/** So near midnight an entry may have traded places with one of the neighbouring day, which this file does not hold. */
 const MIDNIGHT_S = 60;
 
 export interface RowCheck {
@@ -32,6 +32,7 @@ export function checkRows(statement: ManifestStatement, day: string): RowCheck {
   let reached = statement.opening;
   let gaps = 0;
   let jumped = '0';
+  let besideMidnight = false;
 
   const takeRow = (cells: readonly string[]): void => {
     const [batchNo, bookedAt, currency, , creditText, debitText, balance] = cells as [
@@ -60,12 +61,14 @@ export function checkRows(statement: ManifestStatement, day: string): RowCheck {
       creditCount += 1;
     }
     const before = creditText === '' ? addAmounts(balance, amount) : subtractAmounts(balance, amount);
-    if (compareAmounts(before, reached) !== 0) takeGap(batchNo, before, bookedAt);
+    const near = nearMidnight(bookedAt);
+    const excused = statement.verdict === 'reordered' && (near || besideMidnight);
+    if (compareAmounts(before, reached) !== 0 && !excused) takeGap(batchNo, before);
+    besideMidnight = near;
     reached = balance;
   };
 
-  const takeGap = (batchNo: string, before: string, bookedAt: string): void => {
-    if (statement.breaks === 0 && statement.verdict === 'reordered' && nearMidnight(bookedAt)) return;
+  const takeGap = (batchNo: string, before: string): void => {
     gaps += 1;
     jumped = addAmounts(jumped, subtractAmounts(before, reached));
     if (statement.breaks > 0) return;

@@ -144,7 +144,13 @@ function expectedFiles({ statements, summary }: Manifest): ExpectedFile[] {
     ]),
     ...(summary === null
       ? []
-      : [{ ...summary, bytes: null, currency: null, current: true, statement: null }]),
+      : [summary, ...summary.superseded].map((one, index) => ({
+          ...one,
+          bytes: null,
+          currency: null,
+          current: index === 0,
+          statement: null,
+        }))),
   ];
 }
 

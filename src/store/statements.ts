@@ -128,20 +128,15 @@ export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<
     .orderBy('revision')
     .execute();
 
-/** The day's current summary. */
-export const summaryOf = (
-  db: Kysely<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-): Promise<SummaryRow | undefined> =>
+/** Every summary of the day, oldest first. */
+export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
   db
     .selectFrom('statement_summary')
     .selectAll()
     .where('merchant_no', '=', merchantNo)
     .where('day', '=', day)
-    .orderBy('revision', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+    .orderBy('revision')
+    .execute();
 
 /** Certificates that reach into a window, by time. */
 export async function certificatesOf(

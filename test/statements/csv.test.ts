@@ -1,0 +1,103 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { csvText, STATEMENT_COLUMNS, STATEMENT_HEADER, statementLines } from '../../src/statements/csv.ts';
+import { statementKey } from '../../src/statements/keys.ts';
+import { forSpreadsheet } from '../../src/statements/spreadsheet.ts';
+
+const entry = (change: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  batchNo: 'B1',
+  currency: 'USD',
+  transactionType: 'PAY',
+  credit: '1.00',
+  debit: null,
+  balance: '-0.50',
+  bookedAt: '2026-03-31 09:00:00',
+  bookedMs: 0,
+  ...change,
+});
+
+async function spreadsheet(text: string, chunkBytes = 7): Promise<string> {
+  const bytes = Buffer.from(text);
+  async function* chunks() {
+    await Promise.resolve();
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+  }
+  const out: Uint8Array[] = [];
+  for await (const chunk of forSpreadsheet(chunks())) out.push(chunk);
+  return Buffer.concat(out).toString('utf8');
+}
+
+test('columns stand in the promised order, the absent side is empty, lines end in CRLF', () => {
+  expect(STATEMENT_HEADER + statementLines([entry(), entry({ credit: null, debit: '0.005' })])).toBe(
+    'batch_no,booked_at,currency,transaction_type,credit,debit,balance\r\n' +
+      'B1,2026-03-31 09:00:00,USD,PAY,1.00,,-0.50\r\n' +
+      'B1,2026-03-31 09:00:00,USD,PAY,,0.005,-0.50\r\n',
+  );
+});
+
+test('commas, quotes and line ends are quoted; formulas and spaces are left as they are', () => {
+  const types = ['a,b', 'say "hi"', 'two\nlines', 'cr\ronly', '=1+1', ' spaced ', '支付'];
+  expect(statementLines(types.map((transactionType) => entry({ transactionType })))).toBe(
+    ['"a,b"', '"say ""hi"""', '"two\nlines"', '"cr\ronly"', '=1+1', ' spaced ', '支付']
+      .map((cell) => `B1,2026-03-31 09:00:00,USD,${cell},1.00,,-0.50\r\n`)
+      .join(''),
+  );
+});
+
+test('any text comes back from the CSV as it went in', () => {
+  const cell = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('', '"', '\r\n', '\n', ',', '""', "'"),
+  );
+  const rows = fc.array(fc.array(cell, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(rows, (table) => {
+      const same = table.map((row) => ['x', ...row]);
+      expect(parse(csvText(same), { record_delimiter: '\r\n', relax_column_count: true })).toEqual(same);
+    }),
+  );
+});
+
+test('no lines without entries', () => {
+  expect(statementLines([])).toBe('');
+});
+
+test('the spreadsheet file leads formulas with an apostrophe and leaves amounts alone', async () => {
+  const canonical =
+    STATEMENT_HEADER +
+    statementLines([
+      entry({ batchNo: '@SUM(1)', transactionType: '=cmd|x', balance: '-12.00' }),
+      entry({ transactionType: '-1,"x"' }),
+      entry({ transactionType: '\ttab' }),
+      entry({ transactionType: '\rcr' }),
+      entry({ transactionType: '+49' }),
+      entry({ transactionType: 'a=b' }),
+    ]);
+  const text = await spreadsheet(canonical);
+  expect(text.split('\r\n')[0]).toBe(STATEMENT_COLUMNS.join(','));
+  expect(
+    parse(text, { from: 2, record_delimiter: '\r\n' }).map((row: string[]) => [row[0], row[3], row[6]]),
+  ).toEqual([
+    ["'@SUM(1)", "'=cmd|x", '-12.00'],
+    ['B1', '\'-1,"x"', '-0.50'],
+    ['B1', "'\ttab", '-0.50'],
+    ['B1', "'\rcr", '-0.50'],
+    ['B1', "'+49", '-0.50'],
+    ['B1', 'a=b', '-0.50'],
+  ]);
+});
+
+test('a statement without formulas is the same in the spreadsheet file', async () => {
+  const canonical = STATEMENT_HEADER + statementLines([entry({ transactionType: 'ü, "x"' }), entry()]);
+  expect(await spreadsheet(canonical, 3)).toBe(canonical);
+});
+
+test.each([
+  ['100001', 'merchant=100001/date=2026-03-31/100001_USD_2026-03-31.r1.csv'],
+  ['../../etc', 'merchant=%2E%2E%2F..%2Fetc/date=2026-03-31/%2E%2E%2F..%2Fetc_USD_2026-03-31.r1.csv'],
+  ['a b/ü', 'merchant=a%20b%2F%C3%BC/date=2026-03-31/a%20b%2F%C3%BC_USD_2026-03-31.r1.csv'],
+])('merchant %s is one path part', (merchantNo, key) => {
+  expect(statementKey({ merchantNo, currency: 'USD' }, '2026-03-31', 1)).toBe(key);
+});

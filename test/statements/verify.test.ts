@@ -1,0 +1,217 @@
+/** Downloaded statements against their manifest, as finance has them: whole folders, one flat folder, single files. */
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { fetchStatement } from '../../src/statements/fetch.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
+import { statementOf } from '../../src/store/statements.ts';
+import { freshDatabase } from '../support/database.ts';
+import { accountEntries } from '../support/ledger-entries.ts';
+import { MERCHANT, openBook, type Book } from './book.ts';
+
+const DAYS = ['2026-03-29', '2026-03-30', '2026-03-31'] as const;
+const ACCOUNT = { merchantNo: MERCHANT, currency: 'USD' };
+/** Two entries at midnight's two sides traded places: the balance proves it. */
+const ENTRIES = accountEntries(100_00, [
+  [`${DAYS[0]} 09:00:00`, 50_00],
+  [`${DAYS[0]} 17:30:00`, -25_50],
+  [`${DAYS[1]} 08:00:00`, 10_00],
+  [`${DAYS[1]} 08:00:00`, 10_00],
+  [`${DAYS[2]} 00:00:00`, 3_00],
+  [`${DAYS[1]} 23:59:59`, 4_00],
+  [`${DAYS[2]} 12:00:00`, -1_00],
+]);
+
+let published: string;
+let folder: string;
+let book: Book;
+
+const day = (index: 0 | 1 | 2) => join(folder, `merchant=${MERCHANT}`, `date=${DAYS[index]}`);
+const sheet = (index: 0 | 1 | 2, revision = 1) =>
+  join(day(index), `${MERCHANT}_USD_${DAYS[index]}.r${revision}.csv`);
+const problems = async (...paths: string[]) =>
+  (await verifyPaths(paths)).problems.map(({ problem }) => problem);
+const edit = async (path: string, from: string, to: string) => {
+  const text = await readFile(path, 'utf8');
+  expect(text).toContain(from);
+  await writeFile(path, text.replace(from, to));
+};
+
+beforeAll(async () => {
+  published = await mkdtemp(join(tmpdir(), 'daybook-published-'));
+  book = await openBook(await freshDatabase());
+  const publish = async (entries: readonly LedgerEntry[]) => {
+    await book.synced(entries, DAYS);
+    await book.reconciled();
+    await book.published(createDirectoryStore(published));
+  };
+  await publish(
+    ENTRIES.map((entry) => (entry.batchNo === 'B0000' ? { ...entry, transactionType: 'FEE' } : entry)),
+  );
+  await publish(ENTRIES);
+});
+afterAll(async () => {
+  await book.database.close();
+  await rm(published, { recursive: true });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'daybook-downloaded-'));
+  await cp(published, folder, { recursive: true });
+  return () => rm(folder, { recursive: true });
+});
+
+describe('statements as they were published', () => {
+  test('the whole tree is right: current and superseded statements, and summaries', async () => {
+    const report = await verifyPaths([folder]);
+    expect(report.problems).toEqual([]);
+    expect(report.manifests).toBe(3);
+    expect(
+      report.files
+        .filter(({ currency }) => currency !== null)
+        .map((file) => [file.day, file.revision, file.current, file.rows, file.verdict]),
+    ).toEqual([
+      [DAYS[0], 2, true, 2, 'continuous'],
+      [DAYS[0], 1, false, null, null],
+      [DAYS[1], 1, true, 3, 'reordered'],
+      [DAYS[2], 1, true, 2, 'reordered'],
+    ]);
+  });
+
+  test('one statement named alone is checked by the manifest beside it, and misses nothing else', async () => {
+    await rm(join(day(0), 'summary.r2.csv'));
+    const report = await verifyPaths([sheet(0, 2)]);
+    expect(report).toMatchObject({ problems: [], files: [{ path: sheet(0, 2), current: true }] });
+  });
+
+  test('a day in a flat folder, by folder or by its manifest', async () => {
+    const flat = join(folder, 'flat');
+    await mkdir(flat);
+    await copyFile(sheet(1), join(flat, `${MERCHANT}_USD_${DAYS[1]}.r1.csv`));
+    await copyFile(join(day(1), 'manifest.json'), join(flat, 'manifest.json'));
+    await copyFile(join(day(1), 'summary.r1.csv'), join(flat, 'summary.r1.csv'));
+    expect(await problems(flat)).toEqual([]);
+    expect(await problems(join(flat, 'manifest.json'))).toEqual([]);
+  });
+});
+
+describe('what does not hold is told', () => {
+  test('an altered amount: bytes, sum and chain', async () => {
+    await edit(sheet(0, 2), '25.50', '25.51');
+    expect(await problems(folder)).toEqual([
+      expect.stringMatching(/^its SHA-256 is [0-9a-f]{64}, [0-9a-f]{64} was published/),
+      'line 3: B0001 starts from 150.01, but the balance before it is 150.00',
+      'the sum of debits is 25.51, the manifest says 25.50',
+    ]);
+  });
+
+  test('a missing line, and lines that traded places', async () => {
+    await edit(sheet(0, 2), 'B0001,2026-03-29 17:30:00,USD,PAY,,25.50,124.50\r\n', '');
+    expect(await problems(sheet(0, 2))).toEqual([
+      expect.stringMatching(/^the file has \d+ bytes, \d+ were published$/),
+      expect.stringMatching(/^its SHA-256/),
+      'the sum of debits is 0, the manifest says 25.50',
+      'there are 1 credits and 0 debits, the manifest says 1 and 1',
+      'opening + credits - debits is 150.00, the manifest says 124.50',
+    ]);
+    await copyFile(
+      join(published, `merchant=${MERCHANT}`, `date=${DAYS[0]}`, `${MERCHANT}_USD_${DAYS[0]}.r2.csv`),
+      sheet(0, 2),
+    );
+    const [header, first, second] = (await readFile(sheet(0, 2), 'utf8')).split('\r\n');
+    await writeFile(sheet(0, 2), [header, second, first, ''].join('\r\n'));
+    expect(await problems(sheet(0, 2))).toContain(
+      'line 2: B0001 starts from 150.00, but the balance before it is 100.00',
+    );
+  });
+
+  test('another currency, another day, another header, a file saved by a spreadsheet', async () => {
+    await edit(sheet(0, 2), 'USD', 'EUR');
+    await edit(sheet(0, 2), `${DAYS[0]} 17`, `${DAYS[1]} 17`);
+    await edit(sheet(0, 2), 'balance', 'saldo');
+    expect(await problems(sheet(0, 2))).toEqual(
+      expect.arrayContaining([
+        'line 2: B0000 is in EUR',
+        "line 3: B0001 is booked at '2026-03-30 17:30:00', not on 2026-03-29",
+        expect.stringMatching(/^the header is '.*saldo'$/),
+      ]),
+    );
+    await writeFile(
+      sheet(0, 2),
+      (await readFile(sheet(0, 2), 'utf8')).replaceAll(',', ';').replaceAll('\r\n', '\n'),
+    );
+    expect((await problems(sheet(0, 2))).length).toBeGreaterThan(2);
+  });
+
+  test('a listed file that is missing, and one that no manifest names', async () => {
+    await rm(sheet(1));
+    await writeFile(join(day(1), 'other.csv'), 'x');
+    expect(await problems(folder)).toEqual([
+      `${MERCHANT}_USD_${DAYS[1]}.r1.csv is listed and not here`,
+      'no manifest here names this file',
+    ]);
+  });
+
+  test('an altered superseded revision and an altered summary', async () => {
+    await edit(sheet(0, 1), 'FEE', 'PAY');
+    await edit(join(day(2), 'summary.r1.csv'), 'reordered', 'continuous');
+    const { files } = await verifyPaths([folder]);
+    expect(files.filter((file) => file.problems.length > 0).map(({ path }) => path)).toEqual([
+      sheet(0, 1),
+      join(day(2), 'summary.r1.csv'),
+    ]);
+  });
+
+  test('a day from before its neighbour was revised', async () => {
+    const manifest = join(day(0), 'manifest.json');
+    const text = await readFile(manifest, 'utf8');
+    const stale = JSON.parse(text);
+    stale.statements[0].sha256 = stale.statements[0].superseded[0].sha256;
+    stale.statements[0].closing = '999.00';
+    await writeFile(manifest, JSON.stringify(stale));
+    expect((await verifyPaths([folder])).problems.filter(({ path }) => path.startsWith(day(1)))).toEqual([
+      {
+        path: join(day(1), 'manifest.json'),
+        problem: expect.stringMatching(/^USD: the statement of 2026-03-29 here/),
+      },
+      {
+        path: join(day(1), 'manifest.json'),
+        problem: 'USD: the opening is 124.50, but 2026-03-29 closed on 999.00',
+      },
+    ]);
+  });
+
+  test('a broken manifest, none at all, and a path that is not there', async () => {
+    await writeFile(join(day(0), 'manifest.json'), '{"format":"other"}');
+    expect(await problems(day(0))).toEqual(
+      expect.arrayContaining(['this is no manifest of daybook', 'there is no manifest.json here']),
+    );
+    await rm(join(day(1), 'manifest.json'));
+    expect(await problems(sheet(1))).toContain('no manifest here names this file');
+    await expect(verifyPaths([join(folder, 'nowhere')])).rejects.toMatchObject({ name: 'NothingToVerify' });
+  });
+});
+
+describe('a statement fetched from the store', () => {
+  const fetched = async (options = {}) => {
+    const statement = (await statementOf(book.database.db, ACCOUNT, DAYS[0], 1))!;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of fetchStatement(createDirectoryStore(folder), statement, options))
+      chunks.push(chunk);
+    return Buffer.concat(chunks).toString('utf8');
+  };
+
+  test('is the one published, or fails at its end', async () => {
+    expect(await fetched()).toBe(await readFile(sheet(0, 1), 'utf8'));
+    expect(await fetched({ forSpreadsheet: true })).toBe(await readFile(sheet(0, 1), 'utf8'));
+    await edit(sheet(0, 1), 'FEE', 'FOO');
+    await expect(fetched()).rejects.toMatchObject({ name: 'StatementDamaged' });
+    await expect(fetched({ forSpreadsheet: true })).rejects.toMatchObject({ name: 'StatementDamaged' });
+    await rm(sheet(0, 1));
+    await expect(fetched()).rejects.toMatchObject({
+      message: expect.stringMatching(/is missing; it was published/),
+    });
+  });
+});
