@@ -12,6 +12,8 @@ CREATE TABLE merchant (
 CREATE TABLE run (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   command text NOT NULL,
+  -- wall-clock time a scheduled job was due at; null where a person started it
+  slot text,
   holder text NOT NULL,
   from_day date,
   to_day date,

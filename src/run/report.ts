@@ -68,8 +68,9 @@ export function judge(
       notes.push(`${merchantNo}: ${report.failure.message}`);
     }
   }
-  for (const { account, day, why } of publish?.withheld ?? []) {
-    codes.push(EXIT.incomplete);
+  for (const { account, day, cause, why } of publish?.withheld ?? []) {
+    // A day that is still going on is no failure; asking for it was meant.
+    if (cause !== 'not-over') codes.push(EXIT.incomplete);
     notes.push(`${account.merchantNo} ${account.currency} ${day} is not published: ${why}`);
   }
   say(

@@ -55,6 +55,8 @@ export interface RunRequest {
   readonly merchants: readonly MerchantAccess[];
   /** Null: every currency. */
   readonly currencies: readonly string[] | null;
+  /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
+  readonly scheduled?: { readonly job: string; readonly slot: string };
 }
 
 type Stage = 'sync' | 'reconcile' | 'publish';
@@ -93,7 +95,8 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
     });
     const { from, to } = outerRange(ranges, request.range, dayOf(deps.now().getTime(), deps.zone));
     const runId = await startRun(deps.db, {
-      command: request.command,
+      command: request.scheduled?.job ?? request.command,
+      slot: request.scheduled?.slot ?? null,
       holder: deps.holder,
       fromDay: from,
       toDay: to,

@@ -1,6 +1,7 @@
 /** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
 import { planWindows } from '../sync/plan.ts';
 import { syncMerchant } from '../sync/sync.ts';
+import { createZoneGate } from '../sync/zone-gate.ts';
 import type { RunWork, StageOutcome } from './run.ts';
 
 /**
@@ -11,6 +12,7 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   const { request, deps, lease, runId, ranges } = work;
   const stop = new AbortController();
   const signal = AbortSignal.any([deps.signal, stop.signal]);
+  const zoneGate = createZoneGate(deps.zone);
   const latestMs = deps.now().getTime() - deps.settleDelayMs;
   const ended = await Promise.allSettled(
     request.merchants.map(async (merchant) => {
@@ -24,6 +26,7 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
           merchant,
           windows,
           zone: deps.zone,
+          zoneGate,
           currencies: request.currencies,
           runId,
           now: deps.now,

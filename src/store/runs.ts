@@ -6,6 +6,8 @@ import type { DB, JsonObject } from './schema.ts';
 export interface RunRow {
   readonly id: number;
   readonly command: string;
+  /** Wall-clock time a scheduled job was due at; null where a person started it. */
+  readonly slot: string | null;
   readonly holder: string;
   readonly fromDay: BusinessDay | null;
   readonly toDay: BusinessDay | null;
@@ -19,6 +21,7 @@ export interface RunRow {
 const COLUMNS = [
   'id',
   'command',
+  'slot',
   'holder',
   'from_day as fromDay',
   'to_day as toDay',
@@ -33,6 +36,7 @@ export async function startRun(
   db: Kysely<DB>,
   run: {
     readonly command: string;
+    readonly slot?: string | null;
     readonly holder: string;
     readonly fromDay: BusinessDay | null;
     readonly toDay: BusinessDay | null;
@@ -43,6 +47,7 @@ export async function startRun(
     .insertInto('run')
     .values({
       command: run.command,
+      slot: run.slot ?? null,
       holder: run.holder,
       from_day: run.fromDay,
       to_day: run.toDay,

@@ -136,6 +136,7 @@ export interface Run {
   from_day: string | null;
   holder: string;
   id: Generated<number>;
+  slot: string | null;
   started_at: Date;
   to_day: string | null;
 }

@@ -1,0 +1,6 @@
+/** Every scheduled job, in the order they run when several are due. */
+import type { Job } from './job.ts';
+import { nightly } from './nightly.ts';
+import { resweep } from './resweep.ts';
+
+export const jobs: readonly Job[] = [nightly, resweep];

@@ -1,0 +1,8 @@
+/** Every night: read yesterday and the last days again, prove them, publish what changed. */
+import type { Job } from './job.ts';
+
+export const nightly: Job = {
+  name: 'nightly',
+  what: 'yesterday, whatever downtime left unread, and the last days again for late entries',
+  when: (schedule) => schedule.nightly,
+};

@@ -1,0 +1,112 @@
+/** What every command stands on: settings, an open house, a signal for Ctrl-C, the log, and how an end is told. */
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { pino, type Logger } from 'pino';
+import pretty from 'pino-pretty';
+import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/exit-codes.ts';
+import { openHouse, openPlatformHouse, type House, type PlatformHouse } from '../run/house.ts';
+import { loadSettings } from '../settings/load.ts';
+import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+
+/** A run asked to stop ends at a window's edge; longer than this nobody waits. */
+export const STOP_WITHIN_MS = 25_000;
+
+export interface GlobalFlags {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+/** Logs go to stderr: lines of JSON, or for reading on a terminal. */
+export function createLog(level: LogLevel): Logger {
+  const stderr = process.stderr.isTTY ? pretty({ destination: 2, ignore: 'pid,hostname', sync: true }) : pino.destination(2);
+  return pino({ level, base: null }, stderr);
+}
+
+/** Aborts on SIGTERM and Ctrl-C; a second one, or `STOP_WITHIN_MS`, ends the process. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => {
+    if (controller.signal.aborted) process.exit(EXIT.incomplete);
+    process.stderr.write('stopping at the next window’s edge; once more ends at once\n');
+    controller.abort(new Interrupted());
+    setTimeout(() => process.exit(EXIT.incomplete), STOP_WITHIN_MS).unref();
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  return controller.signal;
+}
+
+const source = (flags: GlobalFlags, otherNames: readonly string[]) => ({
+  env: process.env,
+  readFile: (path: string) => readFileSync(path, 'utf8'),
+  configPath: flags.config,
+  otherNames,
+});
+
+/** Settings for commands that speak to the platform. */
+export const platformSettings = (command: Command, otherNames: readonly string[] = []): Settings =>
+  loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: ['platform'] });
+
+/** Settings for commands that work without it. */
+export const offlineSettings = (command: Command, otherNames: readonly string[] = []): SettingsWithoutPlatform =>
+  loadSettings(source(command.optsWithGlobals(), otherNames));
+
+/** Opens database and object store for `work`, and closes them whatever happens. */
+export async function withHouse<Result>(
+  settings: SettingsWithoutPlatform,
+  work: (house: House) => Promise<Result>,
+  skipMigrationCheck = false,
+): Promise<Result> {
+  const house = await openHouse(settings, { env: process.env, skipMigrationCheck });
+  try {
+    return await work(house);
+  } finally {
+    await house.close();
+  }
+}
+
+/** Opens the platform's client as well. */
+export async function withPlatform<Result>(
+  settings: Settings,
+  work: (house: PlatformHouse, log: Logger) => Promise<Result>,
+  skipMigrationCheck = false,
+): Promise<Result> {
+  const log = createLog(settings.logLevel);
+  const house = await openPlatformHouse(settings, {
+    env: process.env,
+    skipMigrationCheck,
+    onRetry: ({ subject, retry, waitMs, reason }) => log.warn({ subject, retry, waitMs, reason }, 'calling again'),
+  });
+  try {
+    return await work(house, log);
+  } finally {
+    await house.close();
+  }
+}
+
+/** What a command gives back: a document for `--json`, lines for a person, and the exit code. */
+export interface Told {
+  readonly document: unknown;
+  readonly text: string;
+  readonly exitCode?: ExitCode;
+}
+
+/** Prints what a command tells and sets the exit code. */
+export function tell(command: Command, told: Told): void {
+  const { json } = command.optsWithGlobals<GlobalFlags>();
+  process.stdout.write(json === true ? `${JSON.stringify(told.document, null, 2)}\n` : `${told.text}\n`);
+  process.exitCode = told.exitCode ?? EXIT.done;
+}
+
+/** Tells an error as a sentence; a fault in daybook asks for a report instead, with its stack only at level debug. */
+export function tellError(error: unknown): void {
+  const exitCode = exitCodeOf(error);
+  if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${(error as Error).message}\n`);
+  else {
+    const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    process.stderr.write(
+      `daybook: a fault in daybook itself: ${name}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.\n`,
+    );
+    if (process.env['DAYBOOK_LOG_LEVEL'] === 'debug' && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
+  }
+  process.exitCode = exitCode;
+}

@@ -1,0 +1,38 @@
+/** The flags that choose days, merchants and currencies, alike for every command that takes them. */
+import type { Command } from 'commander';
+import { dayOf, parseDay } from '../ledger/business-day.ts';
+import { UsageError } from '../run/exit-codes.ts';
+import { askedRange, type DayRange } from '../run/range.ts';
+
+export interface RangeFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly merchant: readonly string[];
+  readonly currency: readonly string[];
+}
+
+const collect = (value: string, earlier: readonly string[]): string[] => [...earlier, value];
+
+export const withRangeFlags = (command: Command): Command =>
+  command
+    .option('--from <day>', 'first business day, YYYY-MM-DD')
+    .option('--to <day>', 'last business day, included')
+    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
+    .option('--currency <code>', 'only this currency (may be repeated)', collect, []);
+
+/** The range asked for, checked against today in the platform's zone; null for the nightly default. */
+export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | null =>
+  askedRange(
+    {
+      from: flags.from === undefined ? undefined : parseDay(flags.from),
+      to: flags.to === undefined ? undefined : parseDay(flags.to),
+    },
+    dayOf(now.getTime(), zone),
+  );
+
+/** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
+export function currenciesOf(flags: RangeFlags): readonly string[] | null {
+  const wrong = flags.currency.find((code) => !/^[A-Z]{3}$/.test(code));
+  if (wrong !== undefined) throw new UsageError(`--currency ${wrong} is no currency code; write three capitals, like USD.`);
+  return flags.currency.length === 0 ? null : flags.currency;
+}

@@ -1,0 +1,31 @@
+/** Plain aligned tables and small wordings for a person at a terminal. */
+import Table from 'cli-table3';
+
+const NO_LINES = Object.fromEntries(
+  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map(
+    (part) => [part, ''],
+  ),
+);
+
+/** Columns named `>like this` are set to the right. */
+export function table(columns: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
+  const aligned = new Table({
+    head: columns.map((column) => column.replace(/^>/, '')),
+    colAligns: columns.map((column) => (column.startsWith('>') ? 'right' : 'left')),
+    chars: { ...NO_LINES, middle: '  ' },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  aligned.push(...rows.map((row) => row.map((cell) => cell ?? '')));
+  return aligned
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** `1 day`, `3 days`. */
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+
+export const lines = (...parts: readonly (string | false | null)[]): string =>
+  parts.filter((part) => part !== false && part !== null && part !== '').join('\n');

@@ -1,0 +1,45 @@
+/** Which scheduled jobs are due. Pure: the cron library only tells when, the runs on record tell what is done. */
+import { CronExpressionParser } from 'cron-parser';
+import { wallTime } from './wall-time.ts';
+import { EXIT } from './exit-codes.ts';
+import type { RunRow } from '../store/runs.ts';
+
+/** A job that ended incomplete is tried again after this long, until its next slot. */
+export const RETRY_AFTER_MS = 10 * 60_000;
+
+export interface ScheduledJob {
+  readonly job: string;
+  /** Cron expression, five fields. */
+  readonly when: string;
+}
+
+export interface DueJob {
+  readonly job: string;
+  /** Wall-clock time `YYYY-MM-DD HH:mm` in the schedule's zone: the same in both passes of a repeated hour. */
+  readonly slot: string;
+}
+
+/** The slot a job should have run in last, at or before `now`. A slot that a clock change skips falls after the gap. */
+export function lastSlot(when: string, zone: string, now: Date): string {
+  const cron = CronExpressionParser.parse(when, { tz: zone, currentDate: new Date(now.getTime() + 1_000) });
+  return wallTime(cron.prev().getTime(), zone);
+}
+
+/**
+ * Jobs whose last slot has no good run. A slot with a good run is done for good; one whose run was killed is due again
+ * at once (the lease keeps a living one alone); one that ended otherwise is due again after `RETRY_AFTER_MS`.
+ */
+export function dueJobs(
+  jobs: readonly ScheduledJob[],
+  zone: string,
+  now: Date,
+  runs: readonly Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'>[],
+): DueJob[] {
+  return jobs.flatMap(({ job, when }) => {
+    const slot = lastSlot(when, zone, now);
+    const tries = runs.filter((run) => run.command === job && run.slot === slot);
+    if (tries.some(({ exitCode }) => exitCode === EXIT.done || exitCode === EXIT.needsPerson)) return [];
+    const lastEnd = Math.max(0, ...tries.map(({ finishedAt }) => finishedAt?.getTime() ?? 0));
+    return now.getTime() - lastEnd < RETRY_AFTER_MS ? [] : [{ job, slot }];
+  });
+}

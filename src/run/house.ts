@@ -1,0 +1,106 @@
+/** Opens everything a command works with, from settings, and closes it again. The only place that knows all the parts. */
+import { randomInt } from 'node:crypto';
+import { createCurrencies, type Currencies } from '../ledger/money.ts';
+import { openObjectStore } from '../objects/open.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { createLedgerReader } from '../platform/ledger-history.ts';
+import type { LedgerReader } from '../platform/ledger-reader.ts';
+import { createTransport, systemTransportDeps, type Retry } from '../platform/transport.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+import { openDatabase, type Database } from '../store/connection.ts';
+import { assertMigrated, migrate } from '../store/migrations.ts';
+import { thisHolder } from '../store/process-identity.ts';
+import type { Progress } from './progress.ts';
+import type { RunDeps } from './run.ts';
+
+export interface House {
+  readonly database: Database;
+  readonly objects: ObjectStore;
+  readonly currencies: Currencies;
+  readonly now: () => Date;
+  readonly close: () => Promise<void>;
+}
+
+/** A house that can speak to the platform. */
+export interface PlatformHouse extends House {
+  readonly reader: LedgerReader;
+  readonly settings: Settings;
+}
+
+export interface HouseOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Leave the tables as they are: `migrate` and `doctor` look at them first. */
+  readonly skipMigrationCheck?: boolean;
+  readonly onRetry?: (retry: Retry) => void;
+}
+
+/**
+ * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
+ * touched, and `MigrationsPending` says what to do. Throws what opening them throws.
+ */
+export async function openHouse(settings: SettingsWithoutPlatform, options: HouseOptions): Promise<House> {
+  const database = await openDatabase(settings);
+  try {
+    if (database.kind === 'embedded') await migrate(database.db);
+    else if (options.skipMigrationCheck !== true) await assertMigrated(database.db);
+    return {
+      database,
+      objects: openObjectStore({ ...settings, env: options.env }),
+      currencies: createCurrencies(settings.currencies),
+      now: () => (settings.nowMs === null ? new Date() : new Date(settings.nowMs)),
+      close: database.close,
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Opens the platform's client as well. */
+export async function openPlatformHouse(settings: Settings, options: HouseOptions): Promise<PlatformHouse> {
+  const house = await openHouse(settings, options);
+  const transport = createTransport(settings.platform, {
+    ...systemTransportDeps,
+    random: () => randomInt(2 ** 31) / 2 ** 31,
+    ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
+  });
+  const reader = createLedgerReader(transport, {
+    zone: settings.platform.timeZone,
+    currencies: house.currencies,
+    pageSize: PAGE_SIZE_MAX,
+  });
+  return {
+    ...house,
+    reader,
+    settings,
+    close: async () => {
+      await transport.close();
+      await house.close();
+    },
+  };
+}
+
+/** What a run takes, from an open house. */
+export function runDeps(
+  house: PlatformHouse,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void = () => undefined,
+): RunDeps {
+  const { settings } = house;
+  return {
+    db: house.database.db,
+    reader: house.reader,
+    objects: house.objects,
+    currencies: house.currencies,
+    zone: settings.platform.timeZone,
+    settleDelayMs: settings.settleDelayS * 1_000,
+    resweepDays: settings.resweepDays,
+    clockToleranceS: settings.clockToleranceS,
+    now: house.now,
+    clock: () => new Date(),
+    holder: thisHolder(),
+    signal,
+    onProgress,
+  };
+}
