@@ -1,0 +1,74 @@
+/** Uploads over a wire that is cut: repeated to the end, or given up with nothing left behind. */
+import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
+import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
+import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
+
+const gateway = gatewayServer();
+const servers: readonly (readonly [string, () => Promise<S3Server>])[] = [
+  ['fauxqs', startFauxqsServer],
+  ...(gateway === null ? [] : ([['the gateway', () => Promise.resolve(gateway)]] as const)),
+];
+const MIB = 1024 * 1024;
+
+async function* large(): AsyncGenerator<Uint8Array> {
+  await Promise.resolve();
+  for (let chunk = 0; chunk < 20; chunk += 1) yield new Uint8Array(MIB).fill(chunk);
+}
+
+/** Cuts the first `times` requests that match. */
+const first = (times: number, kind: 'request' | 'answer', pattern: RegExp): CuttingProxy['cut'] => {
+  let left = times;
+  return (line) => (pattern.test(line) && left-- > 0 ? kind : null);
+};
+
+describe.each(servers)('%s behind a wire that is cut', (_, start) => {
+  let server: S3Server;
+  let proxy: CuttingProxy;
+  let store: ObjectStore;
+  let bucket: string;
+  let client: Awaited<ReturnType<typeof freshBucket>>['client'];
+  beforeEach(async () => {
+    server = await start();
+    proxy = await startCuttingProxy(server.env.AWS_ENDPOINT_URL_S3!);
+    ({ store, bucket, client } = await freshBucket(server, { AWS_ENDPOINT_URL_S3: proxy.url }));
+  });
+  afterEach(async () => {
+    await proxy.close();
+    await server.stop();
+  });
+
+  test('an object whose answer was lost is recognised as our own', async () => {
+    const content = Buffer.from('a day');
+    proxy.cut = first(1, 'answer', /^PUT .*day\.csv/);
+    const digest = await store.put('day.csv', content, { ifAbsent: true });
+    expect(digest.bytes).toBe(5);
+    expect(await store.head('day.csv')).toEqual({ bytes: 5 });
+  });
+
+  test('a part that is cut is sent again', async () => {
+    proxy.cut = first(2, 'request', /^PUT .*partNumber=2/);
+    expect(await store.put('day.csv', large, { ifAbsent: true })).toEqual(await digestOf(large()));
+  });
+
+  test('reading back that is cut is done again', async () => {
+    proxy.cut = first(1, 'answer', /^GET .*day\.csv/);
+    expect(await store.put('day.csv', large)).toEqual(await digestOf(large()));
+  });
+
+  test('an upload given up leaves no object and says that it can be repeated', async () => {
+    proxy.cut = (line) => (/^PUT .*partNumber=2/.test(line) ? 'request' : null);
+    await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toMatchObject({
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringMatching(/the connection was cut: check AWS_ENDPOINT_URL_S3/),
+    });
+    proxy.cut = () => null;
+    expect(await store.head('day.csv')).toBeNull();
+    if (server.strict) {
+      const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+      expect(Uploads ?? []).toEqual([]);
+    }
+    expect(await store.put('day.csv', large, { ifAbsent: true })).toEqual(await digestOf(large()));
+  });
+});
