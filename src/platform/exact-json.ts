@@ -69,12 +69,11 @@ function markNumbers(text: string, marker: string): string {
       at = end + 1;
     } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       NUMBER_TOKEN.lastIndex = at;
-      const token = NUMBER_TOKEN.exec(text)?.[0];
-      if (token === undefined) break;
-      const end = at + token.length;
+      if (!NUMBER_TOKEN.test(text)) break;
+      const end = NUMBER_TOKEN.lastIndex;
       // A number cannot be a key, and as a string it could.
       if (text.charCodeAt(skipSpace(text, end)) === COLON) break;
-      marked += `${text.slice(copied, at)}"${marker}${token}"`;
+      marked += `${text.slice(copied, at)}"${marker}${text.slice(at, end)}"`;
       copied = at = end;
     } else {
       at += 1;

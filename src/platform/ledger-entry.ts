@@ -16,6 +16,8 @@ export interface EntryReading {
   /** The window asked for: tells which of two instants a time of a repeated hour means. */
   readonly window: Window;
   readonly digitsOf: ExactJson['digitsOf'];
+  /** Days found to be in the calendar, as a page's entries share a few. */
+  readonly realDays: Set<string>;
   /** Called with a sentence for each oddity of an entry that is kept. */
   readonly onNotice: (notice: string) => void;
 }
@@ -84,9 +86,10 @@ function skippedInstant(bookedAt: string, zone: string): number | undefined {
   return undefined;
 }
 
-function isRealDay(day: string): boolean {
+function isRealDay(day: string, { realDays }: EntryReading): boolean {
+  if (realDays.has(day)) return true;
   try {
-    parseDay(day);
+    realDays.add(parseDay(day));
     return true;
   } catch (error) {
     if (error instanceof InvalidDay) return false;
@@ -95,9 +98,14 @@ function isRealDay(day: string): boolean {
 }
 
 /** The time as sent, and the instant it means: of several the one inside the window asked for, else the first. */
-function bookingOf(fields: Fields, { zone, window }: EntryReading): { bookedAt: string; bookedMs: number } {
+function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; bookedMs: number } {
+  const { zone, window } = reading;
   const bookedAt = fields['busiDate'];
-  if (typeof bookedAt !== 'string' || !BOOKED_AT.test(bookedAt) || !isRealDay(bookedAt.slice(0, 10))) {
+  if (
+    typeof bookedAt !== 'string' ||
+    !BOOKED_AT.test(bookedAt) ||
+    !isRealDay(bookedAt.slice(0, 10), reading)
+  ) {
     throw new Unreadable('busiDate is not a real time written YYYY-MM-DD HH:mm:ss');
   }
   const instants = instantsOf(bookedAt, zone);

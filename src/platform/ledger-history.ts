@@ -127,6 +127,7 @@ function pageOf(
     currencies,
     window: query.window,
     digitsOf,
+    realDays: new Set<string>(),
     onNotice: (notice: string) => notices.push(notice),
   };
   for (const [index, element] of list.entries()) {
