@@ -1,0 +1,160 @@
+/** A platform over an array: answers page queries as sp2404 does, in any order, with late entries, and with faults. */
+import { instantsOf } from '../../src/ledger/business-day.ts';
+import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
+import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
+import { tzOffset } from '@date-fns/tz';
+
+/** One line of the platform's books; `trueMs` is what it filters by. */
+export interface Booking {
+  readonly batchNo: string;
+  readonly currency: string;
+  readonly credit: string;
+  readonly trueMs: number;
+  /** Sent, but not readable. */
+  readonly rejected?: RejectedEntry;
+}
+
+export interface Faults {
+  readonly order?: 'time' | 'latest first' | 'shuffled';
+  /** Probability that a reply's total is wrong. */
+  readonly wrongTotals?: number;
+  /** Probability that an entry of a page appears twice, in place of another. */
+  readonly doubled?: number;
+  /** Probability that a page lacks its last entry. */
+  readonly short?: number;
+  /** Probability that a page holds an entry of another time, in place of one. */
+  readonly strangers?: number;
+  readonly ignoresBatchNo?: boolean;
+  readonly ignoresWindow?: boolean;
+}
+
+export interface MemoryPlatform {
+  readonly reader: LedgerReader;
+  readonly bookings: Booking[];
+  /** Queries answered, in order. */
+  readonly queries: LedgerPageQuery[];
+  /** What the platform holds inside a window, as a right reader reads it. */
+  readonly truth: (window: Window, currency?: string) => LedgerEntry[];
+}
+
+export interface MemoryPlatformOptions {
+  readonly bookings: readonly Booking[];
+  readonly faults?: Faults;
+  /** Zone the platform writes timestamps in, and the one the reader believes. */
+  readonly zone?: string;
+  readonly believedZone?: string;
+  readonly seed?: number;
+  /** Called before a query is answered. */
+  readonly onQuery?: (query: LedgerPageQuery, count: number, bookings: Booking[]) => void | Promise<void>;
+}
+
+/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const wallText = (ms: number, zone: string): string =>
+  new Date(ms + tzOffset(zone, new Date(ms)) * 60_000).toISOString().slice(0, 19).replace('T', ' ');
+
+export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlatform {
+  const { faults = {}, zone = 'UTC', believedZone = zone } = options;
+  const random = randomFrom(options.seed ?? 1);
+  const happens = (probability: number | undefined) => probability !== undefined && random() < probability;
+  const bookings = [...options.bookings];
+  const queries: LedgerPageQuery[] = [];
+
+  const entryOf = (booking: Booking, window: Window, readZone: string): LedgerEntry => {
+    const { batchNo, currency, credit, trueMs } = booking;
+    const bookedAt = wallText(trueMs, zone);
+    const instants = instantsOf(bookedAt, readZone);
+    const inside = instants.find(
+      (ms) => ms >= Math.floor(window.beginMs / 1_000) * 1_000 && ms <= window.endMs,
+    );
+    const bookedMs = inside ?? instants[0]!;
+    return {
+      batchNo,
+      currency,
+      transactionType: 'T1',
+      credit,
+      debit: null,
+      balance: '0.00',
+      bookedAt,
+      bookedMs,
+    };
+  };
+
+  const matching = ({ window, currency, batchNo }: Omit<LedgerPageQuery, 'merchant' | 'pageNum'>) =>
+    bookings.filter(
+      (booking) =>
+        (faults.ignoresWindow === true ||
+          (booking.trueMs >= window.beginMs && booking.trueMs <= window.endMs)) &&
+        (currency === undefined || booking.currency === currency) &&
+        (batchNo === undefined || faults.ignoresBatchNo === true || booking.batchNo === batchNo),
+    );
+
+  const ordered = (found: Booking[]): Booking[] => {
+    if (faults.order === 'shuffled') {
+      for (let index = found.length - 1; index > 0; index -= 1) {
+        const other = Math.floor(random() * (index + 1));
+        [found[index], found[other]] = [found[other]!, found[index]!];
+      }
+      return found;
+    }
+    const sign = faults.order === 'latest first' ? -1 : 1;
+    return found.sort((a, b) => sign * (a.trueMs - b.trueMs || (a.batchNo < b.batchNo ? -1 : 1)));
+  };
+
+  const page = async (query: LedgerPageQuery, signal?: AbortSignal): Promise<LedgerPage> => {
+    signal?.throwIfAborted();
+    queries.push(query);
+    await options.onQuery?.(query, queries.length, bookings);
+    await new Promise(setImmediate);
+    signal?.throwIfAborted();
+    const found = ordered(matching(query));
+    const wrongBy = happens(faults.wrongTotals)
+      ? (random() < 0.5 ? -1 : 1) * (1 + Math.floor(random() * 3))
+      : 0;
+    const shown = found.slice((query.pageNum - 1) * PAGE_SIZE_MAX, query.pageNum * PAGE_SIZE_MAX);
+    if (shown.length > 1 && happens(faults.doubled)) shown[shown.length - 1] = shown[0]!;
+    if (shown.length > 0 && happens(faults.short)) shown.pop();
+    const stranger = bookings[Math.floor(random() * bookings.length)];
+    if (shown.length > 0 && stranger !== undefined && happens(faults.strangers)) shown[0] = stranger;
+    return {
+      total: Math.max(0, found.length + wrongBy),
+      entries: shown
+        .filter(({ rejected }) => rejected === undefined)
+        .map((booking) => entryOf(booking, query.window, believedZone)),
+      rejected: shown.flatMap(({ rejected }) => (rejected === undefined ? [] : [rejected])),
+      notices: [],
+    };
+  };
+
+  return {
+    reader: { page },
+    bookings,
+    queries,
+    truth: (window, currency) =>
+      matching({ window, ...(currency === undefined ? {} : { currency }) })
+        .filter(({ rejected }) => rejected === undefined)
+        .map((booking) => entryOf(booking, window, zone))
+        .sort((a, b) => (a.batchNo < b.batchNo ? -1 : 1)),
+  };
+}
+
+/** `count` bookings spread evenly over a window, ms and all. */
+export function spread(count: number, window: Window, prefix = 'B', currency = 'USD'): Booking[] {
+  const length = window.endMs - window.beginMs + 1;
+  return Array.from({ length: count }, (_, index) => ({
+    batchNo: `${prefix}${String(index).padStart(7, '0')}`,
+    currency,
+    credit: `${index}.00`,
+    trueMs: window.beginMs + Math.floor((index * length) / count),
+  }));
+}
