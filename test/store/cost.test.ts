@@ -1,0 +1,97 @@
+/** Cost follows the new work: every query finds its rows by an index, whatever the planner believes of the table. */
+import { sql, type Kysely } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { certifiedWindows } from '../../src/store/certificates.ts';
+import type { Database } from '../../src/store/connection.ts';
+import { listAccounts, readAccount } from '../../src/store/entries.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { startRun } from '../../src/store/runs.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
+import { freshDatabase } from '../support/database.ts';
+import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
+
+const OLD_ENTRIES = 40_000;
+const NEW_ENTRIES = 100;
+
+/** Two merchants with years of entries in three currencies, a certificate each hour. */
+async function fill(db: Kysely<DB>): Promise<void> {
+  await sql`
+    INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
+    SELECT 'M100' || (1 + n % 2), 'OLD' || n, (ARRAY['EUR', 'HKD', 'USD'])[1 + n % 3], '1', 1, n,
+      to_timestamp(at / 1000) AT TIME ZONE 'UTC', at, ${NOW}
+    FROM generate_series(1, ${OLD_ENTRIES}) n, LATERAL (SELECT ${DAY.beginMs} - n * 3600000::bigint AS at) t`.execute(
+    db,
+  );
+  await sql`
+    INSERT INTO sync_window (merchant_no, begin_ms, end_ms, total, distinct_count, requests, certified_at)
+    SELECT 'M100' || (1 + n % 2), ${DAY.beginMs} - n * 3600000::bigint, ${DAY.beginMs} - (n - 1) * 3600000::bigint - 1, 1, 1, 1, ${NOW}
+    FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
+}
+
+/** Rows and index entries the server looked at while `work` ran on this, the pool's one busy connection. */
+async function rowsLookedAt(db: Kysely<DB>, work: () => Promise<unknown>): Promise<number> {
+  const total = async () => {
+    await sql`SELECT pg_stat_force_next_flush()`.execute(db);
+    const { rows } = await sql<{ looked_at: number }>`
+      SELECT (SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables)::bigint
+        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint AS looked_at`.execute(db);
+    return rows[0]!.looked_at;
+  };
+  const before = await total();
+  await work();
+  return (await total()) - before;
+}
+
+async function drain(batches: AsyncIterable<unknown>): Promise<void> {
+  for await (const batch of batches) expect(batch).not.toEqual([]);
+}
+
+describe.each([
+  ['never looked at the tables', []],
+  ['looked at them while they were empty', ['before']],
+  ['knows them as they are', ['after']],
+] as const)('a planner that %s', (_, analyze) => {
+  let database: Database;
+  let db: Kysely<DB>;
+  let lease: Lease;
+  let runId: number;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    db = database.db;
+    for (const table of ['ledger_entry', 'sync_window']) {
+      await sql`ALTER TABLE ${sql.table(table)} SET (autovacuum_enabled = false)`.execute(db);
+    }
+    if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);
+    await fill(db);
+    if (analyze[0] === 'after') await sql`ANALYZE`.execute(db);
+    lease = await acquireLease(db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000, now: NOW });
+    runId = await startRun(db, { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW });
+  });
+  afterAll(() => database.close());
+
+  const keep = (reading: WindowReading) => () =>
+    storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, reading, runId, now: NOW });
+  const fresh = Array.from({ length: NEW_ENTRIES }, (__, n) => entry(n));
+  const other = fresh.slice(1).map((one, n) => (n % 2 === 0 ? one : { ...one, balance: '1.00' }));
+
+  it.each([
+    ['stores new entries', () => keep(certified(fresh))],
+    ['finds them unchanged', () => keep(certified(fresh))],
+    ['amends half and finds one vanished', () => keep(certified(other))],
+    ['finds them all vanished', () => keep(certified([]))],
+    ['takes them all back', () => keep(certified(fresh))],
+    [
+      "reads an account's day",
+      () => () => drain(readAccount(db, { merchantNo: MERCHANT, currency: 'USD' }, DAY)),
+    ],
+    [
+      'reads the day of an account without entries',
+      () => () => drain(readAccount(db, { merchantNo: MERCHANT, currency: 'GBP' }, DAY)),
+    ],
+    ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
+    ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
+  ])('%s by looking at no more than that', async (__, work) => {
+    expect(await rowsLookedAt(db, work())).toBeLessThan(15 * NEW_ENTRIES);
+  });
+});
