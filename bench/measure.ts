@@ -21,7 +21,9 @@ export interface Measured {
 }
 
 /** Runs a measure as a process: input comes as JSON in the first argument, figures go to stdout as one JSON line. */
-export async function runMeasure(measure: (input: MeasureInput) => Promise<readonly Measured[]>): Promise<void> {
+export async function runMeasure(
+  measure: (input: MeasureInput) => Promise<readonly Measured[]>,
+): Promise<void> {
   const input = JSON.parse(process.argv[2] ?? '{}') as MeasureInput;
   const measured = await measure(input);
   const peakRssMb = process.resourceUsage().maxRSS / 1_024;

@@ -17,7 +17,13 @@ await runMeasure(async ({ databaseUrl, short }) => {
   await seedLedger(db, { merchantNo: MERCHANT, entries, days: 10, lastDay: '2026-03-31' });
   const now = new Date();
   const lease = await acquireLease(db, { name: 'ledger', holder: thisHolder(), ttlMs: 600_000, now });
-  const runId = await startRun(db, { command: 'reconcile', holder: 'bench', fromDay: null, toDay: null, now });
+  const runId = await startRun(db, {
+    command: 'reconcile',
+    holder: 'bench',
+    fromDay: null,
+    toDay: null,
+    now,
+  });
 
   const lag = () =>
     sql`

@@ -18,7 +18,9 @@ export interface GlobalFlags {
 
 /** Logs go to stderr: lines of JSON, or for reading on a terminal. */
 export function createLog(level: LogLevel): Logger {
-  const stderr = process.stderr.isTTY ? pretty({ destination: 2, ignore: 'pid,hostname', sync: true }) : pino.destination(2);
+  const stderr = process.stderr.isTTY
+    ? pretty({ destination: 2, ignore: 'pid,hostname', sync: true })
+    : pino.destination(2);
   return pino({ level, base: null }, stderr);
 }
 
@@ -47,8 +49,10 @@ export const platformSettings = (command: Command, otherNames: readonly string[]
   loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: ['platform'] });
 
 /** Settings for commands that work without it. */
-export const offlineSettings = (command: Command, otherNames: readonly string[] = []): SettingsWithoutPlatform =>
-  loadSettings(source(command.optsWithGlobals(), otherNames));
+export const offlineSettings = (
+  command: Command,
+  otherNames: readonly string[] = [],
+): SettingsWithoutPlatform => loadSettings(source(command.optsWithGlobals(), otherNames));
 
 /** Opens database and object store for `work`, and closes them whatever happens. */
 export async function withHouse<Result>(
@@ -74,7 +78,8 @@ export async function withPlatform<Result>(
   const house = await openPlatformHouse(settings, {
     env: process.env,
     skipMigrationCheck,
-    onRetry: ({ subject, retry, waitMs, reason }) => log.warn({ subject, retry, waitMs, reason }, 'calling again'),
+    onRetry: ({ subject, retry, waitMs, reason }) =>
+      log.warn({ subject, retry, waitMs, reason }, 'calling again'),
   });
   try {
     return await work(house, log);
@@ -106,7 +111,8 @@ export function tellError(error: unknown): void {
     process.stderr.write(
       `daybook: a fault in daybook itself: ${name}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.\n`,
     );
-    if (process.env['DAYBOOK_LOG_LEVEL'] === 'debug' && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
+    if (process.env['DAYBOOK_LOG_LEVEL'] === 'debug' && error instanceof Error)
+      process.stderr.write(`${error.stack ?? ''}\n`);
   }
   process.exitCode = exitCode;
 }

@@ -14,13 +14,21 @@ export function createProgressLine(terminal: NodeJS.WriteStream = process.stderr
   const merchants = new Map<string, Extract<Progress, { stage: 'sync' }>>();
   let drawnMs = 0;
   const wording = (progress: Progress): string => {
-    if (progress.stage === 'reconcile') return `chaining account ${progress.accountsDone} of ${progress.accounts}`;
+    if (progress.stage === 'reconcile')
+      return `chaining account ${progress.accountsDone} of ${progress.accounts}`;
     if (progress.stage === 'publish') return `publishing day ${progress.daysDone} of ${progress.days}`;
     const all = [...merchants.values()];
-    const sum = (figure: (one: (typeof all)[number]) => number) => all.reduce((total, one) => total + figure(one), 0);
+    const sum = (figure: (one: (typeof all)[number]) => number) =>
+      all.reduce((total, one) => total + figure(one), 0);
     return (
-      `reading: ${counted(sum((one) => one.entries), 'entry', 'entries')}, ${counted(sum((one) => one.requests), 'call')}, ` +
-      `window ${sum((one) => one.windowsDone)} of ${sum((one) => one.windowsPlanned)}`
+      `reading: ${counted(
+        sum((one) => one.entries),
+        'entry',
+        'entries',
+      )}, ${counted(
+        sum((one) => one.requests),
+        'call',
+      )}, ` + `window ${sum((one) => one.windowsDone)} of ${sum((one) => one.windowsPlanned)}`
     );
   };
   return {

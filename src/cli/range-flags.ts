@@ -33,6 +33,7 @@ export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | 
 /** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
 export function currenciesOf(flags: RangeFlags): readonly string[] | null {
   const wrong = flags.currency.find((code) => !/^[A-Z]{3}$/.test(code));
-  if (wrong !== undefined) throw new UsageError(`--currency ${wrong} is no currency code; write three capitals, like USD.`);
+  if (wrong !== undefined)
+    throw new UsageError(`--currency ${wrong} is no currency code; write three capitals, like USD.`);
   return flags.currency.length === 0 ? null : flags.currency;
 }

@@ -2,13 +2,29 @@
 import Table from 'cli-table3';
 
 const NO_LINES = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'].map(
-    (part) => [part, ''],
-  ),
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+  ].map((part) => [part, '']),
 );
 
 /** Columns named `>like this` are set to the right. */
-export function table(columns: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
+export function table(
+  columns: readonly string[],
+  rows: readonly (readonly (string | number | null)[])[],
+): string {
   const aligned = new Table({
     head: columns.map((column) => column.replace(/^>/, '')),
     colAligns: columns.map((column) => (column.startsWith('>') ? 'right' : 'left')),

@@ -92,4 +92,3 @@ export const examinedExitCode = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ exitCode }) => exitCode === EXIT.usage)
     ? EXIT.usage
     : (findings.find(({ ok }) => !ok)?.exitCode ?? EXIT.done);
-

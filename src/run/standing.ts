@@ -27,7 +27,7 @@ export async function standingIn(
   });
   const quarantined = await db
     .selectFrom('quarantined_entry')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .select((eb) => eb.fn.countAll<number | string>().as('count'))
     .where('merchant_no', 'in', [...merchants])
     .where('released_at', 'is', null)
     .where('end_ms', '>=', dayWindow(from, zone).beginMs)

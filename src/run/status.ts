@@ -53,8 +53,7 @@ export async function statusOf(
         ],
         openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
         tooOld:
-          maxAgeMs !== null &&
-          (lastGoodRunAt === null || now.getTime() - lastGoodRunAt.getTime() > maxAgeMs),
+          maxAgeMs !== null && (lastGoodRunAt === null || now.getTime() - lastGoodRunAt.getTime() > maxAgeMs),
       };
     }),
   );

@@ -2,7 +2,7 @@ import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
 /** Folder `target` may import from the folders in `from` of src/ only, itself always included. */
-const mayImport = (target: string, from: readonly string[]) => ({
+const mayImport = (target, from) => ({
   target: `./src/${target}`,
   from: './src',
   except: [target, ...from].map((folder) => `./${folder}`),
@@ -12,13 +12,25 @@ const mayImport = (target: string, from: readonly string[]) => ({
 const edges = ['ledger', 'platform', 'store', 'objects'];
 
 export default tseslint.config(
-  { ignores: ['node_modules', '.daybook', 'coverage', 'src/store/schema.ts', 'bench/results'] },
+  {
+    ignores: [
+      'node_modules',
+      '.daybook',
+      'coverage',
+      'src/store/schema.ts',
+      'bench/results',
+      'eslint.config.js',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     plugins: { 'import-x': importX },
     rules: {
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
@@ -53,9 +65,15 @@ export default tseslint.config(
   {
     files: ['src/ledger/**'],
     rules: {
-      'no-restricted-imports': ['error', { patterns: [{ group: ['node:*', 'pg', 'kysely', 'undici'], message: 'src/ledger does no IO' }] }],
+      'no-restricted-imports': [
+        'error',
+        { patterns: [{ group: ['node:*', 'pg', 'kysely', 'undici'], message: 'src/ledger does no IO' }] },
+      ],
       'no-restricted-globals': ['error', 'fetch', 'process', 'setTimeout', 'setInterval'],
-      'no-restricted-properties': ['error', { object: 'Date', property: 'now', message: 'the clock is a parameter' }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'the clock is a parameter' },
+      ],
     },
   },
   {
