@@ -89,11 +89,33 @@ function togetherProblems(sections: RawSettings['sections'], needs: readonly str
   return problems;
 }
 
+/** Headers of the agent that speak of something not given. */
+function agentProblems({ platform }: SettingsDocument): SettingsProblem[] {
+  const templates = Object.values(platform.agentHeaders).join('\n');
+  const halves = [
+    ['{agentToken}', platform.agentToken, 'PLATFORM_AGENT_TOKEN'],
+    ['{referralChannel}', platform.referralChannel, 'PLATFORM_REFERRAL_CHANNEL'],
+  ] as const;
+  return halves
+    .filter(([placeholder, value]) => templates.includes(placeholder) && value === undefined)
+    .map(([placeholder, , name]) =>
+      missing(name, `is required where PLATFORM_AGENT_HEADERS has ${placeholder}`),
+    );
+}
+
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
-  const { baseUrl, timeZone, merchantNo, token, rateLimit, ...rest } = section;
+  const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...rest } = section;
   if (baseUrl === undefined || timeZone === undefined) return null;
   const merchant = merchantNo === undefined || token === undefined ? null : { merchantNo, token };
-  return { ...rest, baseUrl, timeZone, merchant, rateLimitPerS: rateLimit ?? null };
+  return {
+    ...rest,
+    baseUrl,
+    timeZone,
+    merchant,
+    rateLimitPerS: rateLimit ?? null,
+    agentToken: agentToken ?? null,
+    referralChannel: referralChannel ?? null,
+  };
 }
 
 function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDocument, cwd: string) {
@@ -113,8 +135,12 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     schedule: {
       nightly: daybook.scheduleNightly,
       resweep: daybook.scheduleResweep,
+      reference: daybook.scheduleReference,
       zone: daybook.scheduleZone ?? platform.timeZone ?? 'UTC',
     },
+    referenceCountries: daybook.referenceCountries,
+    publicUrl: daybook.publicUrl ?? null,
+    listen: daybook.listen,
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }
@@ -139,6 +165,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
   const parsed = settingsSchema.safeParse(raw.sections);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => problemOf(issue, raw)));
   problems.push(...togetherProblems(raw.sections, source.needs ?? ['platform']));
+  if (parsed.success) problems.push(...agentProblems(parsed.data));
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());
 }

@@ -5,15 +5,22 @@
 import { z } from 'zod';
 import {
   baseUrl,
+  codeLists,
+  codes,
+  countries,
   cronExpression,
   currencyUnits,
   databaseUrl,
   directory,
   headerTemplates,
   instant,
+  listenAddress,
   merchantNo,
   oneOf,
+  pattern,
   positiveNumber,
+  publicUrl,
+  referralChannel,
   secretKeys,
   statementsUrl,
   timeZone,
@@ -29,13 +36,19 @@ const notes = (example: string): SettingNotes & Record<string, unknown> => ({ ex
 const secret = (example: string): SettingNotes & Record<string, unknown> => ({ example, secret: true });
 
 const DEFAULT_HEADERS = { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' };
+const AGENT_HEADERS_EXAMPLE = { Authorization: 'Bearer {agentToken}' };
+/** Fields of sp1101 whose codes stand in an appendix the document does not show (platform-api.md 2.3, 2.4). */
+const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', 'natures'] as const;
+const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
+/** An absolute path with a folder: no local file name, no drive, no URL (platform-api.md 4.3). */
+const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 export const settingsSchema = z.strictObject({
   platform: z.strictObject({
     baseUrl: baseUrl().optional().meta(notes('https://platform.example')),
     timeZone: timeZone().optional().meta(notes('Asia/Shanghai')),
-    headers: headerTemplates()
+    headers: headerTemplates('token', 'merchantNo')
       .default(DEFAULT_HEADERS)
       .meta(secret(JSON.stringify(DEFAULT_HEADERS))),
     merchantNo: merchantNo().optional().meta(notes('M0001')),
@@ -44,6 +57,14 @@ export const settingsSchema = z.strictObject({
     rateLimit: positiveNumber(10_000).optional().meta(notes('20')),
     timeoutMs: wholeNumber(1, 600_000).default(30_000).meta(notes('30000')),
     retriesMax: wholeNumber(0, 20).default(5).meta(notes('5')),
+    agentHeaders: headerTemplates('agentToken', 'referralChannel')
+      .default({})
+      .meta(secret(JSON.stringify(AGENT_HEADERS_EXAMPLE))),
+    agentToken: token().optional().meta(secret('the token the platform gave the agent')),
+    referralChannel: referralChannel().optional().meta(notes('A0001')),
+    walletMethods: codes().default([]).meta(notes('["WALLET_A","WALLET_B"]')),
+    codeLists: codeLists(CODE_LIST_FIELDS).default(NO_CODE_LISTS).meta(notes('{"sourceFunds":["01","02"]}')),
+    filePaths: pattern().default(`^(?:${FILE_PATHS})$`).meta(notes('/upload/.+')),
   }),
   daybook: z.strictObject({
     settleDelayS: wholeNumber(0, DAY_S).default(300).meta(notes('300')),
@@ -55,7 +76,11 @@ export const settingsSchema = z.strictObject({
     currencies: currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),
+    scheduleReference: cronExpression().default('0 3 * * 1').meta(notes('0 3 * * 1')),
     scheduleZone: timeZone().optional().meta(notes('Asia/Shanghai')),
+    referenceCountries: countries().default([]).meta(notes('["CN","US"]')),
+    publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
+    listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
     logLevel: oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),
   database: z.strictObject({

@@ -21,6 +21,33 @@ export interface PlatformSection {
   readonly timeoutMs: number;
   /** Times one call is sent again after a failure that may pass. */
   readonly retriesMax: number;
+  /**
+   * Header templates with `{agentToken}` and `{referralChannel}` for calls that belong to no merchant, as the
+   * document does not show how the agent authenticates (5).
+   */
+  readonly agentHeaders: Readonly<Record<string, string>>;
+  readonly agentToken: string | null;
+  /** The agent's own number: sent in sp1101 where the application leaves it out (5). */
+  readonly referralChannel: string | null;
+  /** The two wallet methods that need no bankCode (2.5, rule 1). */
+  readonly walletMethods: readonly string[];
+  readonly codeLists: CodeLists;
+  /** Source of the regular expression a file path of the upload operation matches (4.3). */
+  readonly filePaths: string;
+}
+
+/** Codes that stand in an appendix the document does not show (2.3, 2.4); null: any code that looks like one. */
+export interface CodeLists {
+  readonly sourceFunds: readonly string[] | null;
+  readonly paymentPurpose: readonly string[] | null;
+  readonly customerIdentity: readonly string[] | null;
+  readonly natures: readonly string[] | null;
+}
+
+/** Where a server listens; port 0 takes a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** 32 bytes for AES-256-GCM, and the name under which stored secrets refer to them. */
@@ -35,6 +62,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 export interface Schedule {
   readonly nightly: string;
   readonly resweep: string;
+  readonly reference: string;
   readonly zone: string;
 }
 
@@ -58,6 +86,11 @@ export interface Settings {
   /** The first one encrypts, all decrypt. */
   readonly secretKeys: readonly SecretKey[];
   readonly schedule: Schedule;
+  /** ISO alpha-2 codes of the countries whose banks and payout methods are kept. */
+  readonly referenceCountries: readonly string[];
+  /** Under which the platform reaches `serve`, without a trailing slash; null: nobody is told. */
+  readonly publicUrl: string | null;
+  readonly listen: ListenAddress;
   readonly logLevel: LogLevel;
 }
 

@@ -2,9 +2,15 @@
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
 import { isTimeZone } from '../ledger/business-day.ts';
-import type { SecretKey } from './settings.ts';
+import type { ListenAddress, SecretKey } from './settings.ts';
 
 const SECRET_KEY_BYTES = 32;
+/** Leaves 75 of the 255 characters of a callbackUrl for the path: kind and secret. */
+const PUBLIC_URL_CHARACTERS_MAX = 180;
+const PORT_MAX = 65_535;
+const LIST_LENGTH_MAX = 1_000;
+const PATTERN_CHARACTERS_MAX = 500;
+const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** What a setting's schema says about itself beside its type. */
@@ -14,6 +20,16 @@ export interface SettingNotes {
   /** Never repeat the value in a message. */
   readonly secret?: true;
 }
+
+/** How people write lists and mappings in the environment, and YAML writes them by itself. */
+const jsonText = (value: unknown): unknown => {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+};
 
 const text = (problem = 'must be text (in YAML, put it in quotes)') => z.string({ error: problem });
 
@@ -65,18 +81,43 @@ export const cronExpression = () =>
 
 export const directory = () => text().min(1, { error: 'must name a directory' });
 
-/** An address to speak to: https, or http where nothing leaves this machine. */
-export const baseUrl = () =>
+/** An address's origin and path: https, or http where nothing leaves this machine. */
+function addressOf(value: string, credentialsMend: string): string {
+  const url = parseUrl(value);
+  if (url.username !== '' || url.password !== '') {
+    throw new Wrong(`must not carry a user or password${credentialsMend}`);
+  }
+  if (url.search !== '' || url.hash !== '') throw new Wrong('must end with its path, without ? or #');
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
+    throw new Wrong('must be https; plain http is for loopback only');
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** Where the platform is. */
+export const baseUrl = () => reading((value) => addressOf(value, '; credentials go into PLATFORM_HEADERS'));
+
+/** Where the platform reaches us; a callbackUrl is made of it and has 255 characters at most (platform-api.md 8). */
+export const publicUrl = () =>
   reading((value) => {
-    const url = parseUrl(value);
-    if (url.username !== '' || url.password !== '') {
-      throw new Wrong('must not carry a user or password; credentials go into PLATFORM_HEADERS');
+    const address = addressOf(value, '');
+    if (address.length > PUBLIC_URL_CHARACTERS_MAX) {
+      throw new Wrong(
+        `has ${address.length} characters, where ${PUBLIC_URL_CHARACTERS_MAX} leave room for the path behind it`,
+      );
     }
-    if (url.search !== '' || url.hash !== '') throw new Wrong('must end with its path, without ? or #');
-    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
-      throw new Wrong('must be https; plain http is for loopback only');
-    }
-    return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+    return address;
+  });
+
+/** `127.0.0.1:8080`, `[::1]:8080`; port 0 takes a free one. */
+export const listenAddress = () =>
+  reading((value): ListenAddress => {
+    const [, bracketed, plain, port = ''] =
+      /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(value) ?? [];
+    const host = bracketed ?? plain;
+    if (host === undefined) throw new Wrong('must be a host and a port, like 127.0.0.1:8080');
+    if (Number(port) > PORT_MAX) throw new Wrong(`has a port above ${PORT_MAX}`);
+    return { host, port: Number(port) };
   });
 
 export const databaseUrl = () =>
@@ -128,14 +169,58 @@ export const token = () =>
     error: 'must be printable ASCII without spaces or line breaks, up to 512 characters',
   });
 
-const jsonMapping = (value: unknown): unknown => {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+/** The agent number sp1101 carries (platform-api.md 2.3, 5). */
+export const referralChannel = () =>
+  text().regex(/^[\x21-\x7e]{1,16}$/, {
+    error: 'must be 1 to 16 printable ASCII characters without spaces',
+  });
+
+/** A list of YAML, or in the environment a JSON list or words with commas between them. */
+const listOf = (word: RegExp, error: string) => {
+  const fromText = (value: unknown): unknown =>
+    typeof value === 'string' && !value.trimStart().startsWith('[')
+      ? value.split(',').map((part) => part.trim())
+      : jsonText(value);
+  return z.preprocess(
+    fromText,
+    z
+      .array(z.string({ error }).regex(word, { error }), { error })
+      .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
+      .readonly(),
+  );
 };
+
+export const codes = () => listOf(CODE, 'must be a list of codes, 1 to 64 printable characters each');
+
+export const countries = () => listOf(/^[A-Z]{2}$/, 'must be a list of two-letter country codes in capitals');
+
+/** Lists of codes by the name of the field they are for; null where the document's own list is not known. */
+export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
+  const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;
+  const list = z
+    .array(z.string({ error }).regex(CODE, { error }), { error })
+    .max(LIST_LENGTH_MAX, { error })
+    .readonly()
+    .nullable()
+    .default(null);
+  const shape = Object.fromEntries(fields.map((field) => [field, list])) as Record<Field, typeof list>;
+  return z.preprocess(jsonText, z.strictObject(shape, { error }).readonly());
+};
+
+/** A regular expression without flags that says what a whole text must look like. */
+export const pattern = () =>
+  reading((value) => {
+    if (value.length > PATTERN_CHARACTERS_MAX) {
+      throw new Wrong(`has more than ${PATTERN_CHARACTERS_MAX} characters`);
+    }
+    const whole = `^(?:${value})$`;
+    try {
+      new RegExp(whole, 'u');
+    } catch {
+      throw new Wrong('is no regular expression');
+    }
+    return whole;
+  });
 
 /** Headers the HTTP client writes itself. */
 const CLIENT_HEADERS = [
@@ -148,27 +233,31 @@ const CLIENT_HEADERS = [
 ];
 
 /** The first thing wrong with header templates, told without their contents. */
-function headersProblem(headers: Readonly<Record<string, string>>): string | null {
+function headersProblem(
+  headers: Readonly<Record<string, string>>,
+  placeholders: readonly string[],
+): string | null {
   for (const [index, [name, template]] of Object.entries(headers).entries()) {
     const which = `header ${index + 1}`;
     if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/.test(name)) return `has no valid name in ${which}`;
     if (CLIENT_HEADERS.includes(name.toLowerCase())) return `sets ${name}, which the client sets itself`;
     if (!/^[\x20-\x7e]*$/.test(template)) return `has more than printable ASCII in the value of ${which}`;
     for (const [, placeholder = ''] of template.matchAll(/\{([^{}]*)\}/g)) {
-      if (placeholder !== 'token' && placeholder !== 'merchantNo') {
-        return `has something in braces in ${which} that is neither {token} nor {merchantNo}`;
+      if (!placeholders.includes(placeholder)) {
+        const known = placeholders.map((name) => `{${name}}`).join(' nor ');
+        return `has something in braces in ${which} that is neither ${known}`;
       }
     }
   }
   return null;
 }
 
-export const headerTemplates = () => {
+export const headerTemplates = (...placeholders: readonly string[]) => {
   const error = 'must be a mapping of header names to texts (in the environment: JSON)';
   return z.preprocess(
-    jsonMapping,
+    jsonText,
     z.record(z.string(), z.string({ error }), { error }).superRefine((headers, context) => {
-      const problem = headersProblem(headers);
+      const problem = headersProblem(headers, placeholders);
       if (problem !== null) context.addIssue({ code: 'custom', message: problem });
     }),
   );
@@ -177,7 +266,7 @@ export const headerTemplates = () => {
 export const currencyUnits = () => {
   const error = 'must map three-letter codes to their number of decimals, 0 to 8 (in the environment: JSON)';
   return z.preprocess(
-    jsonMapping,
+    jsonText,
     z.record(
       z.string({ error }).regex(/^[A-Z]{3}$/, { error }),
       z.int({ error }).min(0, { error }).max(8, { error }),

@@ -37,6 +37,12 @@ describe('what is given', () => {
         rateLimitPerS: null,
         timeoutMs: 30_000,
         retriesMax: 5,
+        agentHeaders: {},
+        agentToken: null,
+        referralChannel: null,
+        walletMethods: [],
+        codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
+        filePaths: expect.any(String) as string,
       },
       currencies: { CNH: 2 },
       settleDelayS: 300,
@@ -48,7 +54,15 @@ describe('what is given', () => {
       s3ForcePathStyle: null,
       dataDir: '/srv/books/.daybook',
       secretKeys: [],
-      schedule: { nightly: '30 1 * * *', resweep: '30 13 * * *', zone: 'Asia/Shanghai' },
+      schedule: {
+        nightly: '30 1 * * *',
+        resweep: '30 13 * * *',
+        reference: '0 3 * * 1',
+        zone: 'Asia/Shanghai',
+      },
+      referenceCountries: [],
+      publicUrl: null,
+      listen: { host: '127.0.0.1', port: 8080 },
       logLevel: 'info',
     });
   });
@@ -64,6 +78,12 @@ describe('what is given', () => {
       PLATFORM_RATE_LIMIT: '0.5',
       PLATFORM_TIMEOUT_MS: '100',
       PLATFORM_RETRIES_MAX: '0',
+      PLATFORM_AGENT_HEADERS: '{"X-Agent":"{referralChannel} {agentToken}"}',
+      PLATFORM_AGENT_TOKEN: `agent-${TOKEN}`,
+      PLATFORM_REFERRAL_CHANNEL: 'A0001',
+      PLATFORM_WALLET_METHODS: 'WALLET_A, WALLET_B',
+      PLATFORM_CODE_LISTS: '{"sourceFunds":["01","02"],"natures":null}',
+      PLATFORM_FILE_PATHS: '/upload/.+',
       DAYBOOK_SETTLE_DELAY_S: '0',
       DAYBOOK_RESWEEP_DAYS: '2',
       DAYBOOK_CLOCK_TOLERANCE_S: '5',
@@ -73,7 +93,11 @@ describe('what is given', () => {
       DAYBOOK_CURRENCIES: '{"XBT":6}',
       DAYBOOK_SCHEDULE_NIGHTLY: '0 3 * * *',
       DAYBOOK_SCHEDULE_RESWEEP: '0 12 * * 1',
+      DAYBOOK_SCHEDULE_REFERENCE: '0 4 * * *',
       DAYBOOK_SCHEDULE_ZONE: 'UTC',
+      DAYBOOK_REFERENCE_COUNTRIES: '["CN","US"]',
+      DAYBOOK_PUBLIC_URL: 'https://books.example/daybook/',
+      DAYBOOK_LISTEN: '[::1]:0',
       DAYBOOK_LOG_LEVEL: 'debug',
       DATABASE_URL: 'postgres://u:p%40ss@db/books',
       STATEMENTS_URL: 's3://bucket/prefix',
@@ -89,6 +113,12 @@ describe('what is given', () => {
         rateLimitPerS: 0.5,
         timeoutMs: 100,
         retriesMax: 0,
+        agentHeaders: { 'X-Agent': '{referralChannel} {agentToken}' },
+        agentToken: `agent-${TOKEN}`,
+        referralChannel: 'A0001',
+        walletMethods: ['WALLET_A', 'WALLET_B'],
+        codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
+        filePaths: '^(?:/upload/.+)$',
       },
       currencies: { CNH: 2, XBT: 6 },
       settleDelayS: 0,
@@ -103,7 +133,10 @@ describe('what is given', () => {
         { id: 'k2', key: Buffer.alloc(32, 7) },
         { id: 'k1', key: Buffer.alloc(32, 7) },
       ],
-      schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', zone: 'UTC' },
+      schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
+      referenceCountries: ['CN', 'US'],
+      publicUrl: 'https://books.example/daybook',
+      listen: { host: '::1', port: 0 },
       logLevel: 'debug',
     });
   });
@@ -213,11 +246,28 @@ describe('what is refused', () => {
     ['DAYBOOK_CURRENCIES', '{"cnh":2}', 'three-letter codes'],
     ['DAYBOOK_SCHEDULE_NIGHTLY', '61 * * * *', 'is no cron expression'],
     ['DAYBOOK_LOG_LEVEL', 'loud', 'must be one of fatal'],
+    ['DAYBOOK_SCHEDULE_REFERENCE', 'weekly', 'is no cron expression'],
+    ['DAYBOOK_REFERENCE_COUNTRIES', 'CN,usa', 'two-letter country codes'],
+    ['DAYBOOK_PUBLIC_URL', 'http://books.example', 'must be https'],
+    ['DAYBOOK_PUBLIC_URL', 'https://user@books.example', 'must not carry a user'],
+    ['DAYBOOK_PUBLIC_URL', 'https://books.example/?a=1', 'without ? or #'],
+    ['DAYBOOK_PUBLIC_URL', `https://books.example/${'x'.repeat(180)}`, 'leave room for the path'],
+    ['DAYBOOK_LISTEN', '8080', 'a host and a port'],
+    ['DAYBOOK_LISTEN', 'localhost:70000', 'a port above 65535'],
+    ['PLATFORM_AGENT_HEADERS', '{"A":"{token}"}', 'neither {agentToken} nor {referralChannel}'],
+    ['PLATFORM_AGENT_HEADERS', '{"A":"{agentToken}"}', 'PLATFORM_AGENT_TOKEN'],
+    ['PLATFORM_AGENT_HEADERS', '{"A":"{referralChannel}"}', 'PLATFORM_REFERRAL_CHANNEL'],
+    ['PLATFORM_REFERRAL_CHANNEL', 'A'.repeat(17), '1 to 16 printable'],
+    ['PLATFORM_WALLET_METHODS', 'A,,B', 'a list of codes'],
+    ['PLATFORM_CODE_LISTS', '{"sourceFund":["01"]}', 'must map sourceFunds'],
+    ['PLATFORM_CODE_LISTS', '{"sourceFunds":"01"}', 'must map sourceFunds'],
+    ['PLATFORM_FILE_PATHS', '(/upload', 'is no regular expression'],
   ])('%s=%s: %s', (name, value, said) => {
     const { problems } = refusal(() => load({ ...LEAST, [name]: value }));
     expect(problems).toHaveLength(1);
-    expect(problems[0]).toMatchObject({ key: name });
-    expect(problems[0]!.problem).toContain(said);
+    // Half of a pair is told by the other half's name.
+    expect(problems[0]!.key).toBe(said.startsWith('PLATFORM_') ? said : name);
+    expect(`${problems[0]!.key} ${problems[0]!.problem}`).toContain(said);
     expect(problems[0]!.example).not.toBe('');
   });
 
@@ -267,6 +317,20 @@ describe('what is refused', () => {
   });
 });
 
+test.each([
+  ['/upload/2026/licence-1.png', true],
+  ['/kyc/M1/front image.png', false],
+  ['licence.png', false],
+  ['/licence.png', false],
+  ['C:/kyc/licence.png', false],
+  ['C:\\kyc\\licence.png', false],
+  ['https://files.example/kyc/licence.png', false],
+  ['sftp://files.example/kyc/licence.png', false],
+  ['/kyc/licence.png?x=1', false],
+])('the default form of a file path: %s is one: %s', (path, isOne) => {
+  expect(new RegExp(load(LEAST).platform.filePaths, 'u').test(path)).toBe(isOne);
+});
+
 test('no secret is repeated, however wrong its place', () => {
   const secrets = `${TOKEN} with a space`;
   const refusals = [
@@ -278,6 +342,9 @@ test('no secret is repeated, however wrong its place', () => {
     refusal(() => load({ ...LEAST, DATABASE_URL: `mysql://u:${TOKEN}@db/books` })),
     refusal(() => load({ ...LEAST, DATABASE_URL: `u:${TOKEN}@db` })),
     refusal(() => load({ ...LEAST, STATEMENTS_URL: `s3://id:${TOKEN}@bucket` })),
+    refusal(() => load({ ...LEAST, PLATFORM_AGENT_TOKEN: secrets })),
+    refusal(() => load({ ...LEAST, PLATFORM_AGENT_HEADERS: `{"A":"{${TOKEN}}"}` })),
+    refusal(() => load({ ...LEAST, DAYBOOK_PUBLIC_URL: `https://u:${TOKEN}@books.example` })),
     refusal(() => load({ ...LEAST, DAYBOOK_SECRET_KEYS: TOKEN })),
     refusal(() => load({ ...LEAST, DAYBOOK_SECRET_KEYS: `${TOKEN}:AAAA` })),
     refusal(() => loadYaml(`platform: { token: [${TOKEN}] }\n`, LEAST)),
