@@ -10,6 +10,8 @@ const mayImport = (target, from) => ({
 });
 
 const edges = ['ledger', 'platform', 'store', 'objects'];
+/** What an operation beside the ledger's stands on: reference data, onboarding, beneficiaries, notifications. */
+const operation = ['ledger', 'platform', 'store', 'settings'];
 
 export default tseslint.config(
   {
@@ -48,8 +50,10 @@ export default tseslint.config(
             mayImport('statements', edges),
             mayImport('settings', ['ledger']),
             mayImport('sandbox', ['ledger', 'platform']),
+            mayImport('notifications', [...operation, 'onboarding', 'beneficiaries']),
             mayImport('run', [...edges, 'sync', 'reconcile', 'statements', 'settings']),
             { target: './src', from: './jobs', message: 'jobs sit on top of src', except: [] },
+            { target: './src/!(cli|web)/**', from: './src/web', message: 'the server sits on top' },
             { target: './src/!(cli)/**', from: './src/cli', message: 'commands sit on top' },
             {
               target: './src/sandbox',

@@ -113,6 +113,21 @@ export interface Merchant {
   token_ciphertext: string | null;
 }
 
+export interface Notification {
+  body_ciphertext: string;
+  id: string;
+  kind: string;
+  mer_order_no: string | null;
+  note: string | null;
+  notify_hash: string;
+  number: Generated<number>;
+  outcome: string | null;
+  processed_at: Date | null;
+  reason: string | null;
+  received_at: Date;
+  resolved_at: Date | null;
+}
+
 export interface QuarantinedEntry {
   batch_no: string | null;
   begin_ms: Generated<number>;
@@ -196,6 +211,7 @@ export interface DB {
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
   merchant: Merchant;
+  notification: Notification;
   quarantined_entry: QuarantinedEntry;
   run: Run;
   statement: Statement;

@@ -1,0 +1,16 @@
+/** For whoever keeps the process running: is it alive, and can it take a notification now. */
+import type { FastifyInstance } from 'fastify';
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** Each thing needed, and what is wrong with it, or null. No secrets: anyone may ask. */
+  readonly checks: Readonly<Record<string, string | null>>;
+}
+
+export function addHealth(server: FastifyInstance, readiness: () => Promise<Readiness>): void {
+  server.get('/healthz', (_request, reply) => reply.send({ alive: true }));
+  server.get('/readyz', async (_request, reply) => {
+    const found = await readiness();
+    return reply.code(found.ready ? 200 : 503).send(found);
+  });
+}

@@ -1,0 +1,58 @@
+/** A running web server over a database under test, and the posts sent to it. */
+import { randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { createInbox, type InboxDeps } from '../../src/notifications/inbox.ts';
+import { bodyPlace } from '../../src/store/notifications.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { decryptSecret, type SecretKey } from '../../src/store/secrets.ts';
+import { readinessOf } from '../../src/web/readiness.ts';
+import { createWebServer, type WebEvent } from '../../src/web/server.ts';
+
+export const KEYS: readonly SecretKey[] = [{ id: 'k1', key: randomBytes(32) }];
+export const NOW = new Date('2026-03-10T02:00:00Z');
+
+export interface Served {
+  readonly url: string;
+  readonly events: readonly WebEvent[];
+  readonly stopping: AbortController;
+  readonly post: (path: string, body: string | Uint8Array<ArrayBuffer>, type?: string) => Promise<Answer>;
+  readonly get: (path: string) => Promise<Answer>;
+  readonly close: () => Promise<void>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The server as `serve` runs it, without processing. */
+export async function serveOver(db: Kysely<DB>, deps: Partial<InboxDeps> = {}): Promise<Served> {
+  const events: WebEvent[] = [];
+  const stopping = new AbortController();
+  const secretKeys = deps.secretKeys ?? KEYS;
+  const server = createWebServer({
+    inbox: createInbox({ db, secretKeys, now: () => NOW, ...deps }),
+    readiness: () => readinessOf({ db, secretKeys, signal: stopping.signal }),
+    onRefusal: (event) => void events.push(event),
+  });
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const ask = async (path: string, init: RequestInit): Promise<Answer> => {
+    const response = await fetch(`${url}${path}`, init);
+    return { status: response.status, text: await response.text() };
+  };
+  return {
+    url,
+    events,
+    stopping,
+    post: (path, body, type = 'application/json') =>
+      ask(path, { method: 'POST', body, headers: { 'content-type': type } }),
+    get: (path) => ask(path, {}),
+    close: () => server.close(),
+  };
+}
+
+/** Every post in the inbox, decrypted, in order of arrival. */
+export async function keptBodies(db: Kysely<DB>): Promise<string[]> {
+  const rows = await db.selectFrom('notification').selectAll().orderBy('number').execute();
+  return rows.map((row) => decryptSecret(KEYS, bodyPlace(row.id), row.body_ciphertext));
+}
