@@ -1,0 +1,71 @@
+/** sp3401, the result of a registration: status and payeeId, as no more of it is shown (6.2), and what they may change (3.1). Pure. */
+import { z } from 'zod';
+import { readJson, type Reading } from './read-json.ts';
+import { applies, changesNothing, type Verdict } from './verdict.ts';
+
+/** What is taken from the payload; the rest stays in the inbox. */
+export interface BeneficiaryResult {
+  readonly status: '01' | '03' | '04';
+  readonly payeeId: string | null;
+  /** Not shown, but compared where they come. */
+  readonly merOrderNo: string | null;
+  readonly bizFlowNo: string | null;
+}
+
+/** A registration as far as a result is concerned with it. */
+export interface RegistrationStanding {
+  readonly merOrderNo: string;
+  /** Null until our own call's reply was stored. */
+  readonly bizFlowNo: string | null;
+  readonly payeeId: string | null;
+  readonly status: 'sending' | '01' | '03' | '04';
+}
+
+export interface RegistrationChange {
+  readonly status: '03' | '04';
+  readonly payeeId: string | null;
+}
+
+const REFERENCE_CHARACTERS_MAX = 128;
+const reference = z
+  .string()
+  .max(REFERENCE_CHARACTERS_MAX)
+  .nullish()
+  .transform((value) => (value === undefined || value === '' ? null : value));
+
+const payloadSchema = z.object({
+  status: z.enum(['01', '03', '04']),
+  payeeId: reference,
+  merOrderNo: reference,
+  bizFlowNo: reference,
+});
+
+export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> =>
+  readJson(body, payloadSchema);
+
+/** What a result changes: out of review, once, and only for the payee that was registered. */
+export function judgeBeneficiary(
+  result: BeneficiaryResult,
+  { merOrderNo, bizFlowNo, payeeId, status }: RegistrationStanding,
+): Verdict<RegistrationChange> {
+  const differs = (told: string | null, known: string | null): boolean =>
+    told !== null && known !== null && told !== known;
+  const otherwise = [
+    differs(result.merOrderNo, merOrderNo) && 'merOrderNo',
+    differs(result.bizFlowNo, bizFlowNo) && 'bizFlowNo',
+    differs(result.payeeId, payeeId) && 'payeeId',
+  ].find((field) => field !== false);
+  if (otherwise !== undefined)
+    return changesNothing('contradiction', `it came by this registration’s path with another ${otherwise}`);
+  if (status === 'sending')
+    return changesNothing('waiting', 'the platform’s reply to the registration is not stored yet');
+  if (result.status === status)
+    return changesNothing('duplicate', 'the registration has this status already');
+  if (status !== '01')
+    return changesNothing(
+      'contradiction',
+      `the registration was ${status === '04' ? 'approved' : 'rejected'} before`,
+    );
+  if (result.status === '01') return changesNothing('duplicate', 'the registration is under review anyway');
+  return applies({ status: result.status, payeeId: result.payeeId });
+}

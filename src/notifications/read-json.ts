@@ -1,0 +1,36 @@
+/** Reads a body that anyone may have written. What it says is wrong names fields and rules, never a value. */
+import type { z } from 'zod';
+
+export type Reading<Result> =
+  { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string };
+
+/** How much of what is wrong is told. */
+const PROBLEMS_TOLD_MAX = 3;
+
+export function readJson<Result>(body: string, schema: z.ZodType<Result>): Reading<Result> {
+  const parsed = parseJson(body);
+  if (parsed === undefined) return { result: null, problem: 'the body is no JSON' };
+  const checked = schema.safeParse(parsed.value);
+  if (checked.success) return { result: checked.data, problem: null };
+  const problems = checked.error.issues
+    .slice(0, PROBLEMS_TOLD_MAX)
+    .map((issue) => `${issue.path.join('.') || 'the body'} ${wordingOf(issue)}`);
+  return { result: null, problem: problems.join('; ') };
+}
+
+function parseJson(body: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(body.replace(/^\uFEFF/, '')) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Zod's own messages may quote what came. */
+function wordingOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `is no ${issue.expected}`;
+  if (issue.code === 'too_big') return `is longer than ${issue.maximum}`;
+  if (issue.code === 'too_small') return 'is empty';
+  if (issue.code === 'invalid_value') return `is none of ${issue.values.join(', ')}`;
+  return issue.code === 'custom' ? issue.message : 'is not what the document describes';
+}
