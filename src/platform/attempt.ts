@@ -1,4 +1,5 @@
 /** One HTTP call and what became of it, as a value: the reply's text, or why not and whether to try again. */
+import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import type { Dispatcher, Pool } from 'undici';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
@@ -29,9 +30,12 @@ export interface OutgoingCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly headerNames: string;
+  /** What to do about a 401 or 403. */
+  readonly mend: string;
   readonly timeoutMs: number;
   readonly redact: (text: string) => string;
+  /** What may be told of a reply. */
+  readonly excerpt: (text: string) => string;
   readonly nowMs: () => number;
 }
 
@@ -59,32 +63,32 @@ const headerText = (value: string | string[] | undefined): string | undefined =>
 /** What an answer other than 2xx means. */
 function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: string): Outcome<never> {
   const { statusCode, headers } = response;
-  const said = text.trim() === '' ? '' : `: ${excerptOf(text, call.redact)}`;
+  const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
   if (isRetryableStatus(statusCode)) {
     const askedMs = retryAfterMs(headerText(headers['retry-after']), call.nowMs());
-    const error = new PlatformUnreachable(`${call.subject}: the platform answered ${statusCode}${said}`);
+    // Told to come back later: it was not taken on.
+    const isPutOff = (statusCode === 429 || statusCode === 503) && askedMs !== null;
+    const message = `${call.subject}: the platform answered ${statusCode}${said}`;
+    const error = new PlatformUnreachable(message, !isPutOff);
     return failed(error, 'yes', askedMs);
   }
   if (statusCode === 401 || statusCode === 403) {
-    const mend = `check the merchant's token, and PLATFORM_HEADERS (now ${call.headerNames})`;
-    return failed(
-      new PlatformRejected(`${call.subject}: the platform answered ${statusCode}; ${mend}${said}`),
-      'no',
-    );
+    const message = `${call.subject}: the platform answered ${statusCode}; ${call.mend}${said}`;
+    return failed(new PlatformRejected(message, false, text), 'no');
   }
   if (statusCode >= 300 && statusCode < 400) {
-    const location = excerptOf(
-      (headerText(headers['location']) ?? 'nowhere').replace(/[?#].*$/s, ''),
-      call.redact,
-    );
+    const location = call.excerpt((headerText(headers['location']) ?? 'nowhere').replace(/[?#].*$/s, ''));
     const mend =
       'redirects are not followed; set PLATFORM_BASE_URL to the address the platform is meant to have';
     const error = new PlatformRejected(
       `${call.subject}: the platform redirects to ${location} (${statusCode}); ${mend}`,
+      // 307 and 308 ask for the same call elsewhere; the others may point to what it led to.
+      statusCode !== 307 && statusCode !== 308,
     );
     return failed(error, 'no');
   }
-  return failed(new PlatformRejected(`${call.subject}: the platform answered ${statusCode}${said}`), 'no');
+  const message = `${call.subject}: the platform answered ${statusCode}${said}`;
+  return failed(new PlatformRejected(message, false, text), 'no');
 }
 
 /** Sends once. Rejects only with the reason of `signal`. */
@@ -94,12 +98,24 @@ export async function attemptCall(
   signal?: AbortSignal,
 ): Promise<Outcome<string>> {
   const timeOut = AbortSignal.timeout(call.timeoutMs);
+  const body = Buffer.from(call.body);
+  let begun = false;
+  // Pulled when a connection stands and the call is about to be written: until then not a byte of it has left.
+  const late = function* (): Generator<Buffer> {
+    begun = true;
+    yield body;
+  };
   try {
     const response = await pool.request({
       path: call.path,
       method: 'POST',
-      headers: { ...call.headers, 'content-type': 'application/json', accept: 'application/json' },
-      body: call.body,
+      headers: {
+        ...call.headers,
+        'content-type': 'application/json',
+        'content-length': String(body.length),
+        accept: 'application/json',
+      },
+      body: Readable.from(late()),
       signal: signal === undefined ? timeOut : AbortSignal.any([signal, timeOut]),
     });
     const bytes = await readBody(response.body);
@@ -111,12 +127,12 @@ export async function attemptCall(
     signal?.throwIfAborted();
     if (timeOut.aborted) {
       const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
-      return failed(new PlatformUnreachable(message), 'yes');
+      return failed(new PlatformUnreachable(message, begun), 'yes');
     }
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       return invalid(`${call.subject}: the reply is not UTF-8 text`);
     const said = excerptOf([code, message].filter((part) => part !== '').join(' '), call.redact);
-    return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`), 'yes');
+    return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, begun), 'yes');
   }
 }

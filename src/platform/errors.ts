@@ -1,18 +1,44 @@
-/** How a call to the platform can fail, as values a caller decides on. None ever carries a token or a header. */
+/** How a call to the platform can fail, as values a caller decides on. None ever shows a token or a header. */
 
 /** No usable answer after every retry: the network, a time-out, 5xx or 429 throughout. */
 export class PlatformUnreachable extends Error {
   override readonly name = 'PlatformUnreachable';
+  /** False: nothing of the call ever left, or the platform asked to come back later. True: it may have been done. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(message: string, mayHaveArrived = true) {
+    super(message);
+    this.mayHaveArrived = mayHaveArrived;
+  }
 }
 
 /** The platform answered and said no: 401, 403, another 4xx, an error document, a redirect. */
 export class PlatformRejected extends Error {
   override readonly name = 'PlatformRejected';
+  /** True where it said no in a way that does not tell whether the call was done: a redirect to look elsewhere. */
+  readonly mayHaveArrived: boolean;
+  readonly #reply: string | null;
+
+  constructor(message: string, mayHaveArrived = false, reply: string | null = null) {
+    super(message);
+    this.mayHaveArrived = mayHaveArrived;
+    this.#reply = reply;
+  }
+
+  /**
+   * What the platform answered, in full: may repeat what it was sent, personal data included. To be kept encrypted,
+   * never to be printed or logged; no serializer reaches it.
+   */
+  replyText(): string | null {
+    return this.#reply;
+  }
 }
 
 /** The platform answered with something that is not the reply its contract promises. */
 export class PlatformReplyInvalid extends Error {
   override readonly name = 'PlatformReplyInvalid';
+  /** It answered, so it may have done what it was asked. */
+  readonly mayHaveArrived = true;
 }
 
 export type PlatformError = PlatformUnreachable | PlatformRejected | PlatformReplyInvalid;
@@ -21,3 +47,11 @@ export const isPlatformError = (error: unknown): error is PlatformError =>
   error instanceof PlatformUnreachable ||
   error instanceof PlatformRejected ||
   error instanceof PlatformReplyInvalid;
+
+/** The same failure in other words. `mayHaveArrived` can only be added: what an earlier try left open stays open. */
+export function saying(message: string, error: PlatformError, mayHaveArrived = false): PlatformError {
+  const may = mayHaveArrived || error.mayHaveArrived;
+  if (error.name === 'PlatformUnreachable') return new PlatformUnreachable(message, may);
+  if (error.name === 'PlatformRejected') return new PlatformRejected(message, may, error.replyText());
+  return new PlatformReplyInvalid(message);
+}

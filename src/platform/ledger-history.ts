@@ -150,7 +150,17 @@ export function createLedgerReader(transport: Transport, reading: LedgerReading)
     page: async (query, signal) => {
       const body = requestOf(query, reading.pageSize);
       const read = (text: string, excerpt: Excerpt) => pageOf(text, excerpt, query, reading);
-      return transport.post({ operation: 'sp2404', merchant: query.merchant, body, read }, signal);
+      return transport.post(
+        {
+          operation: 'sp2404',
+          access: { kind: 'merchant', merchant: query.merchant },
+          repeatable: true,
+          confidential: false,
+          body,
+          read,
+        },
+        signal,
+      );
     },
   };
 }

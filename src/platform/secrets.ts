@@ -1,6 +1,4 @@
-/** Fills a merchant's headers, and keeps what is in them out of every message. */
-import { PlatformRejected } from './errors.ts';
-import type { MerchantAccess } from './ledger-reader.ts';
+/** Fills header templates, and keeps what is in them out of every message. */
 
 /** A fixed header value shorter than this is taken for a word, not for a secret. */
 const FIXED_SECRET_CHARACTERS_MIN = 8;
@@ -9,24 +7,14 @@ const EXCERPT_CHARACTERS_MAX = 120;
 /** How much of a reply is searched for secrets before it is cut, so that none is cut in half and missed. */
 const SEARCHED_CHARACTERS_MAX = 4_096;
 
-/** The headers of a merchant's calls. Throws `PlatformRejected` where a value cannot stand in a header. */
-export function fillHeaders(
+/** Puts values into `{name}` of each template, once: a value that reads like a template is not filled again. */
+export function fillTemplates(
   templates: Readonly<Record<string, string>>,
-  { merchantNo, token }: MerchantAccess,
+  values: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const filled = Object.entries(templates).map(([name, template]) => {
-    const value = template.replaceAll(/\{(token|merchantNo)\}/g, (_, key) =>
-      key === 'token' ? token : merchantNo,
-    );
-    if (!/^[\x20-\x7e]*$/.test(value)) {
-      throw new PlatformRejected(
-        `merchant ${merchantNo}: the token or number cannot stand in header ${name}, as it holds a line break or ` +
-          'something else than printable ASCII; add the merchant again with the token as it was delivered.',
-      );
-    }
-    return [name, value];
-  });
-  return Object.fromEntries(filled) as Record<string, string>;
+  const fill = (template: string): string =>
+    template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+  return Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
 }
 
 /** Spellings in which a secret may come back in a reply. */
@@ -38,18 +26,23 @@ const spellings = (secret: string): string[] => [
   Buffer.from(secret).toString('base64'),
 ];
 
-/** Replaces the merchant's token, and whatever else stands in its headers, by `***`. */
-export function createRedactor(
-  headers: Readonly<Record<string, string>>,
-  { merchantNo, token }: MerchantAccess,
-): (text: string) => string {
+/** Replaces the secrets, and whatever else stands in the headers and is not `known`, by `***`. */
+export function createRedactor({
+  headers,
+  secrets,
+  known,
+}: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+  readonly known: readonly string[];
+}): (text: string) => string {
   const fixed = Object.values(headers).filter(
-    (value) => value !== merchantNo && value.length >= FIXED_SECRET_CHARACTERS_MIN,
+    (value) => !known.includes(value) && value.length >= FIXED_SECRET_CHARACTERS_MIN,
   );
-  const secrets = [...new Set([...fixed, token].flatMap(spellings))]
+  const kept = [...new Set([...fixed, ...secrets].flatMap(spellings))]
     .filter((secret) => secret !== '')
     .sort((a, b) => b.length - a.length);
-  return (text) => secrets.reduce((kept, secret) => kept.replaceAll(secret, '***'), text);
+  return (text) => kept.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
 }
 
 /** The beginning of what came, on one line, printable, without secrets. */

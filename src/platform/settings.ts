@@ -2,8 +2,12 @@
 export interface PlatformSettings {
   /** Without a trailing slash; `/api/sp2404` is put behind it. */
   readonly baseUrl: string;
-  /** Header templates with `{token}` and `{merchantNo}`. */
+  /** Header templates of a merchant's calls, with `{token}` and `{merchantNo}`. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Header templates of calls that belong to no merchant, with `{agentToken}` and `{referralChannel}`. */
+  readonly agentHeaders: Readonly<Record<string, string>>;
+  readonly agentToken: string | null;
+  readonly referralChannel: string | null;
   /** Calls in flight, all merchants together. */
   readonly concurrency: number;
   readonly rateLimitPerS: number | null;

@@ -3,17 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
 import { attemptCall, type Outcome, type OutgoingCall } from './attempt.ts';
-import {
-  PlatformRejected,
-  PlatformReplyInvalid,
-  PlatformUnreachable,
-  isPlatformError,
-  type PlatformError,
-} from './errors.ts';
-import type { MerchantAccess } from './ledger-reader.ts';
+import { credentialsOf, type PlatformAccess } from './access.ts';
+import { discreetExcerpt } from './confidential.ts';
+import { isPlatformError, saying } from './errors.ts';
 import { createPacer, type TimeSource } from './pacer.ts';
 import { INVALID_REPLY_RETRIES_MAX, backoffMs } from './retry.ts';
-import { createRedactor, excerptOf, fillHeaders } from './secrets.ts';
+import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
 
 const KEEP_ALIVE_MS = 30_000;
@@ -49,13 +44,20 @@ export const systemTransportDeps: TransportDeps = {
   },
 };
 
-/** How a reader tells the beginning of what came, secrets left out. */
+/** How a reader tells what came, secrets and personal data left out. */
 export type Excerpt = (text: string) => string;
 
 export interface PlatformCall<T> {
   /** Transaction code, the last part of the path: `sp2404`. */
   readonly operation: string;
-  readonly merchant: MerchantAccess;
+  readonly access: PlatformAccess;
+  /**
+   * Whether the platform takes the same call twice for one. Where it does not, a call is sent again only after a
+   * failure that certainly left nothing behind; anything else ends at once, with `mayHaveArrived` on the error.
+   */
+  readonly repeatable: boolean;
+  /** The body holds personal data, which a reply may repeat: no message quotes the reply then. */
+  readonly confidential: boolean;
   readonly body: object;
   /** Makes sense of the reply; throws a `PlatformError` that says what came where there is none. */
   readonly read: (text: string, excerpt: Excerpt) => T;
@@ -72,15 +74,9 @@ export interface Transport {
 
 const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
 
-/** The same kind of error with another message. */
-function saying(message: string, { name }: PlatformError): PlatformError {
-  if (name === 'PlatformUnreachable') return new PlatformUnreachable(message);
-  return name === 'PlatformRejected' ? new PlatformRejected(message) : new PlatformReplyInvalid(message);
-}
-
-function readReply<T>(text: string, call: PlatformCall<T>, { subject, redact }: OutgoingCall): Outcome<T> {
+function readReply<T>(text: string, call: PlatformCall<T>, { subject, excerpt }: OutgoingCall): Outcome<T> {
   try {
-    return { ok: true, value: call.read(text, (shown) => excerptOf(shown, redact)) };
+    return { ok: true, value: call.read(text, excerpt) };
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     const named = saying(`${subject}: ${error.message}`, error);
@@ -105,15 +101,20 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
   const pacer = createPacer(settings.rateLimitPerS, deps);
 
   const outgoingOf = (call: PlatformCall<unknown>): OutgoingCall => {
-    const headers = fillHeaders(settings.headers, call.merchant);
+    const credentials = credentialsOf(settings, call.access);
+    const { headers } = credentials;
+    const redact = createRedactor(credentials);
     return {
-      subject: `${call.operation} for merchant ${call.merchant.merchantNo}`,
+      subject: `${call.operation} ${credentials.whose}`,
       path: `${base.pathname.replace(/\/+$/, '')}/api/${call.operation}`,
       headers,
-      headerNames: Object.keys(headers).join(', '),
+      mend: credentials.mend,
       body: JSON.stringify(call.body),
       timeoutMs: settings.timeoutMs,
-      redact: createRedactor(headers, call.merchant),
+      redact,
+      excerpt: call.confidential
+        ? (text) => discreetExcerpt(text, call.body)
+        : (text) => excerptOf(text, redact),
       nowMs: deps.clock,
     };
   };
@@ -121,6 +122,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
   const send = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingOf(call);
     let invalidReplies = 0;
+    let mayHaveArrived = false;
     for (let tries = 1; ; tries += 1) {
       await pacer.turn(signal);
       const reply = await attemptCall(pool, outgoing, signal);
@@ -129,9 +131,10 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
       const { error, retry, askedMs } = outcome.failure;
       if (retry === 'seldom') invalidReplies += 1;
       if (askedMs !== null) pacer.holdUntil(deps.clock() + askedMs);
-      const isOver =
-        retry === 'no' || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
-      if (isOver) throw saying(error.message + timesTried(tries), error);
+      mayHaveArrived ||= error.mayHaveArrived;
+      const mustEnd = retry === 'no' || (mayHaveArrived && !call.repeatable);
+      const isOver = mustEnd || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
+      if (isOver) throw saying(error.message + timesTried(tries), error, mayHaveArrived);
       const waitMs = backoffMs(tries, askedMs, deps.random);
       deps.onRetry?.({ subject: outgoing.subject, retry: tries, waitMs, reason: error.message });
       await deps.sleep(waitMs, signal);

@@ -1,4 +1,4 @@
-/** The platform's own words on the wire, shared by the client and the sandbox (platform-api.md 2.1, 4.1). */
+/** The platform's own words on the wire, shared by the client and the sandbox (platform-api.md 2, 3, 4, 6). */
 
 /** sp2404 accepts at most this many records a page (platform-api.md 8). */
 export const PAGE_SIZE_MAX = 100;
@@ -27,3 +27,33 @@ export const ENTRY_FIELDS = [
   'vailAmount',
   'busiDate',
 ] as const;
+
+/** The lists sp2502 serves (platform-api.md 2.2, 4.2). */
+export const META_TYPES = ['bank', 'occupation', 'business_nature', 'purpose', 'payout_method'] as const;
+export type MetaType = (typeof META_TYPES)[number];
+
+/** Lists that are asked for per country (platform-api.md 4.2). */
+export const META_TYPES_BY_COUNTRY: readonly MetaType[] = ['bank', 'payout_method'];
+
+/** Code of the single item that stands for an empty list (platform-api.md 2.2). */
+export const NOTHING_FOUND_CODE = 'ALL0000001';
+
+/** Code of the business nature that is a prompt to enter one (platform-api.md 2.2). */
+export const NATURE_PROMPT_CODE = 'OTHER';
+
+/** Reply of an application that was received and awaits review (platform-api.md 3.2, 4.3). */
+export const APPLICATION_ACCEPTED = { status: 'ACCEPT', code: 'S00001' } as const;
+
+/** Codes of sp3101; any other one means rejected, or a fault while reviewing (platform-api.md 6.1). */
+export const APPLICATION_APPROVED = 'S00000';
+export const APPLICATION_NEEDS_DOCUMENTS = '80000';
+
+/** Under review, rejected, normal (platform-api.md 3.1). */
+export const BENEFICIARY_STATUSES = ['01', '03', '04'] as const;
+export type BeneficiaryStatus = (typeof BENEFICIARY_STATUSES)[number];
+
+/** `respCode` of a registration that was accepted for review (platform-api.md 2.6, 7). */
+export const BENEFICIARY_ACCEPTED = 'S00000';
+
+/** Longest callbackUrl (platform-api.md 8). */
+export const CALLBACK_URL_CHARACTERS_MAX = 255;

@@ -3,8 +3,11 @@ import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
+import { createBeneficiaryClient, type BeneficiaryClient } from '../platform/beneficiary.ts';
 import { createLedgerReader } from '../platform/ledger-history.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
+import { createMerchantAccessClient, type MerchantAccessClient } from '../platform/merchant-access.ts';
+import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
 import { createTransport, systemTransportDeps, type Retry } from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
@@ -25,6 +28,9 @@ export interface House {
 /** A house that can speak to the platform. */
 export interface PlatformHouse extends House {
   readonly reader: LedgerReader;
+  readonly references: ReferenceReader;
+  readonly applications: MerchantAccessClient;
+  readonly beneficiaries: BeneficiaryClient;
   readonly settings: Settings;
 }
 
@@ -73,6 +79,9 @@ export async function openPlatformHouse(settings: Settings, options: HouseOption
   return {
     ...house,
     reader,
+    references: createReferenceReader(transport),
+    applications: createMerchantAccessClient(transport),
+    beneficiaries: createBeneficiaryClient(transport),
     settings,
     close: async () => {
       await transport.close();

@@ -2,11 +2,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Retry, TransportDeps } from '../../src/platform/transport.ts';
+import type { PlatformCall, Retry, TransportDeps } from '../../src/platform/transport.ts';
 import { createTransport } from '../../src/platform/transport.ts';
 import type { PlatformSettings } from '../../src/platform/settings.ts';
 
 export const TOKEN = 'tok/3f9b1c+very=secret';
+export const AGENT_TOKEN = 'agent/7c2e+also=secret';
 export const MERCHANT = { merchantNo: 'M0001', token: TOKEN };
 
 export interface Received {
@@ -78,6 +79,9 @@ export function transportTo(
     {
       baseUrl: url,
       headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
+      agentHeaders: { Authorization: 'Agent {agentToken}', channel: '{referralChannel}' },
+      agentToken: AGENT_TOKEN,
+      referralChannel: 'A0001',
       concurrency: 4,
       rateLimitPerS: null,
       timeoutMs: 5_000,
@@ -87,10 +91,20 @@ export function transportTo(
     { ...time, random: () => 0, onRetry: (retry) => retries.push(retry), ...deps },
   );
   onTestFinished(() => transport.close());
-  const post = (signal?: AbortSignal, body: object = { a: 1 }) =>
-    transport.post({ operation: 'sp2404', merchant: MERCHANT, body, read: (text) => text }, signal);
+  const post = (signal?: AbortSignal, body: object = { a: 1 }) => transport.post(callOf({ body }), signal);
   return { transport, post, slept: time.slept, retries };
 }
+
+/** A call of the made-up merchant that hands the reply's text on. */
+export const callOf = (more: Partial<PlatformCall<string>> = {}): PlatformCall<string> => ({
+  operation: 'sp2404',
+  access: { kind: 'merchant', merchant: MERCHANT },
+  repeatable: true,
+  confidential: false,
+  body: {},
+  read: (text) => text,
+  ...more,
+});
 
 /** What a promise rejects with. */
 export const rejection = async (promise: Promise<unknown>): Promise<Error> =>

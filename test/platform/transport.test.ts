@@ -7,6 +7,7 @@ import {
   TOKEN,
   answer,
   breakOff,
+  callOf,
   rejection,
   reset,
   stall,
@@ -37,7 +38,7 @@ describe('what is sent', () => {
     const { url, received } = await stranger(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: '{merchantNo}$&' };
-    await transport.post({ operation: 'sp2404', merchant, body: {}, read: (text) => text });
+    await transport.post(callOf({ access: { kind: 'merchant', merchant } }));
     expect(received[0]!.headers.authorization).toBe('Bearer {merchantNo}$&');
   });
 
@@ -212,9 +213,7 @@ describe('what is not sent again', () => {
     const { url, received } = await stranger(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: 'abcdef\r\nX-Other: 1' };
-    const error = await rejection(
-      transport.post({ operation: 'sp2404', merchant, body: {}, read: (text) => text }),
-    );
+    const error = await rejection(transport.post(callOf({ access: { kind: 'merchant', merchant } })));
     expect(error).toBeInstanceOf(PlatformRejected);
     expect(error.message).not.toContain('abcdef');
     expect(received).toHaveLength(0);

@@ -1,0 +1,64 @@
+/** Who a call speaks for, and what that puts into its headers (platform-api.md 5). */
+import { PlatformRejected } from './errors.ts';
+import type { MerchantAccess } from './ledger-reader.ts';
+import { fillTemplates } from './secrets.ts';
+import type { PlatformSettings } from './settings.ts';
+
+/** A merchant's calls carry its number and token; the agent's own carry what the settings say (5, rules 1 and 2). */
+export type PlatformAccess =
+  { readonly kind: 'merchant'; readonly merchant: MerchantAccess } | { readonly kind: 'agent' };
+
+export interface Credentials {
+  /** `for merchant M1`: how messages speak of it. */
+  readonly whose: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What must never be repeated. */
+  readonly secrets: readonly string[];
+  /** Header values that are no secret. */
+  readonly known: readonly string[];
+  /** What to do about a 401 or 403. */
+  readonly mend: string;
+}
+
+const namesOf = (headers: Readonly<Record<string, string>>): string =>
+  Object.keys(headers).length === 0 ? 'none' : Object.keys(headers).join(', ');
+
+function printable(headers: Record<string, string>, problem: (name: string) => string): typeof headers {
+  const wrong = Object.entries(headers).find(([, value]) => !/^[\x20-\x7e]*$/.test(value));
+  if (wrong !== undefined) throw new PlatformRejected(problem(wrong[0]));
+  return headers;
+}
+
+/** Throws `PlatformRejected` where a value cannot stand in a header. */
+export function credentialsOf(settings: PlatformSettings, access: PlatformAccess): Credentials {
+  const notAscii = 'as it holds a line break or something else than printable ASCII';
+  if (access.kind === 'agent') {
+    const agentToken = settings.agentToken ?? '';
+    const referralChannel = settings.referralChannel ?? '';
+    const headers = printable(
+      fillTemplates(settings.agentHeaders, { agentToken, referralChannel }),
+      (name) => `the agent's token or number cannot stand in header ${name}, ${notAscii}.`,
+    );
+    return {
+      whose: 'for the agent',
+      headers,
+      secrets: [agentToken],
+      known: [referralChannel],
+      mend: `check PLATFORM_AGENT_TOKEN, and PLATFORM_AGENT_HEADERS (now ${namesOf(headers)})`,
+    };
+  }
+  const { merchantNo, token } = access.merchant;
+  const headers = printable(
+    fillTemplates(settings.headers, { merchantNo, token }),
+    (name) =>
+      `merchant ${merchantNo}: the token or number cannot stand in header ${name}, ${notAscii}; ` +
+      'add the merchant again with the token as it was delivered.',
+  );
+  return {
+    whose: `for merchant ${merchantNo}`,
+    headers,
+    secrets: [token],
+    known: [merchantNo],
+    mend: `check the merchant's token, and PLATFORM_HEADERS (now ${namesOf(headers)})`,
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What may be said of a reply to a call that carried personal data. The reply may repeat any of it, whole, cut or in
+ * other letters, so nothing of it is quoted: only its code, and which fields of the request it names.
+ */
+
+const NAMED_FIELDS_MAX = 10;
+/** Codes have six characters at most (platform-api.md 8). */
+const CODE = /^[A-Z0-9]{1,6}$/;
+const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'status'];
+
+interface Vocabulary {
+  readonly fields: Set<string>;
+  /** In small letters. */
+  readonly values: string[];
+}
+
+function collect(node: unknown, into: Vocabulary): Vocabulary {
+  if (Array.isArray(node)) {
+    for (const element of node) collect(element, into);
+  } else if (typeof node === 'object' && node !== null) {
+    for (const [field, value] of Object.entries(node)) {
+      into.fields.add(field);
+      collect(value, into);
+    }
+  } else if (node !== null && node !== undefined) {
+    into.values.push(String(node).toLowerCase());
+  }
+  return into;
+}
+
+/** The first code in the reply that is no piece of what was sent. */
+function codeIn(text: string, { values }: Vocabulary): string | undefined {
+  let reply: unknown;
+  try {
+    reply = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof reply !== 'object' || reply === null) return undefined;
+  return CODE_FIELDS.map((field) => (reply as Record<string, unknown>)[field])
+    .filter((value) => typeof value === 'string' || typeof value === 'number')
+    .map(String)
+    .find((value) => CODE.test(value) && !values.some((sent) => sent.includes(value.toLowerCase())));
+}
+
+/** `code E40000, naming certNo, shareholder; the rest may repeat personal data and is not shown`. */
+export function discreetExcerpt(text: string, sent: object): string {
+  const vocabulary = collect(sent, { fields: new Set(), values: [] });
+  const words = new Set(text.match(/[A-Za-z]\w*/g));
+  const named = [...vocabulary.fields].filter((field) => words.has(field)).slice(0, NAMED_FIELDS_MAX);
+  const code = codeIn(text, vocabulary);
+  const told = [
+    code === undefined ? [] : [`code ${code}`],
+    named.length === 0 ? [] : [`naming ${named.join(', ')}`],
+  ].flat();
+  const rest = 'may repeat personal data and is not shown';
+  return told.length === 0 ? `(the reply ${rest})` : `${told.join(', ')} (the rest ${rest})`;
+}
