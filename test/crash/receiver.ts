@@ -1,0 +1,20 @@
+/** A process that takes notifications in, for being killed: arguments are the database's URL (or folder) and the key. */
+import { createInbox } from '../../src/notifications/inbox.ts';
+import { openDatabase } from '../../src/store/connection.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { createWebServer } from '../../src/web/server.ts';
+
+const [place = '', key = ''] = process.argv.slice(2);
+const isUrl = place.startsWith('postgres');
+const { db } = await openDatabase({ databaseUrl: isUrl ? place : null, dataDir: isUrl ? '' : place });
+await migrate(db);
+const server = createWebServer({
+  inbox: createInbox({
+    db,
+    secretKeys: [{ id: 'k1', key: Buffer.from(key, 'base64') }],
+    now: () => new Date(),
+  }),
+  readiness: () => Promise.resolve({ ready: true, checks: {} }),
+  onRefusal: () => undefined,
+});
+process.stdout.write(`${await server.listen({ host: '127.0.0.1', port: 0 })}\n`);
