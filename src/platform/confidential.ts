@@ -22,7 +22,7 @@ function collect(node: unknown, into: Vocabulary): Vocabulary {
       into.fields.add(field);
       collect(value, into);
     }
-  } else if (node !== null && node !== undefined) {
+  } else if (typeof node === 'string' || typeof node === 'number') {
     into.values.push(String(node).toLowerCase());
   }
   return into;

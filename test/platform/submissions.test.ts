@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
+import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { MERCHANT, TOKEN, answer, rejection, reset, stranger, transportTo, type Act } from './stranger.ts';
+
+const json = (reply: unknown) => answer(typeof reply === 'string' ? reply : JSON.stringify(reply));
+
+describe('an application (sp1101)', () => {
+  const APPLICATION = { merOrderNo: 'A-1', merNameEn: 'Red Lantern Trading' };
+  const RECEIPT = { bizFlow: 'F1', merOrderNo: 'A-1', status: 'ACCEPT', code: 'S00001', message: 'ACCEPT' };
+  const submit = async (reply: unknown, payload: object = APPLICATION) => {
+    const { url, received } = await stranger(json(reply));
+    const client = createMerchantAccessClient(transportTo(url).transport);
+    return { receipt: await client.submit(payload), received };
+  };
+
+  test('is sent as it is, once, and answered by a receipt', async () => {
+    const { receipt, received } = await submit(RECEIPT);
+    expect(receipt).toEqual(RECEIPT);
+    expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual([
+      ['/api/sp1101', APPLICATION],
+    ]);
+  });
+
+  test.each([{}, { merOrderNo: '' }])('an echo left out counts as none: %j', async (echo) => {
+    expect((await submit({ ...RECEIPT, merOrderNo: undefined, ...echo })).receipt.merOrderNo).toBeNull();
+  });
+
+  test.each<[string, unknown]>([
+    ['another status', { ...RECEIPT, status: 'REJECT', code: 'E1' }],
+    ['an error document', { code: 'E40000', message: 'certificate: local file name' }],
+  ])('%s is a refusal', async (_, reply) => {
+    const error = await rejection(submit(reply));
+    expect(error).toMatchObject({ name: 'PlatformRejected', mayHaveArrived: false });
+    expect(error.message).not.toContain('local file name');
+  });
+
+  test.each<[string, unknown]>([
+    ['no bizFlow', { ...RECEIPT, bizFlow: '' }],
+    ['a bizFlow of 33 characters', { ...RECEIPT, bizFlow: 'F'.repeat(33) }],
+    ['another code', { ...RECEIPT, code: 'S00002' }],
+    ['no status but a bizFlow', { bizFlow: 'F1' }],
+    ['another order', { ...RECEIPT, merOrderNo: 'A-2' }],
+    ['HTML', '<html>Red Lantern Trading'],
+    ['half a reply', '{"bizFlow":"F1","sta'],
+  ])('%s leaves open what became of it', async (_, reply) => {
+    const { url, received } = await stranger(json(reply));
+    const error = await rejection(createMerchantAccessClient(transportTo(url).transport).submit(APPLICATION));
+    expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
+    expect(error.message).not.toContain('Lantern');
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('a registration (sp1401)', () => {
+  const PAYLOAD = { merOrderNo: 'B-1', accountNo: '6222000011112222' };
+  const REPLY = { merOrderNo: 'B-1', bizFlowNo: 'F1', payeeId: 'P1', status: '01', respCode: 'S00000' };
+  const register = async (...replies: readonly Act[]) => {
+    const { url, received } = await stranger(...replies);
+    const client = createBeneficiaryClient(transportTo(url).transport);
+    return { reply: await client.register(MERCHANT, PAYLOAD), received };
+  };
+
+  test('speaks for its merchant, and is sent again under the same number', async () => {
+    const { reply, received } = await register(reset, answer('', 500), json(REPLY));
+    expect(reply).toEqual(REPLY);
+    expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual(
+      Array.from({ length: 3 }, () => ['/api/sp1401', PAYLOAD]),
+    );
+    expect(received[0]!.headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, merchantno: 'M0001' });
+  });
+
+  test.each(['01', '03', '04'])('status %s may come at once', async (status) => {
+    expect((await register(json({ ...REPLY, status }))).reply.status).toBe(status);
+  });
+
+  test.each([{ payeeId: '' }, { payeeId: null }, { payeeId: undefined }])(
+    'a payeeId not given yet: %j',
+    async (given) => {
+      expect((await register(json({ ...REPLY, ...given }))).reply.payeeId).toBeNull();
+    },
+  );
+
+  test('a reply without respCode is one', async () => {
+    const reply = { ...REPLY, respCode: undefined };
+    expect((await register(json(reply))).reply.respCode).toBeNull();
+  });
+
+  test.each<[string, unknown, string]>([
+    ['an unknown status', { ...REPLY, status: '02' }, 'status is none of 01, 03, 04'],
+    ['another order', { ...REPLY, merOrderNo: 'B-2' }, 'for another merOrderNo'],
+    ['no order', { ...REPLY, merOrderNo: undefined }, 'for another merOrderNo'],
+    ['no bizFlowNo', { ...REPLY, bizFlowNo: undefined }, 'no bizFlowNo'],
+    ['a payeeId with a line break', { ...REPLY, payeeId: 'P\n1' }, 'a payeeId that could not be kept'],
+  ])('%s is no reply', async (_, reply, said) => {
+    const error = await rejection(register(json(reply)));
+    expect(error).toMatchObject({ name: 'PlatformReplyInvalid' });
+    expect(error.message).toContain(said);
+  });
+
+  test.each<[string, unknown]>([
+    ['an error document', { code: 'E1', message: `account ${PAYLOAD.accountNo} is odd` }],
+    ['a respCode other than S00000 and no status', { respCode: 'E1', payeeId: '' }],
+  ])('%s is a refusal that repeats nothing', async (_, reply) => {
+    const error = await rejection(register(json(reply)));
+    expect(error).toMatchObject({ name: 'PlatformRejected' });
+    expect(error.message).toContain('code E1');
+    expect(error.message).not.toContain('6222');
+  });
+});
