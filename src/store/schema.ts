@@ -41,6 +41,46 @@ export interface AccountDay {
   verdict: string;
 }
 
+export interface Application {
+  biz_flow: string | null;
+  changed_at: Date;
+  detail_ciphertext: string | null;
+  holder: string;
+  id: Generated<number>;
+  mer_order_no: string;
+  merchant_no: string | null;
+  notify_hash: string | null;
+  payload_ciphertext: string;
+  problem: string | null;
+  process_version: string | null;
+  replaces: number | null;
+  state: Generated<string>;
+  submitted_at: Date;
+}
+
+export interface Beneficiary {
+  biz_flow_no: string | null;
+  biz_mode: string;
+  claim: string | null;
+  claimed_by: string | null;
+  claimed_until: Date | null;
+  decided_at: Date | null;
+  id: Generated<number>;
+  may_have_arrived: Generated<boolean>;
+  mer_order_no: string;
+  merchant_no: string;
+  notify_hash: string | null;
+  payee_id: string | null;
+  payee_key: string;
+  payload_ciphertext: string;
+  problem: string | null;
+  recorded_at: Date;
+  replied_at: Date | null;
+  resp_code: string | null;
+  sends: Generated<number>;
+  status: Generated<string>;
+}
+
 export interface ChangedDay {
   currency: string;
   day: string;
@@ -66,6 +106,11 @@ export interface ContinuityBreak {
   note: string | null;
   run_id: number | null;
   status: Generated<string>;
+}
+
+export interface FingerprintKey {
+  key_ciphertext: string;
+  name: string;
 }
 
 export interface Lease {
@@ -108,6 +153,7 @@ export interface LedgerEntryVersion {
 
 export interface Merchant {
   added_at: Date;
+  joined_at: Date | null;
   merchant_no: string;
   status: Generated<string>;
   token_ciphertext: string | null;
@@ -141,6 +187,24 @@ export interface QuarantinedEntry {
   released_at: Date | null;
   run_id: number | null;
   span: string;
+}
+
+export interface ReferenceItem {
+  code: string;
+  country: Generated<string>;
+  first_seen_at: Date;
+  is_prompt: Generated<boolean>;
+  kind: string;
+  last_seen_at: Date | null;
+  method_type: string | null;
+  name: string;
+}
+
+export interface ReferenceList {
+  country: Generated<string>;
+  item_count: number;
+  kind: string;
+  read_at: Date;
 }
 
 export interface Run {
@@ -205,14 +269,19 @@ export interface SyncWindow {
 
 export interface DB {
   account_day: AccountDay;
+  application: Application;
+  beneficiary: Beneficiary;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
+  fingerprint_key: FingerprintKey;
   lease: Lease;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
   merchant: Merchant;
   notification: Notification;
   quarantined_entry: QuarantinedEntry;
+  reference_item: ReferenceItem;
+  reference_list: ReferenceList;
   run: Run;
   statement: Statement;
   statement_summary: StatementSummary;
