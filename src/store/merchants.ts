@@ -8,6 +8,8 @@ export interface MerchantRow {
   readonly status: 'active' | 'disabled';
   readonly hasToken: boolean;
   readonly addedAt: Date;
+  /** When its ledger joined the nightly job; null: known from its approval, and not read yet. */
+  readonly joinedAt: Date | null;
 }
 
 export interface MerchantToken {
@@ -22,8 +24,9 @@ const placeOf = (merchantNo: string): SecretPlace => ({
 });
 
 /**
- * Adds a merchant, or gives a known one a new token and activates it. `token` is null where the settings hold it; the
- * stored one is then kept. Throws `UnknownSecretKey` where there is no key to encrypt with.
+ * Adds a merchant, or gives a known one a new token and activates it; its ledger joins the nightly job at once. `token`
+ * is null where the settings hold it; the stored one is then kept. Throws `UnknownSecretKey` where there is no key to
+ * encrypt with.
  */
 export async function addMerchant(
   db: Kysely<DB>,
@@ -37,12 +40,70 @@ export async function addMerchant(
   const { merchantNo, token, secretKeys, now } = merchant;
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
   const { rows } = await sql<{ added: boolean }>`
-    INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at)
-    VALUES (${merchantNo}, ${ciphertext}, ${now})
+    INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at)
+    VALUES (${merchantNo}, ${ciphertext}, ${now}, ${now})
     ON CONFLICT (merchant_no) DO UPDATE
-      SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active'
+      SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active',
+        joined_at = coalesce(held.joined_at, excluded.joined_at)
     RETURNING xmax = 0 AS added`.execute(db);
   return { added: rows[0]!.added };
+}
+
+/**
+ * Keeps the token an approval delivered (5): a new merchant becomes known, one added without a token gets it. False
+ * where the merchant has another token already, which stays. Throws `UnknownSecretKey` or `SecretUnreadable`.
+ */
+export async function keepDeliveredToken(
+  trx: Kysely<DB>,
+  delivered: {
+    readonly merchantNo: string;
+    readonly token: string;
+    readonly secretKeys: readonly SecretKey[];
+    readonly now: Date;
+  },
+): Promise<boolean> {
+  const { merchantNo, token, secretKeys, now } = delivered;
+  const place = placeOf(merchantNo);
+  const token_ciphertext = encryptSecret(secretKeys, place, token);
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('merchant')
+    .values({ merchant_no: merchantNo, token_ciphertext, added_at: now })
+    .onConflict((conflict) =>
+      conflict
+        .column('merchant_no')
+        .doUpdateSet({ token_ciphertext })
+        .where('merchant.token_ciphertext', 'is', null),
+    )
+    .executeTakeFirstOrThrow();
+  if (numInsertedOrUpdatedRows === 1n) return true;
+  const held = await trx
+    .selectFrom('merchant')
+    .select('token_ciphertext')
+    .where('merchant_no', '=', merchantNo)
+    .executeTakeFirstOrThrow();
+  return decryptSecret(secretKeys, place, held.token_ciphertext!) === token;
+}
+
+/** Which of these merchants are known only: an approval brought them, and no call has succeeded yet. */
+export async function notJoined(db: Kysely<DB>, merchantNos: readonly string[]): Promise<string[]> {
+  if (merchantNos.length === 0) return [];
+  const rows = await db
+    .selectFrom('merchant')
+    .select('merchant_no')
+    .where('merchant_no', 'in', [...merchantNos])
+    .where('joined_at', 'is', null)
+    .execute();
+  return rows.map((row) => row.merchant_no);
+}
+
+/** An authenticated call succeeded: from now on the nightly job reads the merchant's ledger. */
+export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date): Promise<void> {
+  await db
+    .updateTable('merchant')
+    .set({ joined_at: now })
+    .where('merchant_no', '=', merchantNo)
+    .where('joined_at', 'is', null)
+    .execute();
 }
 
 /** Every merchant, in order, tokens left out. */
@@ -53,6 +114,7 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
     status: row.status as MerchantRow['status'],
     hasToken: row.token_ciphertext !== null,
     addedAt: row.added_at,
+    joinedAt: row.joined_at,
   }));
 }
 

@@ -57,9 +57,9 @@ onBothDatabases((store) => {
     expect(await disableMerchant(store().db, 'M3')).toBe(true);
     expect(await disableMerchant(store().db, 'M4')).toBe(false);
     expect(await listMerchants(store().db)).toEqual([
-      { merchantNo: 'M1', status: 'active', hasToken: false, addedAt: NOW },
-      { merchantNo: 'M2', status: 'active', hasToken: true, addedAt: NOW },
-      { merchantNo: 'M3', status: 'disabled', hasToken: true, addedAt: NOW },
+      { merchantNo: 'M1', status: 'active', hasToken: false, addedAt: NOW, joinedAt: NOW },
+      { merchantNo: 'M2', status: 'active', hasToken: true, addedAt: NOW, joinedAt: NOW },
+      { merchantNo: 'M3', status: 'disabled', hasToken: true, addedAt: NOW, joinedAt: NOW },
     ]);
     const tokens = () => merchantTokens(store().db, [current, old]);
     expect(await tokens()).toEqual([{ merchantNo: 'M2', token: 'first' }]);
