@@ -1,6 +1,7 @@
 /** Every scheduled job, in the order they run when several are due. */
 import type { Job } from './job.ts';
 import { nightly } from './nightly.ts';
+import { reference } from './reference.ts';
 import { resweep } from './resweep.ts';
 
-export const jobs: readonly Job[] = [nightly, resweep];
+export const jobs: readonly Job[] = [nightly, resweep, reference];

@@ -6,6 +6,8 @@ export interface Job {
   readonly name: string;
   /** For people: what it works on. */
   readonly what: string;
-  /** Its cron expression among the settings (DAYBOOK_SCHEDULE_NIGHTLY, DAYBOOK_SCHEDULE_RESWEEP). */
+  /** Its cron expression among the settings (DAYBOOK_SCHEDULE_NIGHTLY, DAYBOOK_SCHEDULE_RESWEEP, DAYBOOK_SCHEDULE_REFERENCE). */
   readonly when: (schedule: Schedule) => string;
+  /** `ledger`: sync, reconcile, publish. `reference`: read the platform's lists. */
+  readonly does: 'ledger' | 'reference';
 }

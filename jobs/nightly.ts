@@ -5,4 +5,5 @@ export const nightly: Job = {
   name: 'nightly',
   what: 'yesterday, whatever downtime left unread, and the last days again for late entries',
   when: (schedule) => schedule.nightly,
+  does: 'ledger',
 };

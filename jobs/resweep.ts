@@ -5,4 +5,5 @@ export const resweep: Job = {
   name: 'resweep',
   what: 'the last days again for late entries',
   when: (schedule) => schedule.resweep,
+  does: 'ledger',
 };

@@ -1,0 +1,9 @@
+/** Every Monday before dawn: read the platform's lists of banks, purposes and the like again. */
+import type { Job } from './job.ts';
+
+export const reference: Job = {
+  name: 'reference',
+  what: 'the platform’s lists: banks and payout methods of the countries in the settings, occupations, natures, purposes',
+  when: (schedule) => schedule.reference,
+  does: 'reference',
+};

@@ -1,0 +1,80 @@
+/** One reading of the reference data as a run on record, so that the schedule knows when it was done. */
+import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '../reference/sync.ts';
+import { finishRun, startRun } from '../store/runs.ts';
+import { EXIT, exitCodeOf, gravest, type ExitCode } from './exit-codes.ts';
+
+export const REFERENCE_COMMAND = 'reference';
+
+export interface ReferenceRunReport extends ReferenceSyncReport {
+  readonly runId: number;
+  readonly exitCode: ExitCode;
+  /** Why the run is not green, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+export interface ReferenceRun extends ReferenceSync {
+  readonly holder: string;
+  /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
+  readonly scheduled?: { readonly job: string; readonly slot: string };
+}
+
+const NAMED_CODES_MAX = 10;
+
+const namesOf = (codes: readonly string[]): string =>
+  codes.slice(0, NAMED_CODES_MAX).join(', ') +
+  (codes.length > NAMED_CODES_MAX ? ` and ${codes.length - NAMED_CODES_MAX} more` : '');
+
+/** `bank of CN`, `purpose`. */
+export const listName = ({ kind, country }: { readonly kind: string; readonly country: string }): string =>
+  country === '' ? kind : `${kind} of ${country}`;
+
+/** A list not read leaves the run incomplete; a code that is gone may be in use somewhere, so a person looks. */
+function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: string[] } {
+  const codes: ExitCode[] = [];
+  const notes: string[] = [];
+  for (const list of lists) {
+    if (list.problem !== null) {
+      codes.push(EXIT.incomplete);
+      notes.push(`${listName(list)}: ${list.problem}`);
+    }
+    if (list.changes.gone.length > 0) {
+      codes.push(EXIT.needsPerson);
+      notes.push(`${listName(list)}: no longer listed: ${namesOf(list.changes.gone)}`);
+    }
+  }
+  return { exitCode: gravest(codes), notes };
+}
+
+/** Reads every list and records the run. Throws what `syncReferences` throws, with the run recorded as such. */
+export async function executeReferenceRun(work: ReferenceRun): Promise<ReferenceRunReport> {
+  const { db, now, holder, scheduled } = work;
+  const runId = await startRun(db, {
+    command: scheduled?.job ?? REFERENCE_COMMAND,
+    slot: scheduled?.slot ?? null,
+    holder,
+    fromDay: null,
+    toDay: null,
+    now: now(),
+  });
+  try {
+    const report = await syncReferences(work);
+    const { exitCode, notes } = judge(report);
+    const count = (figure: (list: (typeof report.lists)[number]) => number): number =>
+      report.lists.reduce((total, list) => total + figure(list), 0);
+    const figures = {
+      lists: report.lists.length,
+      unread: count(({ problem }) => (problem === null ? 0 : 1)),
+      items: count(({ itemCount }) => itemCount ?? 0),
+      added: count(({ changes }) => changes.added.length),
+      renamed: count(({ changes }) => changes.renamed.length),
+      returned: count(({ changes }) => changes.returned.length),
+      gone: count(({ changes }) => changes.gone.length),
+    };
+    await finishRun(db, runId, { exitCode, figures, now: now() });
+    return { ...report, runId, exitCode, notes };
+  } catch (error) {
+    const end = { exitCode: exitCodeOf(error), figures: {}, now: now() };
+    await finishRun(db, runId, end).catch(() => undefined);
+    throw error;
+  }
+}
