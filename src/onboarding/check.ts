@@ -50,7 +50,7 @@ export interface ApplicationRules extends FilePathRules {
   readonly today: BusinessDay;
   /** Taken where the file leaves them out; null: it may not. */
   readonly defaults: {
-    readonly merOrderNo: string | null;
+    readonly merOrderNo: string;
     readonly referralChannel: string | null;
     /** Ours: the address made for this application. */
     readonly callbackUrl: string | null;
@@ -60,9 +60,11 @@ export interface ApplicationRules extends FilePathRules {
 
 /** An application as it goes to the platform: nothing in it that the check has not seen. */
 export interface ApplicationPayload extends Fields {
+  readonly merOrderNo: string;
   readonly countryCode: string;
   readonly certificateNo: string;
   readonly callbackUrl: string;
+  readonly processVersion?: string;
 }
 
 export type CheckedApplication =

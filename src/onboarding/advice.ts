@@ -1,0 +1,41 @@
+/** What an application's state means, and what a person does next. */
+import type { ApplicationRow } from '../store/applications.ts';
+
+const RESULT_ELSEWHERE =
+  'Its result goes to the callbackUrl its file gave, and not to daybook: add the merchant with `daybook merchants add` ' +
+  'when it comes.';
+
+/** One or more sentences. `isReplaced`: a later one was submitted in its place. */
+export function adviceOf(
+  { id, merOrderNo, state, bizFlow, merchantNo, isNotified }: ApplicationRow,
+  isReplaced = false,
+): string {
+  switch (state) {
+    case 'submitting':
+      return 'It is on its way to the platform; look again in a moment.';
+    case 'accepted':
+      return (
+        'The platform has received it and reviews it; that is no approval yet. ' +
+        (isNotified ? 'Keep `daybook serve` running: the result comes to it.' : RESULT_ELSEWHERE)
+      );
+    case 'refused':
+      return 'The platform does not have it. Mend what the problem says and submit the file again.';
+    case 'unknown':
+      return isReplaced
+        ? 'Another one was submitted in its place; a result that comes all the same is still taken.'
+        : 'Nobody can tell whether the platform has it, and daybook never sends it again by itself. Ask the platform ' +
+            `whether it has merOrderNo ${merOrderNo}. If it has: \`daybook onboard settle ${id} --biz-flow FLOW\` with ` +
+            `the bizFlow it names. If it has not: \`daybook onboard submit FILE --replaces ${id}\`. A result that ` +
+            'comes meanwhile is taken.';
+    case 'supplement':
+      return isReplaced
+        ? 'Another one was submitted in its place.'
+        : `The platform wants documents supplemented; that is no rejection. It takes them for bizFlow ${bizFlow ?? '?'} ` +
+            'by its operation sp1102 (addMaterial 1, reMaterial), whose request its document does not show; or as a ' +
+            `new application: \`daybook onboard submit FILE --replaces ${id}\`, which carries the process version on.`;
+    case 'approved':
+      return `Merchant ${merchantNo ?? '?'} is known; its ledger joins the nightly job once a first call with its token succeeds.`;
+    case 'rejected':
+      return 'The platform rejected it, or could not process it. A mended file can be submitted as a new application.';
+  }
+}

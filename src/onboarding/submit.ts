@@ -1,0 +1,174 @@
+/**
+ * Submits an application (sp1101, 4.3): checked in full, recorded encrypted, then sent once. It is not documented as
+ * idempotent, so what may have arrived stands as `unknown` and is never sent again by itself.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { isPlatformError, type PlatformError } from '../platform/errors.ts';
+import type { ApplicationReceipt, MerchantAccessClient } from '../platform/merchant-access.ts';
+import {
+  applicationById,
+  applicationDetail,
+  markAccepted,
+  markRefused,
+  markUnknown,
+  type ApplicationRow,
+} from '../store/applications.ts';
+import { isConnectionError } from '../store/errors.ts';
+import { callbackUrlOf, notifyHashOf } from '../store/notify-path.ts';
+import type { Holder } from '../store/process-identity.ts';
+import type { DB } from '../store/schema.ts';
+import type { SecretKey } from '../store/secrets.ts';
+import { RETRY_DELAYS_MS } from '../store/write-transaction.ts';
+import { checkApplication, type ApplicationRules } from './check.ts';
+import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
+import { findingsOf } from './findings.ts';
+import { recordNewApplication, replaceable } from './record.ts';
+
+export interface SubmitDeps {
+  readonly db: Kysely<DB>;
+  readonly client: MerchantAccessClient;
+  readonly secretKeys: readonly SecretKey[];
+  readonly rules: Omit<ApplicationRules, 'defaults'>;
+  /** Taken where the file names none; null: it has to. */
+  readonly referralChannel: string | null;
+  /** Under which `serve` is reached; null: the file has to give a callbackUrl. */
+  readonly publicUrl: string | null;
+  readonly holder: Holder;
+  readonly now: () => Date;
+  readonly newOrderNo: () => string;
+  /** Of the path its result comes by. */
+  readonly newSecret: () => string;
+  readonly signal: AbortSignal;
+  readonly storeDelaysMs?: readonly number[];
+}
+
+export interface Submission {
+  /** A file's content. */
+  readonly file: unknown;
+  /** The application this one is submitted in place of. */
+  readonly replaces: number | null;
+}
+
+/**
+ * Checks, records and sends. Resolves to how the application stands: `accepted`, `refused`, `unknown`, or further on
+ * where a result overtook the receipt. Throws before anything is recorded: `ApplicationInvalid`, `ApplicationStands`,
+ * `UnknownSecretKey`; and `ReceiptNotStored` where the database went away after the platform answered.
+ */
+export async function submitApplication(submission: Submission, deps: SubmitDeps): Promise<ApplicationRow> {
+  const { db, client, secretKeys, signal } = deps;
+  const { payload, notifyHash } = await prepare(submission, deps);
+  signal.throwIfAborted();
+  const application = await recordNewApplication(db, {
+    merOrderNo: payload.merOrderNo,
+    payload,
+    notifyHash,
+    processVersion: payload.processVersion ?? null,
+    replaces: submission.replaces,
+    holder: deps.holder,
+    secretKeys,
+    now: deps.now(),
+  });
+  let receipt: ApplicationReceipt;
+  try {
+    receipt = await client.submit(payload, signal);
+  } catch (error) {
+    return standingAfter(application, error, deps);
+  }
+  return keepReceipt(application, receipt, deps);
+}
+
+async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
+  const earlier = replaces === null ? null : await replaceable(deps.db, replaces);
+  const secret = deps.newSecret();
+  const ours = deps.publicUrl === null ? null : callbackUrlOf(deps.publicUrl, 'onboarding', secret);
+  const checked = checkApplication(file, {
+    ...deps.rules,
+    defaults: {
+      merOrderNo: deps.newOrderNo(),
+      referralChannel: deps.referralChannel,
+      callbackUrl: ours,
+      processVersion: earlier === null ? null : await processVersionOf(deps, earlier),
+    },
+  });
+  if ('problems' in checked) throw new ApplicationInvalid(checked.problems);
+  const { payload } = checked;
+  return { payload, notifyHash: payload.callbackUrl === ours ? notifyHashOf(secret) : null };
+}
+
+/** What the platform told for the resubmission, in its result or in the message of it (9, rule 2). */
+export async function processVersionOf(
+  { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
+  { id, state, processVersion }: ApplicationRow,
+): Promise<string | null> {
+  if (state !== 'supplement') return processVersion;
+  const detail = await applicationDetail(db, secretKeys, id);
+  return (detail === null ? null : findingsOf(detail).processVersion) ?? processVersion;
+}
+
+/** The call failed: what is certain becomes `refused`, everything else `unknown`. A fault of ours is thrown after. */
+async function standingAfter(
+  application: ApplicationRow,
+  error: unknown,
+  deps: SubmitDeps,
+): Promise<ApplicationRow> {
+  const { db, secretKeys, now, signal } = deps;
+  const { id } = application;
+  if (isPlatformError(error) && !error.mayHaveArrived) {
+    const refusal = { problem: error.message, detail: replyOf(error), secretKeys, now: now() };
+    await persistently(deps, () => markRefused(db, application, refusal));
+  } else {
+    const problem = isPlatformError(error)
+      ? error.message
+      : `the submission ended before the platform’s reply came${signal.aborted ? ': it was stopped' : ''}`;
+    await persistently(deps, () => markUnknown(db, id, { problem, now: now() }));
+    if (!isPlatformError(error) && !signal.aborted) throw error;
+  }
+  return (await applicationById(db, id))!;
+}
+
+const replyOf = (error: PlatformError): string | null =>
+  error.name === 'PlatformRejected' ? error.replyText() : null;
+
+async function keepReceipt(
+  { id, merOrderNo }: ApplicationRow,
+  { bizFlow }: ApplicationReceipt,
+  deps: SubmitDeps,
+): Promise<ApplicationRow> {
+  const { db, now } = deps;
+  try {
+    return await persistently(deps, () => markAccepted(db, id, { bizFlow, now: now() }));
+  } catch (error) {
+    if (isUniqueViolation(error)) {
+      const problem = `the platform’s receipt has the bizFlow of another application, ${bizFlow}`;
+      await markUnknown(db, id, { problem, now: now() });
+      return (await applicationById(db, id))!;
+    }
+    if (!isConnectionError(error)) throw error;
+    throw new ReceiptNotStored(
+      `the platform accepted application ${id} (merOrderNo ${merOrderNo}) as bizFlow ${bizFlow}, but the database went ` +
+        `away before that was stored. Do not submit it again; once the database is back: \`daybook onboard settle ${id} ` +
+        `--biz-flow ${bizFlow}\`.`,
+      { cause: error },
+    );
+  }
+}
+
+const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23505';
+
+/** The call cannot be made again, so its outcome is not given up for a connection that was cut. */
+async function persistently<Result>(
+  { storeDelaysMs = RETRY_DELAYS_MS }: SubmitDeps,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const delayMs = storeDelaysMs[attempt];
+      if (!isConnectionError(error) || delayMs === undefined) throw error;
+      await sleep(delayMs);
+    }
+  }
+}
