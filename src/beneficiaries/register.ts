@@ -1,0 +1,205 @@
+/**
+ * Registers a beneficiary (sp1401; platform-api.md 2.5, 2.6, 3.1, 4.4): recorded before it is sent, sent again under the
+ * same number until a reply is stored, and never while the same payee is under review.
+ */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Kysely } from 'kysely';
+import type { BeneficiaryClient, RegistrationReply } from '../platform/beneficiary.ts';
+import { isPlatformError } from '../platform/errors.ts';
+import type { MerchantAccess } from '../platform/ledger-reader.ts';
+import {
+  beneficiariesApproved,
+  beneficiaryByOrderNo,
+  beneficiaryInReview,
+  beneficiaryPayload,
+  claimBeneficiary,
+  endBeneficiaryCall,
+  recordBeneficiary,
+  reopenBeneficiary,
+  storeBeneficiaryReply,
+  type BeneficiaryDraft,
+  type BeneficiaryRow,
+  type Claim,
+} from '../store/beneficiaries.ts';
+import { fingerprintKey } from '../store/fingerprint-key.ts';
+import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notify-path.ts';
+import type { Holder } from '../store/process-identity.ts';
+import { repeatStatement } from '../store/repeat-statement.ts';
+import type { DB } from '../store/schema.ts';
+import type { SecretKey } from '../store/secrets.ts';
+import { OrderNoTaken, PayeeInReview, RegistrationInFlight, RegistrationUnanswered } from './errors.ts';
+import { payeeKeyOf } from './payee-key.ts';
+import type { Registration } from './registration.ts';
+
+/** One call with all its retries. */
+export const CALL_MS_MAX = 5 * 60_000;
+/** Another host takes a call for ended after this. */
+const CLAIM_MS = CALL_MS_MAX + 60_000;
+/** Times a registration may move under our hands before we give up. */
+const TURNS_MAX = 3;
+
+export interface RegisterDeps {
+  readonly db: Kysely<DB>;
+  readonly client: BeneficiaryClient;
+  readonly secretKeys: readonly SecretKey[];
+  /** Where results reach `serve`; null: a callbackUrl only where the file has one. */
+  readonly publicUrl: string | null;
+  readonly holder: Holder;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+export interface Registered {
+  /** As it stands now: answered, or `refused`. */
+  readonly beneficiary: BeneficiaryRow;
+  /** False where it had been answered before, and nothing was sent. */
+  readonly sent: boolean;
+  /** Other registrations of the same account that are approved. */
+  readonly approvedBefore: readonly BeneficiaryRow[];
+}
+
+/**
+ * Sends a checked registration, or takes up where the one of its number stands. Rejects with `OrderNoTaken`,
+ * `PayeeInReview` or `RegistrationInFlight` with nothing sent, with `RegistrationUnanswered` where no reply was stored,
+ * and with the signal's reason when aborted.
+ */
+export async function registerBeneficiary(
+  deps: RegisterDeps,
+  merchant: MerchantAccess,
+  registration: Registration,
+): Promise<Registered> {
+  const { db, secretKeys } = deps;
+  const key = await repeatStatement(() => fingerprintKey(db, 'payee', secretKeys));
+  const draft = draftOf(deps, merchant.merchantNo, registration, key);
+  const claim: Claim = { id: randomUUID(), holder: deps.holder, holdsMs: CLAIM_MS };
+  const turn = await takeTurn(deps, draft, claim, registration);
+  const beneficiary = turn.call === null ? turn.row : await call(deps, merchant, turn.row, turn.call, claim);
+  const approved = await repeatStatement(() => beneficiariesApproved(db, draft));
+  return {
+    beneficiary,
+    sent: turn.call !== null,
+    approvedBefore: approved.filter(({ id }) => id !== beneficiary.id),
+  };
+}
+
+function draftOf(
+  { publicUrl }: RegisterDeps,
+  merchantNo: string,
+  registration: Registration,
+  key: Buffer,
+): BeneficiaryDraft {
+  const { merOrderNo, bizMode } = registration;
+  const payeeKey = payeeKeyOf(key, merchantNo, registration);
+  const draft = { merOrderNo, merchantNo, bizMode, payeeKey };
+  if (publicUrl === null || registration.callbackUrl !== undefined)
+    return { ...draft, payload: registration, notifyHash: null };
+  const secret = newNotifySecret();
+  const callbackUrl = callbackUrlOf(publicUrl, 'beneficiary', secret);
+  return { ...draft, payload: { ...registration, callbackUrl }, notifyHash: notifyHashOf(secret) };
+}
+
+interface Call {
+  readonly payload: object;
+  /** What an earlier call left open: a refusal now does not tell what became of that one. */
+  readonly mayHaveArrivedBefore: boolean;
+}
+/** A registration that is ours to send, or one that has its answer. */
+interface Turn {
+  readonly row: BeneficiaryRow;
+  readonly call: Call | null;
+}
+
+async function takeTurn(
+  deps: RegisterDeps,
+  draft: BeneficiaryDraft,
+  claim: Claim,
+  registration: Registration,
+): Promise<Turn> {
+  const { db, secretKeys } = deps;
+  for (let turn = 1; ; turn += 1) {
+    const recorded = await repeatStatement(() =>
+      recordBeneficiary(db, draft, claim, { secretKeys, now: deps.now() }),
+    );
+    if (recorded !== null) return newCall(recorded, draft);
+    const known = await repeatStatement(() => beneficiaryByOrderNo(db, draft.merOrderNo));
+    const taken = known === undefined ? null : await takeUp(deps, known, draft, claim, registration);
+    if (taken !== null) return taken;
+    if (known === undefined || known.status === 'refused') {
+      const rival = await repeatStatement(() => beneficiaryInReview(db, draft));
+      if (rival !== undefined && rival.merOrderNo !== draft.merOrderNo) throw new PayeeInReview(rival);
+    }
+    if (turn === TURNS_MAX)
+      throw new Error(`registration ${draft.merOrderNo} moves faster than it can be read`);
+  }
+}
+
+const newCall = (row: BeneficiaryRow, { payload }: BeneficiaryDraft): Turn => ({
+  row,
+  call: { payload, mayHaveArrivedBefore: false },
+});
+
+/** Takes up a registration of the same number; null where it has just moved on. */
+async function takeUp(
+  { db, secretKeys }: RegisterDeps,
+  known: BeneficiaryRow,
+  draft: BeneficiaryDraft,
+  claim: Claim,
+  registration: Registration,
+): Promise<Turn | null> {
+  if (known.merchantNo !== draft.merchantNo) throw new OrderNoTaken(known, draft.merchantNo);
+  if (known.status === 'refused') {
+    const reopened = await repeatStatement(() => reopenBeneficiary(db, draft, claim, secretKeys));
+    return reopened === null ? null : newCall(reopened, draft);
+  }
+  const payload = await repeatStatement(() => beneficiaryPayload(db, known.merOrderNo, secretKeys));
+  if (!isDeepStrictEqual(asInTheFile(known, payload), { ...registration }))
+    throw new OrderNoTaken(known, draft.merchantNo);
+  if (known.status !== 'sending') return { row: known, call: null };
+  const { claimed, before } = await repeatStatement(() => claimBeneficiary(db, known.merOrderNo, claim));
+  if (claimed) return { row: before, call: { payload, mayHaveArrivedBefore: before.mayHaveArrived } };
+  if (before.status !== 'sending') return null;
+  throw new RegistrationInFlight(before);
+}
+
+/** What was recorded, without the callbackUrl that daybook put in by itself. */
+export function asInTheFile(
+  { isNotified }: BeneficiaryRow,
+  payload: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  if (!isNotified) return payload;
+  return Object.fromEntries(Object.entries(payload).filter(([name]) => name !== 'callbackUrl'));
+}
+
+async function call(
+  { db, client, now, signal }: RegisterDeps,
+  merchant: MerchantAccess,
+  row: BeneficiaryRow,
+  { payload, mayHaveArrivedBefore }: Call,
+  claim: Claim,
+): Promise<BeneficiaryRow> {
+  let reply: RegistrationReply;
+  try {
+    reply = await client.register(
+      merchant,
+      payload,
+      AbortSignal.any([signal, AbortSignal.timeout(CALL_MS_MAX)]),
+    );
+  } catch (error) {
+    const ours = isPlatformError(error) ? error : null;
+    const mayHaveArrived = mayHaveArrivedBefore || (ours?.mayHaveArrived ?? true);
+    const isRefused = ours?.name === 'PlatformRejected' && !mayHaveArrived;
+    const problem = ours?.message ?? 'it was stopped before a reply came';
+    await repeatStatement(() =>
+      endBeneficiaryCall(db, claim.id, {
+        status: isRefused ? 'refused' : 'sending',
+        mayHaveArrived,
+        problem,
+      }),
+    );
+    if (isRefused) return (await repeatStatement(() => beneficiaryByOrderNo(db, row.merOrderNo)))!;
+    signal.throwIfAborted();
+    throw new RegistrationUnanswered(row, problem, { cause: error });
+  }
+  return repeatStatement(() => storeBeneficiaryReply(db, reply, now()));
+}

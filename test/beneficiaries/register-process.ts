@@ -1,0 +1,54 @@
+/** A process of its own that registers one beneficiary: what a second terminal, or a killed one, does. */
+import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
+import type { Registration } from '../../src/beneficiaries/registration.ts';
+import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
+import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';
+import { openDatabase } from '../../src/store/connection.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+
+/** Given as JSON in the first argument. */
+export interface ProcessTask {
+  readonly databaseUrl: string;
+  readonly platformUrl: string;
+  readonly secretKey: string;
+  readonly merchant: { readonly merchantNo: string; readonly token: string };
+  readonly registration: Registration;
+}
+
+const task = JSON.parse(process.argv[2]!) as ProcessTask;
+const database = await openDatabase({ databaseUrl: task.databaseUrl, dataDir: '' });
+const transport = createTransport(
+  {
+    baseUrl: task.platformUrl,
+    headers: { Authorization: 'Bearer {token}' },
+    agentHeaders: {},
+    agentToken: null,
+    referralChannel: null,
+    concurrency: 1,
+    rateLimitPerS: null,
+    timeoutMs: 30_000,
+    retriesMax: 0,
+  },
+  systemTransportDeps,
+);
+try {
+  const { beneficiary } = await registerBeneficiary(
+    {
+      db: database.db,
+      client: createBeneficiaryClient(transport),
+      secretKeys: [{ id: 'k1', key: Buffer.from(task.secretKey, 'base64') }],
+      publicUrl: 'https://daybook.example',
+      holder: thisHolder(),
+      now: () => new Date(),
+      signal: new AbortController().signal,
+    },
+    task.merchant,
+    task.registration,
+  );
+  console.log(beneficiary.status);
+} catch (error) {
+  console.log(error instanceof Error ? error.name : 'no error');
+} finally {
+  await transport.close();
+  await database.close();
+}
