@@ -1,11 +1,12 @@
 /** sp3401, the result of a registration: status and payeeId, as no more of it is shown (6.2), and what they may change (3.1). Pure. */
 import { z } from 'zod';
+import { BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../platform/wire.ts';
 import { readJson, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
 /** What is taken from the payload; the rest stays in the inbox. */
 export interface BeneficiaryResult {
-  readonly status: '01' | '03' | '04';
+  readonly status: BeneficiaryStatus;
   readonly payeeId: string | null;
   /** Not shown, but compared where they come. */
   readonly merOrderNo: string | null;
@@ -18,7 +19,7 @@ export interface RegistrationStanding {
   /** Null until our own call's reply was stored. */
   readonly bizFlowNo: string | null;
   readonly payeeId: string | null;
-  readonly status: 'sending' | '01' | '03' | '04';
+  readonly status: 'sending' | 'refused' | BeneficiaryStatus;
 }
 
 export interface RegistrationChange {
@@ -34,7 +35,7 @@ const reference = z
   .transform((value) => (value === undefined || value === '' ? null : value));
 
 const payloadSchema = z.object({
-  status: z.enum(['01', '03', '04']),
+  status: z.enum(BENEFICIARY_STATUSES),
   payeeId: reference,
   merOrderNo: reference,
   bizFlowNo: reference,
@@ -59,13 +60,20 @@ export function judgeBeneficiary(
     return changesNothing('contradiction', `it came by this registration’s path with another ${otherwise}`);
   if (status === 'sending')
     return changesNothing('waiting', 'the platform’s reply to the registration is not stored yet');
-  if (result.status === status)
+  if (status === 'refused')
+    return changesNothing('contradiction', 'the platform had refused to take the registration');
+  if (result.status === '01')
+    return status === '01'
+      ? changesNothing('duplicate', 'the registration is under review anyway')
+      : changesNothing('contradiction', decidedBefore(status));
+  // The reply may have left the payeeId open (2.6).
+  const tellsPayeeId = payeeId === null && result.payeeId !== null;
+  if (result.status === status && !tellsPayeeId)
     return changesNothing('duplicate', 'the registration has this status already');
-  if (status !== '01')
-    return changesNothing(
-      'contradiction',
-      `the registration was ${status === '04' ? 'approved' : 'rejected'} before`,
-    );
-  if (result.status === '01') return changesNothing('duplicate', 'the registration is under review anyway');
+  if (status !== '01' && status !== result.status)
+    return changesNothing('contradiction', decidedBefore(status));
   return applies({ status: result.status, payeeId: result.payeeId });
 }
+
+const decidedBefore = (status: '03' | '04'): string =>
+  `the registration was ${status === '04' ? 'approved' : 'rejected'} before`;

@@ -1,5 +1,6 @@
 /** sp3101, the result of an application: what it says (6.1), and what it may change (3.2). Pure. */
 import { z } from 'zod';
+import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
 import { readJson, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
@@ -27,9 +28,6 @@ export type ApplicationChange =
   | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
   | { readonly to: 'supplement' | 'rejected'; readonly message: string };
 
-export const APPROVED_CODE = 'S00000';
-export const SUPPLEMENT_CODE = '80000';
-
 const upTo = (charactersMax: number) => z.string().max(charactersMax);
 const absentAsNull = (text: z.ZodString) =>
   text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
@@ -54,7 +52,7 @@ const payloadSchema = z
     const wrong = (field: string, message: string): void => {
       context.addIssue({ code: 'custom', path: [field], message });
     };
-    if (code === APPROVED_CODE) {
+    if (code === APPLICATION_APPROVED) {
       if (!MERCHANT_NO.test(merchantNo)) wrong('merchantNo', 'is none, though the application is approved');
       if (!TOKEN.test(token)) wrong('token', 'is none, though the application is approved');
     } else if (token !== '') wrong('token', 'is filled, though the application is not approved');
@@ -103,17 +101,17 @@ export function judgeOnboarding(
 }
 
 function changeOf({ code, message, merchantNo, token }: OnboardingResult): ApplicationChange {
-  if (code === APPROVED_CODE) return { to: 'approved', merchantNo, token };
-  return { to: code === SUPPLEMENT_CODE ? 'supplement' : 'rejected', message };
+  if (code === APPLICATION_APPROVED) return { to: 'approved', merchantNo, token };
+  return { to: code === APPLICATION_NEEDS_DOCUMENTS ? 'supplement' : 'rejected', message };
 }
 
 function againstApproval(
   result: OnboardingResult,
   applied: readonly OnboardingResult[],
 ): Verdict<ApplicationChange> {
-  if (result.code !== APPROVED_CODE)
+  if (result.code !== APPLICATION_APPROVED)
     return changesNothing('contradiction', 'the application was approved before');
-  const approval = applied.find(({ code }) => code === APPROVED_CODE);
+  const approval = applied.find(({ code }) => code === APPLICATION_APPROVED);
   return approval?.token === result.token && approval.merchantNo === result.merchantNo
     ? changesNothing('duplicate', 'the same merchant number and token were delivered before')
     : changesNothing('second-token', 'another merchant number or token than the one delivered before');

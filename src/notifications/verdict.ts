@@ -1,27 +1,9 @@
-/** What becomes of a notification. Pure words: each operation judges by its own states. */
-
-export const OUTCOMES = [
-  'applied',
-  'duplicate',
-  'unknown',
-  'contradiction',
-  'second-token',
-  'malformed',
-  'waiting',
-] as const;
-
-/**
- * `applied`: it moved what its path belongs to. `waiting`: our own request has no reply stored yet. All others change
- * nothing: a replay, a path nobody was told, something else than is known, another token than the one delivered,
- * nothing the document describes.
- */
-export type Outcome = (typeof OUTCOMES)[number];
-
-/** Outcomes a person has to look at. A path nobody was told is noise, and a replay is the platform's good right. */
-export const NEEDS_PERSON: readonly Outcome[] = ['contradiction', 'second-token', 'malformed'];
+/** What is to become of a notification. Pure words: each operation judges by its own states. */
+import type { NotificationOutcome } from '../store/notification-outcomes.ts';
+import type { SecretKey } from '../store/secrets.ts';
 
 export interface Verdict<Change> {
-  readonly outcome: Outcome;
+  readonly outcome: NotificationOutcome;
   /** A sentence for a person, without anything that came with the post. */
   readonly reason: string | null;
   /** What `applied` does. */
@@ -34,8 +16,27 @@ export const applies = <Change>(change: Change): Verdict<Change> => ({
   change,
 });
 
-export const changesNothing = (outcome: Exclude<Outcome, 'applied'>, reason: string): Verdict<never> => ({
+export const changesNothing = (
+  outcome: Exclude<NotificationOutcome, 'applied'>,
+  reason: string,
+): Verdict<never> => ({ outcome, reason, change: null });
+
+/** What an operation's processing works with. */
+export interface ProcessContext {
+  readonly secretKeys: readonly SecretKey[];
+  readonly now: Date;
+}
+
+/** What is recorded of a notification that was looked at. */
+export interface Settlement {
+  readonly outcome: NotificationOutcome;
+  readonly reason: string | null;
+  /** Of the application or registration its path belongs to. */
+  readonly merOrderNo: string | null;
+}
+
+export const settled = ({ outcome, reason }: Verdict<unknown>, merOrderNo: string | null): Settlement => ({
   outcome,
   reason,
-  change: null,
+  merOrderNo,
 });

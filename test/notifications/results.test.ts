@@ -192,6 +192,10 @@ describe('what a registration’s result says and changes (6.2, 3.1)', () => {
       status: '04',
       payeeId: 'P1',
     });
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('04', null))).toEqual({
+      status: '04',
+      payeeId: 'P1',
+    });
     expect(judged({ status: '03', payeeId: '' }, standing('01'))).toEqual({ status: '03', payeeId: null });
   });
 
@@ -199,6 +203,8 @@ describe('what a registration’s result says and changes (6.2, 3.1)', () => {
     expect(judged({ status: '04', payeeId: 'P1' }, standing('sending', null))).toBe('waiting');
     expect(judged({ status: '01' }, standing('01'))).toBe('duplicate');
     expect(judged({ status: '04', payeeId: 'P1' }, standing('04'))).toBe('duplicate');
+    expect(judged({ status: '04', payeeId: 'P1' }, standing('refused', null))).toBe('contradiction');
+    expect(judged({ status: '03', payeeId: 'P1' }, standing('04', null))).toBe('contradiction');
     expect(judged({ status: '03' }, standing('04'))).toBe('contradiction');
     expect(judged({ status: '01' }, standing('04'))).toBe('contradiction');
     expect(judged({ status: '04' }, standing('03'))).toBe('contradiction');

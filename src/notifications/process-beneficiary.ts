@@ -1,0 +1,28 @@
+/** Brings a registration's result (sp3401) to the registration its path belongs to. */
+import type { Transaction } from 'kysely';
+import { applyBeneficiaryResult, beneficiaryByNotifyHash } from '../store/beneficiaries.ts';
+import { bodyOf, type OpenNotification } from '../store/notification-outcomes.ts';
+import type { DB } from '../store/schema.ts';
+import { judgeBeneficiary, readBeneficiaryResult } from './beneficiary-result.ts';
+import { changesNothing, settled, type ProcessContext, type Settlement } from './verdict.ts';
+
+/** Runs in the transaction that settles the notification, with the registration locked. */
+export async function processBeneficiaryResult(
+  trx: Transaction<DB>,
+  notification: OpenNotification,
+  { secretKeys, now }: ProcessContext,
+): Promise<Settlement> {
+  const { notifyHash } = notification;
+  const registration = await beneficiaryByNotifyHash(trx, notifyHash);
+  if (registration === undefined)
+    return settled(changesNothing('unknown', 'nobody was told this path'), null);
+  const { merOrderNo } = registration;
+  const { result, problem } = readBeneficiaryResult(bodyOf(secretKeys, notification));
+  if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
+  const verdict = judgeBeneficiary(result, registration);
+  if (verdict.change === null) return settled(verdict, merOrderNo);
+  const isApplied = await applyBeneficiaryResult(trx, { ...verdict.change, notifyHash, now });
+  return isApplied
+    ? settled(verdict, merOrderNo)
+    : settled(changesNothing('contradiction', 'the registration stands otherwise'), merOrderNo);
+}

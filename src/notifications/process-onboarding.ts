@@ -1,0 +1,59 @@
+/** Brings an application's result (sp3101) to the application its path belongs to. */
+import type { Transaction } from 'kysely';
+import { applicationByNotifyPath, applyApplicationResult } from '../store/application-results.ts';
+import { applicationByBizFlow } from '../store/applications.ts';
+import { appliedBefore, bodyOf, type OpenNotification } from '../store/notification-outcomes.ts';
+import type { DB } from '../store/schema.ts';
+import { judgeOnboarding, readOnboardingResult, type OnboardingResult } from './onboarding-result.ts';
+import { changesNothing, settled, type ProcessContext, type Settlement } from './verdict.ts';
+
+/** Runs in the transaction that settles the notification, with the application locked. */
+export async function processOnboardingResult(
+  trx: Transaction<DB>,
+  notification: OpenNotification,
+  { secretKeys, now }: ProcessContext,
+): Promise<Settlement> {
+  const application = await applicationByNotifyPath(trx, notification.notifyHash);
+  if (application === null) return settled(changesNothing('unknown', 'nobody was told this path'), null);
+  const { id, merOrderNo } = application;
+  const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
+  if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
+
+  const earlier = await appliedBefore(trx, notification.notifyHash);
+  const verdict = judgeOnboarding(
+    result,
+    application,
+    earlier.map((one) => readOnboardingResult(bodyOf(secretKeys, one)).result).filter((one) => one !== null),
+  );
+  if (verdict.change === null) return settled(verdict, merOrderNo);
+  if (await belongsToAnother(trx, id, result))
+    return settled(changesNothing('contradiction', 'its bizFlow is another application’s'), merOrderNo);
+  const done = await applyApplicationResult(
+    trx,
+    { id, merOrderNo },
+    {
+      decision: verdict.change,
+      bizFlow: result.bizFlow,
+      processVersion: result.processVersion,
+      secretKeys,
+      now,
+    },
+  );
+  switch (done) {
+    case 'applied':
+      return settled(verdict, merOrderNo);
+    case 'second-token':
+      return settled(changesNothing('second-token', 'the merchant has another token already'), merOrderNo);
+    case 'conflict':
+      return settled(changesNothing('contradiction', 'the application was decided before'), merOrderNo);
+  }
+}
+
+async function belongsToAnother(
+  trx: Transaction<DB>,
+  id: number,
+  { bizFlow }: OnboardingResult,
+): Promise<boolean> {
+  const found = await applicationByBizFlow(trx, bizFlow);
+  return found !== null && found.id !== id;
+}

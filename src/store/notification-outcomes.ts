@@ -1,0 +1,185 @@
+/** What processing makes of the inbox, row by row, and what a person sees of it. */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { DB } from './schema.ts';
+import { bodyPlace } from './notifications.ts';
+import type { NotificationKind } from './notify-path.ts';
+import { decryptSecret, type SecretKey } from './secrets.ts';
+
+export const NOTIFICATION_OUTCOMES = [
+  'applied',
+  'duplicate',
+  'unknown',
+  'contradiction',
+  'second-token',
+  'malformed',
+  'waiting',
+] as const;
+
+/**
+ * What became of a notification. `applied`: it moved what its path belongs to. `waiting`: our own request has no reply
+ * stored yet. The others changed nothing: a replay, a path nobody was told, something else than is known, another token
+ * than the one delivered, nothing the document describes.
+ */
+export type NotificationOutcome = (typeof NOTIFICATION_OUTCOMES)[number];
+
+/** Outcomes a person has to look at. A path nobody was told is noise, and a replay is the platform's good right. */
+export const NEEDS_PERSON: readonly NotificationOutcome[] = ['contradiction', 'second-token', 'malformed'];
+
+export interface OpenNotification {
+  readonly id: string;
+  readonly number: number;
+  readonly kind: NotificationKind;
+  readonly notifyHash: string;
+  readonly bodyCiphertext: string;
+}
+
+/** Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export const bodyOf = (
+  secretKeys: readonly SecretKey[],
+  { id, bodyCiphertext }: Pick<OpenNotification, 'id' | 'bodyCiphertext'>,
+): string => decryptSecret(secretKeys, bodyPlace(id), bodyCiphertext);
+
+/**
+ * Settles, in one statement, what came by a path that belongs to nothing. Applications and registrations are recorded
+ * before they are sent, so a path not known now was never told to anyone. Returns how many there were.
+ */
+export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<number> {
+  const { numAffectedRows } = await sql`
+    UPDATE notification AS n
+    SET outcome = 'unknown', reason = 'nobody was told this path', processed_at = ${now}
+    WHERE n.outcome IS NULL
+      AND NOT EXISTS (SELECT FROM application a WHERE n.kind = 'onboarding' AND a.notify_hash = n.notify_hash)
+      AND NOT EXISTS (SELECT FROM beneficiary b WHERE n.kind = 'beneficiary' AND b.notify_hash = n.notify_hash)
+  `.execute(db);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** The next one to look at, locked; one that another process looks at is passed over. */
+export async function claimNotification(
+  trx: Transaction<DB>,
+  afterNumber: number,
+): Promise<OpenNotification | undefined> {
+  const row = await trx
+    .selectFrom('notification')
+    .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
+    .where('number', '>', afterNumber)
+    .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'waiting')]))
+    .orderBy('number')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+  return row as OpenNotification | undefined;
+}
+
+/** Results that changed something by the same path before, oldest first. */
+export async function appliedBefore(trx: Transaction<DB>, notifyHash: string): Promise<OpenNotification[]> {
+  const rows = await trx
+    .selectFrom('notification')
+    .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
+    .where('notify_hash', '=', notifyHash)
+    .where('outcome', '=', 'applied')
+    .orderBy('number')
+    .execute();
+  return rows as OpenNotification[];
+}
+
+/** Records what became of it. One that goes on waiting is not written again. */
+export async function settleNotification(
+  trx: Transaction<DB>,
+  settled: {
+    readonly id: string;
+    readonly outcome: NotificationOutcome;
+    readonly reason: string | null;
+    readonly merOrderNo: string | null;
+    readonly now: Date;
+  },
+): Promise<void> {
+  const { id, outcome, reason, merOrderNo, now } = settled;
+  await trx
+    .updateTable('notification')
+    .set({
+      outcome,
+      reason,
+      mer_order_no: merOrderNo,
+      processed_at: outcome === 'waiting' ? null : now,
+    })
+    .where('id', '=', id)
+    .where('outcome', 'is distinct from', outcome)
+    .execute();
+}
+
+export interface NotificationRow {
+  readonly number: number;
+  readonly kind: NotificationKind;
+  /** Null while nobody looked at it. */
+  readonly outcome: NotificationOutcome | null;
+  readonly reason: string | null;
+  readonly merOrderNo: string | null;
+  readonly receivedAt: Date;
+  readonly processedAt: Date | null;
+  readonly resolvedAt: Date | null;
+  readonly note: string | null;
+}
+
+/** Newest first, without what they carried. Unless all are asked for: those that still need a person, or wait. */
+export async function listNotifications(
+  db: Kysely<DB>,
+  { all, limit }: { readonly all: boolean; readonly limit: number },
+): Promise<NotificationRow[]> {
+  const rows = await db
+    .selectFrom('notification')
+    .select([
+      'number',
+      'kind',
+      'outcome',
+      'reason',
+      'mer_order_no as merOrderNo',
+      'received_at as receivedAt',
+      'processed_at as processedAt',
+      'resolved_at as resolvedAt',
+      'note',
+    ])
+    .$if(!all, (query) =>
+      query.where((where) =>
+        where.or([
+          where('outcome', 'is', null),
+          where('outcome', '=', 'waiting'),
+          where.and([where('outcome', 'in', NEEDS_PERSON), where('resolved_at', 'is', null)]),
+        ]),
+      ),
+    )
+    .orderBy('number', 'desc')
+    .limit(limit)
+    .execute();
+  return rows as NotificationRow[];
+}
+
+/** How many of each outcome; `open` for those nobody looked at. */
+export async function countNotifications(db: Kysely<DB>): Promise<Record<string, number>> {
+  const rows = await db
+    .selectFrom('notification')
+    .select((select) => [
+      select.fn.coalesce('outcome', sql.lit('open')).as('outcome'),
+      select.fn.countAll<number>().as('count'),
+    ])
+    .groupBy('outcome')
+    .orderBy('outcome')
+    .execute();
+  return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
+}
+
+/** A person has dealt with it. False where there is none of that number that needs a person. */
+export async function resolveNotification(
+  db: Kysely<DB>,
+  { number, note, now }: { readonly number: number; readonly note: string; readonly now: Date },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('notification')
+    .set({ resolved_at: now, note })
+    .where('number', '=', number)
+    .where('outcome', 'in', NEEDS_PERSON)
+    .where('resolved_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}

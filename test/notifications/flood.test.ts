@@ -1,0 +1,141 @@
+/** A receiver on the open internet hears more than results: none of it changes anything, and the results still come through. */
+import { expect, it } from 'vitest';
+import { processNotifications } from '../../src/notifications/process.ts';
+import { countNotifications } from '../../src/store/notification-outcomes.ts';
+import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { onBothDatabases } from '../store/support.ts';
+import {
+  accepted,
+  beneficiaryResult,
+  inReview,
+  NEEDS_DOCUMENTS,
+  onboardingResult,
+  REJECTED,
+  stateOf,
+  type Subject,
+} from './subjects.ts';
+import { KEYS, NOW, serveOver } from './support.ts';
+
+const POSTS = 10_000;
+const SENDERS = 16;
+
+interface Forgery {
+  readonly path: string;
+  readonly body: string;
+  readonly type?: string;
+}
+
+/** A small generator of chance with a seed, so that a failure comes again. */
+function createChance(seed: number) {
+  let state = seed;
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+  return { below, pick: <Value>(values: readonly Value[]): Value => values[below(values.length)]! };
+}
+
+onBothDatabases((store) => {
+  it(
+    '10,000 forged, replayed, reordered and malformed posts change no state',
+    { timeout: 300_000 },
+    async () => {
+      const { db } = store();
+      const pass = () =>
+        processNotifications({ db, secretKeys: KEYS, now: () => NOW, signal: new AbortController().signal });
+      const served = await serveOver(db);
+      const post = async (forgery: Forgery): Promise<number> =>
+        (await served.post(forgery.path, forgery.body, forgery.type)).status;
+      const push = (path: string, payload: object): Forgery => ({ path, body: JSON.stringify(payload) });
+
+      const [approved, rejected, returned, reviewed] = (await Promise.all(
+        ['A1', 'A2', 'A3', 'A4'].map((merOrderNo) => accepted(db, merOrderNo)),
+      )) as [Subject, Subject, Subject, Subject];
+      const [paid, pending] = [await inReview(db, 'R1'), await inReview(db, 'R2')];
+      const genuine = [
+        push(approved.path, onboardingResult(approved, NEEDS_DOCUMENTS)),
+        push(approved.path, onboardingResult(approved)),
+        push(rejected.path, onboardingResult(rejected, REJECTED)),
+        push(returned.path, onboardingResult(returned, NEEDS_DOCUMENTS)),
+        push(paid.path, beneficiaryResult(paid)),
+      ];
+      for (const one of genuine) expect(await post(one)).toBe(200);
+      expect((await pass()).outcomes).toEqual({ applied: 5 });
+      const before = await stateOf(db);
+
+      const chance = createChance(31);
+      const subjects = [approved, rejected, returned, reviewed];
+      const forgeries: readonly (() => Forgery)[] = [
+        // Replayed, and so reordered: whatever was applied, in any order.
+        () => chance.pick(genuine),
+        // Forged by someone who has no path, with everything else right.
+        () => push(`/notify/onboarding/${newNotifySecret()}`, onboardingResult(chance.pick(subjects))),
+        () => push(`/notify/beneficiary/${newNotifySecret()}`, beneficiaryResult(pending)),
+        () => push(`/notify/beneficiary/${reviewed.secret}`, onboardingResult(reviewed)),
+        () => push(`/notify/onboarding/${pending.secret}`, beneficiaryResult(pending)),
+        // By someone who has a path, and not the rest.
+        () => push(reviewed.path, onboardingResult(reviewed, { bizFlow: `BF-${chance.below(1_000)}` })),
+        () => push(reviewed.path, onboardingResult(approved)),
+        () => push(pending.path, beneficiaryResult(paid)),
+        // Contradictions, and second tokens.
+        () => push(approved.path, onboardingResult(approved, REJECTED)),
+        () => push(approved.path, onboardingResult(approved, { token: `tok-${chance.below(1_000)}` })),
+        () => push(rejected.path, onboardingResult(rejected)),
+        () => push(paid.path, beneficiaryResult(paid, { status: chance.pick(['01', '03']) })),
+        // Malformed.
+        () => ({
+          path: reviewed.path,
+          body: JSON.stringify(onboardingResult(reviewed)).slice(0, chance.below(100)),
+        }),
+        () =>
+          push(
+            reviewed.path,
+            onboardingResult(reviewed, { token: chance.pick(['', null, 7, 'a b', ['t']]) }),
+          ),
+        () =>
+          push(reviewed.path, onboardingResult(reviewed, { code: chance.pick([null, 0, '', 'S0000000']) })),
+        () =>
+          push(pending.path, beneficiaryResult(pending, { status: chance.pick(['', '4', '02', 4, null]) })),
+        () => push(pending.path, [beneficiaryResult(pending)]),
+        () => ({ path: reviewed.path, body: '['.repeat(chance.below(60_000)) }),
+        // Not even taken in.
+        () => ({ ...push(reviewed.path, onboardingResult(reviewed)), type: 'text/plain' }),
+        () => ({ path: reviewed.path, body: JSON.stringify({ padding: 'p'.repeat(66_000) }) }),
+        () => push(`${reviewed.path}/`, onboardingResult(reviewed)),
+        () => push(`/notify/onboarding/${reviewed.secret.slice(1)}`, onboardingResult(reviewed)),
+        () => push(`/notify/onboarding/${reviewed.secret}%00`, onboardingResult(reviewed)),
+      ];
+      const statuses: Record<number, number> = {};
+      let sent = 0;
+      const send = async (): Promise<void> => {
+        while (sent < POSTS) {
+          sent += 1;
+          const status = await post(chance.pick(forgeries)());
+          statuses[status] = (statuses[status] ?? 0) + 1;
+          if (sent % 2_500 === 0) await pass();
+        }
+      };
+      await Promise.all(Array.from({ length: SENDERS }, send));
+      expect((await pass()).left).toEqual([]);
+
+      expect(await stateOf(db)).toEqual(before);
+      expect(Object.keys(statuses)).toEqual(['200', '404', '413', '415']);
+      const { applied, ...others } = await countNotifications(db);
+      expect(applied).toBe(5);
+      expect(Object.keys(others).sort()).toEqual([
+        'contradiction',
+        'duplicate',
+        'malformed',
+        'second-token',
+        'unknown',
+      ]);
+      expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBe(statuses[200]);
+
+      // And those that stood aside all the while still hear their results.
+      expect(await post(push(reviewed.path, onboardingResult(reviewed)))).toBe(200);
+      expect(await post(push(pending.path, beneficiaryResult(pending)))).toBe(200);
+      expect((await pass()).outcomes).toEqual({ applied: 2 });
+      await served.close();
+    },
+  );
+});
