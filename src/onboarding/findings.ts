@@ -34,7 +34,7 @@ function gather(node: unknown, key: string, into: Gathered, depth: number): void
     for (const element of node) gather(element, key, into, depth + 1);
   } else if (typeof node === 'object') {
     for (const [name, value] of Object.entries(node)) gather(value, name, into, depth + 1);
-  } else {
+  } else if (typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean') {
     place(String(node).trim(), key, into);
   }
 }

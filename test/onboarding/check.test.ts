@@ -202,7 +202,7 @@ test('the document’s mandatory fields are all in that list', () => {
 });
 
 test('what settings can fill in says so where nobody gives it', () => {
-  const defaults = { merOrderNo: null, referralChannel: null, callbackUrl: null, processVersion: null };
+  const defaults = { merOrderNo: 'DB1', referralChannel: null, callbackUrl: null, processVersion: null };
   expect(told(application({ referralChannel: undefined }), { defaults })).toEqual([
     'referralChannel is required, here or as PLATFORM_REFERRAL_CHANNEL',
     'callbackUrl is required, or DAYBOOK_PUBLIC_URL, from which one is made for each application',
