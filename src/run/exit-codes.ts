@@ -43,6 +43,7 @@ const BY_NAME: Readonly<Record<string, ExitCode>> = {
   PlatformUnreachable: EXIT.incomplete,
   PlatformRejected: EXIT.incomplete,
   PlatformReplyInvalid: EXIT.incomplete,
+  ListenRefused: EXIT.usage,
   Interrupted: EXIT.incomplete,
 };
 

@@ -155,6 +155,20 @@ export async function listNotifications(
   return rows as NotificationRow[];
 }
 
+/** What was pushed, as it came; undefined where there is none of that number. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export async function notificationBody(
+  db: Kysely<DB>,
+  secretKeys: readonly SecretKey[],
+  number: number,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('notification')
+    .select(['id', 'body_ciphertext as bodyCiphertext'])
+    .where('number', '=', number)
+    .executeTakeFirst();
+  return row && bodyOf(secretKeys, row);
+}
+
 /** How many of each outcome; `open` for those nobody looked at. */
 export async function countNotifications(db: Kysely<DB>): Promise<Record<string, number>> {
   const rows = await db

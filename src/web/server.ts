@@ -9,6 +9,11 @@ export const BODY_BYTES_MAX = 64 * 1_024;
 export const REQUEST_MS_MAX = 10_000;
 export const CONNECTIONS_MAX = 2_000;
 
+/** The address cannot be listened on. */
+export class ListenRefused extends Error {
+  override readonly name = 'ListenRefused';
+}
+
 /** What may be said of a request: never its path, which holds a secret, nor anything it carried. */
 export interface WebEvent {
   readonly route: string;
@@ -56,3 +61,19 @@ const REFUSALS: Readonly<Record<number, { readonly error: string }>> = {
   415: { error: 'application/json only' },
   503: { error: 'try again later' },
 };
+
+/** Throws `ListenRefused`. */
+export async function listenOn(
+  server: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<string> {
+  try {
+    return await server.listen({ host, port });
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new ListenRefused(
+      `${host}:${port} cannot be listened on: ${why}. Set DAYBOOK_LISTEN to an address of this machine that is free.`,
+      { cause: error },
+    );
+  }
+}

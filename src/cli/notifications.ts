@@ -1,0 +1,140 @@
+/** `notifications`: what the platform pushed and what became of it; `process`, `show` and `resolve`. */
+import type { Command } from 'commander';
+import { processNotifications } from '../notifications/process.ts';
+import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
+import {
+  countNotifications,
+  listNotifications,
+  NEEDS_PERSON,
+  notificationBody,
+  resolveNotification,
+  type NotificationRow,
+} from '../store/notification-outcomes.ts';
+import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
+import { counted, lines, table } from './text.ts';
+
+/** Newest ones; forged posts may be many. */
+const ROWS_MAX = 1_000;
+
+const needsPerson = ({ outcome, resolvedAt }: NotificationRow): boolean =>
+  outcome !== null && NEEDS_PERSON.includes(outcome) && resolvedAt === null;
+
+const exitCodeFor = (rows: readonly NotificationRow[]): ExitCode =>
+  rows.some(needsPerson) ? EXIT.needsPerson : EXIT.done;
+
+export function addNotificationsCommand(program: Command): void {
+  const notifications = program
+    .command('notifications')
+    .description('results the platform pushed that need a person or were not looked at yet, newest first')
+    .option('--all', `every one, up to ${ROWS_MAX}`)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  daybook notifications\n  daybook notifications resolve 7 --note "asked the platform, case 4711"',
+    )
+    .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database }) => {
+        const rows = await listNotifications(database.db, { all: all ?? false, limit: ROWS_MAX });
+        const counts = await countNotifications(database.db);
+        tell(self, {
+          document: { counts, notifications: rows },
+          text: listText(rows, counts),
+          exitCode: exitCodeFor(rows),
+        });
+      });
+    });
+  addProcessCommand(notifications);
+  addShowCommand(notifications);
+  addResolveCommand(notifications);
+}
+
+function addProcessCommand(notifications: Command): void {
+  notifications
+    .command('process')
+    .description('look at what came in, once, as `daybook serve` does all the time')
+    .action(async (_flags: object, self: Command) => {
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database: { db }, now }) => {
+        const { secretKeys } = settings;
+        const report = await processNotifications({ db, secretKeys, now, signal: stopSignal() });
+        const found = Object.entries(report.outcomes);
+        tell(self, {
+          document: report,
+          text: lines(
+            found.length === 0 && report.left.length === 0 && 'nothing to look at',
+            ...found.map(([outcome, count]) => `${count} ${outcome}`),
+            ...report.left.map(({ number, problem }) => `${number} is left: ${problem}`),
+          ),
+          exitCode: report.left.length > 0 ? EXIT.incomplete : processedExit(Object.keys(report.outcomes)),
+        });
+      });
+    });
+}
+
+const processedExit = (outcomes: readonly string[]): ExitCode =>
+  outcomes.some((outcome) => NEEDS_PERSON.some((one) => one === outcome)) ? EXIT.needsPerson : EXIT.done;
+
+function addShowCommand(notifications: Command): void {
+  notifications
+    .command('show')
+    .argument('<number>', 'the notification’s number')
+    .requiredOption('--reveal', 'print it decrypted: it may hold a token or personal data')
+    .description('print what was pushed, as it came')
+    .action(async (text: string, _flags: object, self: Command) => {
+      const number = numberOf(text);
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database }) => {
+        const body = await notificationBody(database.db, settings.secretKeys, number);
+        if (body === undefined) throw unknownNumber(text);
+        tell(self, { document: { number, body }, text: body });
+      });
+    });
+}
+
+function addResolveCommand(notifications: Command): void {
+  notifications
+    .command('resolve')
+    .argument('<number>', 'the notification’s number')
+    .requiredOption('--note <text>', 'what was done about it; kept with it')
+    .description('close a notification that a person has cleared up; it changes nothing else')
+    .action(async (text: string, { note }: { readonly note: string }, self: Command) => {
+      const number = numberOf(text);
+      if (note.trim() === '') throw new UsageError('--note is empty; say what was done about it.');
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        if (!(await resolveNotification(database.db, { number, note: note.trim(), now: now() }))) {
+          throw new UsageError(
+            `no notification ${text} needs a person; \`daybook notifications\` lists those that do.`,
+          );
+        }
+        tell(self, { document: { number, note: note.trim() }, text: `notification ${text} is resolved` });
+      });
+    });
+}
+
+function numberOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw unknownNumber(text);
+  return Number(text);
+}
+
+const unknownNumber = (text: string): UsageError =>
+  new UsageError(`${text} is no notification’s number; \`daybook notifications --all\` lists them.`);
+
+function listText(rows: readonly NotificationRow[], counts: Readonly<Record<string, number>>): string {
+  const all = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
+  return lines(
+    rows.length === 0
+      ? 'no notification needs a person'
+      : table(
+          ['>no', 'kind', 'merOrderNo', 'received', 'outcome', 'why'],
+          rows.map((row) => [
+            row.number,
+            row.kind,
+            row.merOrderNo,
+            row.receivedAt.toISOString(),
+            row.outcome ?? 'not looked at yet',
+            row.resolvedAt === null ? row.reason : `resolved: ${row.note ?? ''}`,
+          ]),
+        ),
+    rows.length === ROWS_MAX && `only the newest ${counted(ROWS_MAX, 'notification')} are shown`,
+    all.length > 0 && `kept in all: ${all.join(', ')}`,
+  );
+}

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ProcessReport } from '../../src/notifications/process.ts';
+import { markAccepted } from '../../src/store/applications.ts';
+import type { Database } from '../../src/store/connection.ts';
+import { ListenRefused } from '../../src/web/server.ts';
+import { serve, type Serving } from '../../src/web/serve.ts';
+import { accepted, onboardingResult, submitting } from '../notifications/subjects.ts';
+import { KEYS, NOW } from '../notifications/support.ts';
+import { freshDatabase } from '../support/database.ts';
+
+let database: Database;
+beforeAll(async () => (database = await freshDatabase()));
+afterAll(() => database.close());
+
+const LISTEN = { host: '127.0.0.1', port: 0 };
+
+interface Started extends Serving {
+  readonly stop: () => Promise<void>;
+  /** The next pass that found something. */
+  readonly processed: () => Promise<ProcessReport>;
+}
+
+async function started(): Promise<Started> {
+  const controller = new AbortController();
+  const reports: ProcessReport[] = [];
+  let told = Promise.withResolvers<undefined>();
+  const serving = await serve(
+    { database, now: () => NOW },
+    { secretKeys: KEYS, listen: LISTEN },
+    controller.signal,
+    {
+      onRefusal: () => undefined,
+      onProcessed: (report) => {
+        reports.push(report);
+        told.resolve(undefined);
+      },
+      onFault: (error) => expect.fail(String(error)),
+    },
+  );
+  return {
+    ...serving,
+    stop: async () => {
+      controller.abort();
+      await serving.ended;
+    },
+    processed: async () => {
+      if (reports.length === 0) await told.promise;
+      told = Promise.withResolvers();
+      return reports.shift()!;
+    },
+  };
+}
+
+const push = (url: string, path: string, payload: object) =>
+  fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(payload),
+  });
+
+it('an approval that is pushed is applied right after it is answered', async () => {
+  const one = await accepted(database.db, 'A1');
+  const serving = await started();
+  expect((await push(serving.url, one.path, onboardingResult(one))).status).toBe(200);
+  expect(await serving.processed()).toEqual({ outcomes: { applied: 1 }, left: [] });
+  await serving.stop();
+  await expect(fetch(`${serving.url}/healthz`)).rejects.toThrow();
+});
+
+it('what came in before a stop is looked at after the next start, once our own reply is stored', async () => {
+  const one = await submitting(database.db, 'A2');
+  const first = await started();
+  await push(first.url, one.path, onboardingResult(one));
+  expect((await first.processed()).outcomes).toEqual({ waiting: 1 });
+  await first.stop();
+  await markAccepted(database.db, one.id, { bizFlow: one.flow, now: NOW });
+  const second = await started();
+  expect((await second.processed()).outcomes).toEqual({ applied: 1 });
+  await second.stop();
+});
+
+it('does not start without a key, nor on a port that is taken, and leaves nothing running', async () => {
+  const signal = new AbortController().signal;
+  const events = { onRefusal: () => undefined, onProcessed: () => undefined, onFault: () => undefined };
+  const house = { database, now: () => NOW };
+  await expect(serve(house, { secretKeys: [], listen: LISTEN }, signal, events)).rejects.toThrow(
+    /DAYBOOK_SECRET_KEYS/,
+  );
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  await expect(
+    serve(house, { secretKeys: KEYS, listen: { host: '127.0.0.1', port } }, signal, events),
+  ).rejects.toThrow(ListenRefused);
+  taken.close();
+});
