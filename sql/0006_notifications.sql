@@ -33,3 +33,5 @@ CREATE INDEX notification_applied ON notification (notify_hash, number) WHERE ou
 -- What a person has to look at, few among many.
 CREATE INDEX notification_unresolved ON notification (number)
   WHERE outcome IN ('contradiction', 'second-token', 'malformed') AND resolved_at IS NULL;
+-- What strangers posted, of which only so much is kept.
+CREATE INDEX notification_unknown ON notification (number) WHERE outcome = 'unknown';

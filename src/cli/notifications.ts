@@ -62,6 +62,7 @@ function addProcessCommand(notifications: Command): void {
           text: lines(
             found.length === 0 && report.left.length === 0 && 'nothing to look at',
             ...found.map(([outcome, count]) => `${count} ${outcome}`),
+            report.dropped > 0 && `${report.dropped} old ones of unknown paths dropped`,
             ...report.left.map(({ number, problem }) => `${number} is left: ${problem}`),
           ),
           exitCode: report.left.length > 0 ? EXIT.incomplete : processedExit(Object.keys(report.outcomes)),

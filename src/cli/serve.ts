@@ -22,8 +22,8 @@ export function addServeCommand(program: Command): void {
         const signal = stopSignal();
         const { url, ended } = await serve(house, settings, signal, {
           onRefusal: (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
-          onProcessed: ({ outcomes, left }) =>
-            log[left.length === 0 ? 'info' : 'error']({ outcomes, left }, 'notifications'),
+          onProcessed: (report) =>
+            log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at'),
           onFault: (error) =>
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });

@@ -4,6 +4,7 @@ import { markBrokenOff } from '../store/applications.ts';
 import { isConnectionError } from '../store/errors.ts';
 import {
   claimNotification,
+  dropOldUnknown,
   settleNotification,
   settleUnknownPaths,
   type NotificationOutcome,
@@ -15,11 +16,15 @@ import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
 import type { Settlement } from './verdict.ts';
 
+/** Posts of paths nobody was told that are kept, the newest ones. */
+export const UNKNOWN_KEPT_MAX = 20_000;
+
 export interface ProcessDeps {
   readonly db: Kysely<DB>;
   readonly secretKeys: readonly SecretKey[];
   readonly now: () => Date;
   readonly signal: AbortSignal;
+  readonly unknownKeptMax?: number;
 }
 
 export interface ProcessReport {
@@ -27,6 +32,8 @@ export interface ProcessReport {
   readonly outcomes: Readonly<Partial<Record<NotificationOutcome, number>>>;
   /** Left as they are for the next time, each with why: a key that is missing, a fault. Without anything they carried. */
   readonly left: readonly { readonly number: number; readonly problem: string }[];
+  /** Old posts of paths nobody was told that were thrown away, as newer ones are more than enough. */
+  readonly dropped: number;
 }
 
 const OPERATIONS = {
@@ -39,14 +46,16 @@ const OPERATIONS = {
  * what a notification changes and that it did is one commit. Rejects when the database is lost.
  */
 export async function processNotifications(deps: ProcessDeps): Promise<ProcessReport> {
-  const { db, now, signal } = deps;
+  const { db, now, signal, unknownKeptMax = UNKNOWN_KEPT_MAX } = deps;
   const outcomes: Partial<Record<NotificationOutcome, number>> = {};
   const count = (outcome: NotificationOutcome, more = 1): void => {
     if (more > 0) outcomes[outcome] = (outcomes[outcome] ?? 0) + more;
   };
   const left: { number: number; problem: string }[] = [];
 
-  count('unknown', await settleUnknownPaths(db, now()));
+  const unknown = await settleUnknownPaths(db, now());
+  count('unknown', unknown);
+  const dropped = unknown === 0 ? 0 : await dropOldUnknown(db, unknownKeptMax);
   // A submission whose process died will never store its reply: its result need not wait for that.
   await markBrokenOff(db, now());
   for (let after = 0; !signal.aborted;) {
@@ -56,7 +65,7 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
     if (looked.problem === null) count(looked.outcome);
     else left.push({ number: looked.number, problem: looked.problem });
   }
-  return { outcomes, left };
+  return { outcomes, left, dropped };
 }
 
 type Looked =

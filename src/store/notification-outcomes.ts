@@ -54,6 +54,20 @@ export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<num
   return Number(numAffectedRows ?? 0n);
 }
 
+/**
+ * Drops the oldest posts of paths nobody was told, beyond `keptMax` of them: a stranger who posts on and on must not
+ * fill the disk that results need. Returns how many.
+ */
+export async function dropOldUnknown(db: Kysely<DB>, keptMax: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    DELETE FROM notification
+    WHERE outcome = 'unknown' AND number <= (
+      SELECT number FROM notification WHERE outcome = 'unknown'
+      ORDER BY number DESC OFFSET ${keptMax} LIMIT 1
+    )`.execute(db);
+  return Number(numAffectedRows ?? 0n);
+}
+
 /** The next one to look at, locked; one that another process looks at is passed over. */
 export async function claimNotification(
   trx: Transaction<DB>,

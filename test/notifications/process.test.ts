@@ -54,12 +54,12 @@ onBothDatabases((store) => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
-    expect(await looked(db)).toEqual({ outcomes: { applied: 1 }, left: [] });
+    expect(await looked(db)).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
     expect(await application(db, one)).toMatchObject({ state: 'approved', merchant_no: 'M-A1' });
     expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
     expect(await notJoined(db, ['M-A1'])).toEqual(['M-A1']);
     expect(JSON.stringify(await stateOf(db))).not.toContain('tok-A1');
-    expect(await looked(db)).toEqual({ outcomes: {}, left: [] });
+    expect(await looked(db)).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
 
   it('a request for documents, then the approval: each moves it once, replays and late comers do not', async () => {
@@ -188,6 +188,26 @@ onBothDatabases((store) => {
     expect(report.left).toEqual([{ number: 1, problem: expect.stringContaining('"k9"') as string }]);
     expect((await looked(db, [...KEYS, ...other])).outcomes).toEqual({ applied: 1 });
     expect(await application(db, one)).toMatchObject({ state: 'approved' });
+  });
+
+  it('of what strangers post only the newest is kept, and of all the rest everything', async () => {
+    const { db } = store();
+    const one = await accepted(db, 'A1');
+    await arrives(db, one, onboardingResult(one));
+    await arrives(db, one, onboardingResult(one));
+    const strangers = Array.from({ length: 7 }, () => newNotifySecret());
+    for (const secret of strangers) await arrives(db, { path: '/notify/onboarding', secret }, '{}');
+    const { signal } = new AbortController();
+    const pass = () =>
+      processNotifications({ db, secretKeys: KEYS, now: () => NOW, signal, unknownKeptMax: 4 });
+    expect(await pass()).toEqual({
+      outcomes: { applied: 1, duplicate: 1, unknown: 7 },
+      left: [],
+      dropped: 3,
+    });
+    const kept = await listNotifications(db, { all: true, limit: 100 });
+    expect(kept.map(({ number }) => number)).toEqual([9, 8, 7, 6, 2, 1]);
+    expect(await pass()).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
 
   it('whatever the order and however often, what comes first decides, and nothing after it changes that', async () => {

@@ -64,7 +64,7 @@ it('an approval that is pushed is applied right after it is answered', async () 
   const one = await accepted(database.db, 'A1');
   const serving = await started();
   expect((await push(serving.url, one.path, onboardingResult(one))).status).toBe(200);
-  expect(await serving.processed()).toEqual({ outcomes: { applied: 1 }, left: [] });
+  expect(await serving.processed()).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
   await serving.stop();
   await expect(fetch(`${serving.url}/healthz`)).rejects.toThrow();
 });
