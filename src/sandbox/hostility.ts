@@ -20,6 +20,8 @@ export const hostilitySchema = z.strictObject({
   resetEvery: every,
   /** Never answers. */
   stallEvery: every,
+  /** Does what it was asked (sp1101, sp1401), then cuts the connection instead of answering. */
+  lostRepliesEvery: every,
   truncatedEvery: every,
   /** HTTP 200 with a page for people. */
   htmlEvery: every,
@@ -49,6 +51,9 @@ export const REPLY_STRIKES = [
 ] as const;
 export type ReplyStrike = (typeof REPLY_STRIKES)[number];
 
+/** Ways that do what was asked and keep the answer back. */
+export type LossStrike = 'lostRepliesEvery';
+
 export type RowStrike = 'liveInsertsEvery' | 'wrongTotalsEvery' | 'duplicateRowsEvery' | 'missingRowsEvery';
 
 /** Counts requests and says which strikes fall on the present one. */
@@ -75,7 +80,7 @@ export class Striker {
     this.#strikes = 0;
   }
 
-  strikes(way: ReplyStrike | RowStrike): boolean {
+  strikes(way: ReplyStrike | LossStrike | RowStrike): boolean {
     const n = this.hostility[way];
     if (n === 0 || this.#requests % n !== 0 || this.#strikes >= this.hostility.strikesMax) return false;
     this.#strikes += 1;

@@ -2,6 +2,9 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
+import { PUSH_DEFAULTS, pushSchema } from './pushes.ts';
+import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
+import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
 /** An entry by its place: the n-th of an account's day, from 0. */
@@ -40,6 +43,18 @@ export const scenarioSchema = z.strictObject({
     )
     .min(1),
   planted: z.array(plantedSchema).default([]),
+  /** Who hands applications in; with a token, sp1101 and sp2502 ask for it as a bearer. */
+  agent: z
+    .strictObject({
+      referralChannel: z.string().min(1).max(16).default('A0001'),
+      token: z.string().min(1).nullable().default(null),
+    })
+    .default({ referralChannel: 'A0001', token: null }),
+  /** The two methods that need no bankCode (platform-api.md 2.5, rule 1). */
+  walletMethods: z.array(z.string().min(1)).default(['SBX_WALLET_1', 'SBX_WALLET_2']),
+  reference: referenceSchema.default(REFERENCE_DEFAULTS),
+  reviews: reviewSchema.default(REVIEW_DEFAULTS),
+  pushes: pushSchema.default(PUSH_DEFAULTS),
   hostility: hostilitySchema.default(HOSTILITY_OFF),
 });
 export type Scenario = z.output<typeof scenarioSchema>;

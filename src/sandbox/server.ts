@@ -1,15 +1,17 @@
-/** The platform, acted out on loopback: sp2404 over HTTP, its checks, its misbehaviour, and controls for tests. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import { hostilitySchema, REPLY_STRIKES, Striker, type Hostility } from './hostility.ts';
-import { generateLedger, type SandboxEntry } from './ledger.ts';
-import { ledgerPage, ledgerRequestSchema, wallTime } from './ledger-history.ts';
-import { MerchantLedger } from './merchant-ledger.ts';
+/** The platform, acted out on loopback: its operations and notifications over HTTP, and controls for tests. */
+import fastify from 'fastify';
+import { addControls } from './controls.ts';
+import { hostilitySchema, Striker, type Hostility } from './hostility.ts';
+import type { SandboxEntry } from './ledger.ts';
+import { wallTime } from './ledger-history.ts';
+import { createMerchants } from './merchants.ts';
+import { refuse } from './misbehaviour.ts';
+import { addOperations } from './operations.ts';
+import { createPushes, type Delivery } from './pushes.ts';
+import { createReviews, type HeldApplication, type HeldPayee, type NewMerchant } from './reviews.ts';
 import { scenarioSchema, type Scenario, type ScenarioInput } from './scenario.ts';
 
 const BODY_BYTES_MAX = 64 * 1_024;
-const RETRY_AFTER_S = 1;
 
 /** Truth about one entry, in the words of the wire, amounts as written. */
 export interface TrueEntry extends SandboxEntry {
@@ -36,26 +38,32 @@ export interface Sandbox {
   readonly setNow: (nowMs: number) => void;
   /** Requests since the hostility was last set. */
   readonly requestCount: () => number;
+  /** Whom it knows, approved merchants included. */
+  readonly merchants: () => readonly NewMerchant[];
+  readonly applications: () => readonly HeldApplication[];
+  readonly payees: () => readonly HeldPayee[];
+  /** Notifications, delivered or on their way, oldest first. */
+  readonly pushes: () => readonly Delivery[];
+  /** Resolves when every review is decided and every notification answered by 200. */
+  readonly settled: () => Promise<void>;
 }
 
 export function createSandbox(input: ScenarioInput): Sandbox {
   const scenario = scenarioSchema.parse(input);
   let fixedNowMs = scenario.now === undefined ? null : Date.parse(scenario.now);
-  const nowMs = () => fixedNowMs ?? Date.now();
+  const setNow = (ms: number) => (fixedNowMs = ms);
   const striker = new Striker();
   striker.switchTo(scenario.hostility);
-  const ledgers = new Map(
-    scenario.merchants.map(({ merchantNo, currencies }) => [
-      merchantNo,
-      new MerchantLedger(generateLedger(scenario, merchantNo, currencies), nowMs),
-    ]),
-  );
-  const ledgerOf = (merchantNo: string): MerchantLedger => {
-    const ledger = ledgers.get(merchantNo);
-    if (ledger === undefined) throw new Error(`the sandbox has no merchant ${merchantNo}`);
-    return ledger;
-  };
   const setHostility = (hostility: Partial<Hostility>) => striker.switchTo(hostilitySchema.parse(hostility));
+  const merchants = createMerchants(scenario, () => fixedNowMs ?? Date.now());
+  const { ledgerOf } = merchants;
+  const pushes = createPushes(scenario.pushes);
+  const reviews = createReviews({
+    seed: scenario.seed,
+    settings: scenario.reviews,
+    pushes,
+    onApproved: merchants.add,
+  });
 
   const server = fastify({ bodyLimit: BODY_BYTES_MAX, forceCloseConnections: true });
   server.setErrorHandler((error: { statusCode?: number; message: string }, _request, reply) =>
@@ -64,35 +72,17 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   server.setNotFoundHandler((request, reply) =>
     refuse(reply, 404, 'E40400', `no operation at ${request.url}`),
   );
-  server.post('/api/sp2404', async (request, reply) => {
-    const down = striker.arrive();
-    if (striker.hostility.latencyMs > 0) await sleep(striker.hostility.latencyMs);
-    if (down) return cut(reply);
-    const struck = await strike(striker, reply);
-    if (struck) return reply;
-    const merchant = authenticated(request, scenario);
-    if (merchant === null) return refuse(reply, 401, 'E40100', 'merchantNo or token is not known');
-    const parsed = ledgerRequestSchema.safeParse(request.body);
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0]!;
-      return refuse(reply, 400, 'E40000', `${issue.path.join('.')}: ${issue.message}`);
-    }
-    const text = ledgerPage(parsed.data, {
-      ledger: ledgerOf(merchant),
-      striker,
-      timeZone: scenario.timeZone,
-    });
-    if (striker.strikes('truncatedEvery')) {
-      return reply.type('application/json').send(text.slice(0, Math.floor(text.length / 2)));
-    }
-    return reply.type('application/json; charset=utf-8').send(text);
-  });
-  addControls(server, scenario, striker, setHostility, (ms) => (fixedNowMs = ms));
+  addOperations(server, { scenario, striker, merchants, reviews });
+  addControls(server, { scenario, striker, merchants, reviews, pushes, setHostility, setNow });
 
   return {
     scenario,
     listen: async ({ port }) => ({ url: await server.listen({ host: '127.0.0.1', port }) }),
-    close: () => server.close(),
+    close: async () => {
+      reviews.close();
+      pushes.close();
+      await server.close();
+    },
     entriesOf: (merchantNo) =>
       ledgerOf(merchantNo)
         .visible()
@@ -103,91 +93,12 @@ export function createSandbox(input: ScenarioInput): Sandbox {
       ledgerOf(merchantNo).change(batchNo, { visibleFromMs: Number.NEGATIVE_INFINITY }),
     amend: (merchantNo, batchNo, changes) => ledgerOf(merchantNo).change(batchNo, changes),
     setHostility,
-    setNow: (ms) => (fixedNowMs = ms),
+    setNow,
     requestCount: () => striker.requests,
+    merchants: merchants.all,
+    applications: reviews.applications,
+    payees: reviews.payees,
+    pushes: pushes.all,
+    settled: reviews.settled,
   };
-}
-
-const refuse = (reply: FastifyReply, status: number, code: string, message: string): FastifyReply =>
-  reply.code(status).send({ code, message });
-
-function cut(reply: FastifyReply): FastifyReply {
-  reply.hijack();
-  reply.raw.destroy();
-  return reply;
-}
-
-/** The merchant a request speaks for, or null: token as bearer, number beside it (platform-api.md 5). */
-function authenticated(request: FastifyRequest, scenario: Scenario): string | null {
-  const merchant = scenario.merchants.find(({ merchantNo }) => merchantNo === request.headers['merchantno']);
-  return merchant !== undefined && request.headers.authorization === `Bearer ${merchant.token}`
-    ? merchant.merchantNo
-    : null;
-}
-
-/** Spoils the whole reply where a strike falls on it. */
-async function strike(striker: Striker, reply: FastifyReply): Promise<boolean> {
-  for (const way of REPLY_STRIKES) {
-    if (way === 'truncatedEvery' || !striker.strikes(way)) continue;
-    switch (way) {
-      case 'http429Every':
-        await reply
-          .header('retry-after', String(RETRY_AFTER_S))
-          .code(429)
-          .send({ code: 'E42900', message: 'slow down' });
-        break;
-      case 'http500Every':
-        await refuse(reply, 500, 'E50000', 'out of order');
-        break;
-      case 'resetEvery':
-        cut(reply);
-        break;
-      case 'stallEvery':
-        // The connection stays open and silent until the client gives up.
-        reply.hijack();
-        break;
-      case 'htmlEvery':
-        await reply.type('text/html').send('<!doctype html><title>Maintenance</title><p>Back soon.');
-        break;
-      case 'errorDocumentEvery':
-        await reply.send({ code: 'E99999', message: 'system busy' });
-        break;
-    }
-    return true;
-  }
-  return false;
-}
-
-/** For a person with curl: what is acted out, and switches. Only ever on loopback. */
-function addControls(
-  server: FastifyInstance,
-  scenario: Scenario,
-  striker: Striker,
-  setHostility: (hostility: Partial<Hostility>) => void,
-  setNow: (ms: number) => void,
-): void {
-  server.get('/sandbox', () => ({
-    about: 'the payments platform, acted out; nothing here is real',
-    merchants: scenario.merchants,
-    days: { from: scenario.from, to: scenario.to, timeZone: scenario.timeZone },
-    planted: scenario.planted,
-    hostility: striker.hostility,
-    requests: striker.requests,
-    switches: {
-      'POST /sandbox/hostility': 'a JSON object of the settings under hostility; those left out are off',
-      'POST /sandbox/now': '{"now":"2026-03-16T01:30:00+08:00"}: the sandbox clock',
-    },
-  }));
-  server.post('/sandbox/hostility', (request, reply) => {
-    const parsed = hostilitySchema.safeParse(request.body);
-    if (!parsed.success) return refuse(reply, 400, 'E40000', z.prettifyError(parsed.error));
-    setHostility(parsed.data);
-    return reply.send(striker.hostility);
-  });
-  server.post('/sandbox/now', (request, reply) => {
-    const parsed = z.strictObject({ now: z.iso.datetime({ offset: true }) }).safeParse(request.body);
-    if (!parsed.success) return refuse(reply, 400, 'E40000', z.prettifyError(parsed.error));
-    setNow(Date.parse(parsed.data.now));
-    return reply.send(parsed.data);
-  });
 }
