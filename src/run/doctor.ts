@@ -2,6 +2,9 @@
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { pendingMigrations } from '../store/migrations.ts';
+import { secretKeysInUse } from '../store/ciphertexts.ts';
+import { UnknownSecretKey } from '../store/secrets.ts';
+import type { Settings } from '../settings/settings.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
 import type { PlatformHouse } from './house.ts';
@@ -49,6 +52,8 @@ export async function examine(
       return objects.location;
     }),
   ];
+  const keysInUse = findings[0]!.ok ? await secretKeysInUse(database.db) : new Map<string, number>();
+  if (keysInUse.size > 0) findings.push(await finding('secret keys', () => keysFound(keysInUse, settings)));
   const latestMs = house.now().getTime() - settings.settleDelayS * 1_000;
   for (const merchant of merchants) {
     findings.push(
@@ -63,6 +68,16 @@ export async function examine(
     findings.push(await finding('time zone', () => provenZone(house, merchants, zone, latestMs, signal)));
   }
   return findings;
+}
+
+/** Whether the settings have every key that something stored is encrypted with. */
+function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings): Promise<string> {
+  const missing = [...inUse].filter(([id]) => !secretKeys.some((key) => key.id === id));
+  if (missing.length === 0) return Promise.resolve(`all there: ${[...inUse.keys()].sort().join(', ')}`);
+  const told = missing.map(([id, count]) => `"${id}" (${count} stored)`).join(', ');
+  return Promise.reject(
+    new UnknownSecretKey(`DAYBOOK_SECRET_KEYS lacks ${told}; put it back after the key in use.`),
+  );
 }
 
 async function provenZone(

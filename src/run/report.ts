@@ -4,6 +4,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
+import type { NotJoined } from './join-merchants.ts';
 
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
 
@@ -18,6 +19,8 @@ export interface MerchantSync {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly report: SyncReport;
+  /** Set where the merchant is known only, and its ledger was not read. */
+  readonly notJoined?: NotJoined;
 }
 
 export interface RunReport {
@@ -58,7 +61,11 @@ export function judge(
   const sum = (figure: (report: SyncReport) => number) =>
     sync.reduce((total, merchant) => total + figure(merchant.report), 0);
 
-  for (const { merchantNo, report } of sync) {
+  for (const { merchantNo, report, notJoined } of sync) {
+    if (notJoined !== undefined) {
+      codes.push(notJoined.mayPass ? EXIT.incomplete : EXIT.needsPerson);
+      notes.push(`${merchantNo} is known, but its ledger could not join yet: ${notJoined.problem}`);
+    }
     for (const { problem } of report.uncertified) {
       codes.push(EXIT.incomplete);
       notes.push(`${merchantNo}: ${problem}`);
@@ -97,7 +104,9 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
   const sum = (figure: (sync: SyncReport) => number) =>
     report.sync.reduce((total, merchant) => total + figure(merchant.report), 0);
   return {
-    merchants: report.sync.map(({ merchantNo }) => merchantNo),
+    merchants: report.sync
+      .filter(({ notJoined }) => notJoined === undefined)
+      .map(({ merchantNo }) => merchantNo),
     requests: sum((r) => r.requests),
     windows: sum((r) => r.windows),
     uncertified: sum((r) => r.uncertified.length),

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { listBreaks } from '../store/breaks.ts';
+import { listMerchants } from '../store/merchants.ts';
 import { latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
 import { certifiedWindows, uncertifiedWindows } from '../store/windows.ts';
@@ -33,6 +34,12 @@ export async function statusOf(
     ({ exitCode, figures }) =>
       (exitCode === EXIT.done || exitCode === EXIT.needsPerson) && Array.isArray(figures['merchants']),
   );
+  // One that is known only has no good run yet, and is given as long to join.
+  const knownAt = new Map(
+    (await listMerchants(db))
+      .filter(({ joinedAt }) => joinedAt === null)
+      .map(({ merchantNo, addedAt }) => [merchantNo, addedAt]),
+  );
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
   return Promise.all(
     merchants.map(async (merchantNo) => {
@@ -41,6 +48,7 @@ export async function statusOf(
       const uncertified = await uncertifiedWindows(db, merchantNo, ALL_TIME);
       const run = good.find(({ figures }) => (figures['merchants'] as string[]).includes(merchantNo));
       const lastGoodRunAt = run?.finishedAt ?? null;
+      const since = lastGoodRunAt ?? knownAt.get(merchantNo) ?? null;
       return {
         merchantNo,
         lastGoodRunAt,
@@ -52,8 +60,7 @@ export async function statusOf(
             .map((span) => ({ ...span, why: 'not read yet' })),
         ],
         openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
-        tooOld:
-          maxAgeMs !== null && (lastGoodRunAt === null || now.getTime() - lastGoodRunAt.getTime() > maxAgeMs),
+        tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
       };
     }),
   );

@@ -1,12 +1,13 @@
 /** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
 import { planWindows } from '../sync/plan.ts';
-import { syncMerchant } from '../sync/sync.ts';
+import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
+import { createJoining } from './join-merchants.ts';
 import type { RunWork, StageOutcome } from './run.ts';
 
 /**
- * Syncs the range of each merchant asked for, each into `outcome` as it ends. One merchant's refusal leaves the others
- * going; what concerns all (`TimeZoneWrong`, `LeaseLost`, a database away) stops them and is thrown.
+ * Syncs the range of each merchant asked for, each into `outcome` as it ends; one that is known only has to join first.
+ * One merchant's refusal leaves the others going; what concerns all (`TimeZoneWrong`, `LeaseLost`, a database away) stops them and is thrown.
  */
 export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId, ranges } = work;
@@ -14,11 +15,18 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   const signal = AbortSignal.any([deps.signal, stop.signal]);
   const zoneGate = createZoneGate(deps.zone);
   const latestMs = deps.now().getTime() - deps.settleDelayMs;
+  const join = await createJoining(request.merchants, { ...deps, signal });
   const ended = await Promise.allSettled(
     request.merchants.map(async (merchant) => {
       const range = ranges.get(merchant.merchantNo)!;
       const windows = planWindows({ fromDay: range.from, toDay: range.to, zone: deps.zone, latestMs });
       try {
+        const notJoined = await join(merchant);
+        if (notJoined !== null) {
+          const { merchantNo } = merchant;
+          outcome.sync = [...outcome.sync, { merchantNo, ...range, report: NOTHING_SYNCED, notJoined }];
+          return;
+        }
         const report = await syncMerchant({
           reader: deps.reader,
           db: deps.db,

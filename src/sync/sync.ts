@@ -175,7 +175,8 @@ const STORED = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'u
 
 const isLeaseLost = (error: unknown): boolean => error instanceof Error && error.name === 'LeaseLost';
 
-const emptyTally = (): Tally => ({
+/** The report of a merchant whose ledger was not read. */
+export const NOTHING_SYNCED: SyncReport = {
   requests: 0,
   windows: 0,
   entries: 0,
@@ -189,4 +190,6 @@ const emptyTally = (): Tally => ({
   notices: {},
   failure: null,
   interrupted: false,
-});
+};
+
+const emptyTally = (): Tally => ({ ...NOTHING_SYNCED });

@@ -1,0 +1,49 @@
+/**
+ * Merchants an approval made known (platform-api.md 3.2, 5): their ledger joins the nightly job once a first
+ * authenticated call succeeds, so that a token that does not work yet spoils nobody's night.
+ */
+import type { Kysely } from 'kysely';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import { isPlatformError } from '../platform/errors.ts';
+import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import { markJoined, notJoined } from '../store/merchants.ts';
+import type { DB } from '../store/schema.ts';
+
+export interface JoinDeps {
+  readonly db: Kysely<DB>;
+  readonly reader: LedgerReader;
+  readonly zone: string;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+/** Why a known merchant did not join. */
+export interface NotJoined {
+  readonly problem: string;
+  /** The platform could not be reached: the same call may succeed later by itself. */
+  readonly mayPass: boolean;
+}
+
+/** Whether one merchant is in the job: null where it is, joined just now or before. */
+export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
+
+/** Tries one call with the token of each merchant that is known only; one page of yesterday's ledger. */
+export async function createJoining(
+  merchants: readonly MerchantAccess[],
+  { db, reader, zone, now, signal }: JoinDeps,
+): Promise<Joining> {
+  const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
+  const known = new Set(await notJoined(db, merchantNos));
+  return async (merchant) => {
+    if (!known.has(merchant.merchantNo)) return null;
+    const window = dayWindow(addDays(dayOf(now().getTime(), zone), -1), zone);
+    try {
+      await reader.page({ merchant, window, pageNum: 1 }, signal);
+    } catch (error) {
+      if (!isPlatformError(error)) throw error;
+      return { problem: error.message, mayPass: error.name === 'PlatformUnreachable' };
+    }
+    await markJoined(db, merchant.merchantNo, now());
+    return null;
+  };
+}
