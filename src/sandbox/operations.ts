@@ -55,7 +55,7 @@ export function addOperations(server: FastifyInstance, operating: Operating): vo
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
   /** The merchant a request speaks for: token as bearer, number beside it (platform-api.md 5, rule 1). */
   const merchantOf = ({ headers }: FastifyRequest): string => {
-    const token = headers.authorization?.replace(/^Bearer /, '') ?? '';
+    const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
     const merchantNo = merchants.withToken(String(headers['merchantno']), token);
     if (merchantNo === null) throw new Refused(401, 'E40100', 'merchantNo or token is not known');
     return merchantNo;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { enterprise, individual, sandbox } from './support.ts';
+import { TOKEN, enterprise, individual, sandbox } from './support.ts';
 
 const LOCAL_IN = (countryCode: string) => ({
   countryCode,
@@ -129,6 +129,7 @@ describe('sp1401 refuses what the document forbids, and names the field', () => 
 test('a registration needs a merchant’s token', async () => {
   const { post } = await sandbox();
   expect((await post('sp1401', enterprise())).status).toBe(401);
-  const wrong = { authorization: 'Bearer wrong', merchantno: 'M1' };
-  expect((await post('sp1401', enterprise(), wrong)).status).toBe(401);
+  for (const authorization of ['Bearer wrong', TOKEN, `Basic ${TOKEN}`]) {
+    expect((await post('sp1401', enterprise(), { authorization, merchantno: 'M1' })).status).toBe(401);
+  }
 });

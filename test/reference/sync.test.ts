@@ -1,0 +1,156 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createReferenceReader } from '../../src/platform/reference-data.ts';
+import { listsFor } from '../../src/reference/sync.ts';
+import { executeReferenceRun } from '../../src/run/reference-run.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import { listReferenceItems, referenceCodes } from '../../src/store/reference.ts';
+import { latestRuns } from '../../src/store/runs.ts';
+import { answer, rejection, stranger, transportTo } from '../platform/stranger.ts';
+import { sandbox } from '../sandbox/support.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+
+type Lists = NonNullable<ScenarioInput['reference']>;
+const MONDAY = new Date('2026-03-02T03:00:00Z');
+const NEXT_MONDAY = new Date('2026-03-09T03:00:00Z');
+const CHINESE = [
+  { code: 'CN1', name: 'One' },
+  { code: 'CN2', name: 'Two' },
+];
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.close());
+beforeEach(() => emptyTables(database.db));
+
+/** One run against a platform at `url`. */
+const runAt = (url: string, more: { now?: Date; countries?: string[]; signal?: AbortSignal } = {}) =>
+  executeReferenceRun({
+    db: database.db,
+    reader: createReferenceReader(transportTo(url, { retriesMax: 1 }).transport),
+    countries: more.countries ?? ['CN'],
+    now: () => more.now ?? MONDAY,
+    signal: more.signal ?? new AbortController().signal,
+    holder: 'test:1:-',
+    scheduled: { job: 'reference', slot: '2026-03-02 03:00' },
+  });
+/** One run against the sandbox with these lists. */
+const runOn = async (reference: Lists, more: Parameters<typeof runAt>[1] = {}) =>
+  runAt((await sandbox({ reference })).url, more);
+const namesOf = async (kind: string, withGone = true) =>
+  (await listReferenceItems(database.db, { kind, withGone })).map(({ country, code, isGone }) =>
+    [country, code, isGone ? 'gone' : ''].filter((part) => part !== '').join(' '),
+  );
+
+test('the five lists, two of them once a country', () => {
+  expect(listsFor(['US', 'CN', 'US']).map(({ kind, country }) => `${kind} ${country}`.trim())).toEqual([
+    'bank CN',
+    'bank US',
+    'occupation',
+    'business_nature',
+    'purpose',
+    'payout_method CN',
+    'payout_method US',
+  ]);
+});
+
+describe('a run', () => {
+  test('keeps every list and is on record as the job’s', async () => {
+    const report = await runOn({ bank: { CN: CHINESE } }, { countries: ['CN', 'HK'] });
+    expect(report).toMatchObject({ exitCode: 0, notes: [] });
+    expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2']);
+    expect(await namesOf('payout_method')).toContain('HK SBX_WALLET_2');
+    expect(await namesOf('occupation')).toEqual(['01', '02']);
+    expect(await namesOf('purpose')).toEqual(['1001', '1002']);
+    expect(await latestRuns(database.db, { limit: 5 })).toMatchObject([
+      {
+        id: report.runId,
+        command: 'reference',
+        slot: '2026-03-02 03:00',
+        exitCode: 0,
+        figures: { lists: 7, unread: 0, items: 14, added: 14, gone: 0 },
+      },
+    ]);
+  });
+
+  test('takes the single item ALL for nothing found, never for a bank', async () => {
+    const report = await runOn({ bank: {} }, { countries: ['CN', 'XX'] });
+    expect(report.exitCode).toBe(0);
+    expect(report.lists.find(({ kind, country }) => kind === 'bank' && country === 'XX')).toMatchObject({
+      itemCount: 0,
+      problem: null,
+    });
+    expect(await namesOf('bank')).toEqual([]);
+    const { rows } = await sql`SELECT 1 FROM reference_item WHERE code = 'ALL0000001'`.execute(database.db);
+    expect(rows).toEqual([]);
+    expect(await referenceCodes(database.db, { kind: 'bank', country: 'CN' })).toBeNull();
+  });
+
+  test('keeps OTHER among the natures as the prompt it is', async () => {
+    await runOn({});
+    expect(
+      (await listReferenceItems(database.db, { kind: 'business_nature' })).map(({ code, isPrompt }) => [
+        code,
+        isPrompt,
+      ]),
+    ).toEqual([
+      ['101', false],
+      ['102', false],
+      ['OTHER', true],
+    ]);
+    expect(await referenceCodes(database.db, { kind: 'business_nature', country: '' })).toEqual([
+      '101',
+      '102',
+    ]);
+  });
+
+  test('another list’s OTHER is a code like any', async () => {
+    await runOn({ purpose: [{ code: 'OTHER', name: 'Something else' }] });
+    expect(await referenceCodes(database.db, { kind: 'purpose', country: '' })).toEqual(['OTHER']);
+  });
+
+  test('names a code that disappeared, for a person to look at, once', async () => {
+    await runOn({ bank: { CN: CHINESE } });
+    const report = await runOn({ bank: { CN: CHINESE.slice(0, 1) } }, { now: NEXT_MONDAY });
+    expect(report).toMatchObject({ exitCode: 3, notes: ['bank of CN: no longer listed: CN2'] });
+    expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2 gone']);
+    const [, gone] = await listReferenceItems(database.db, { kind: 'bank', withGone: true });
+    expect(gone).toMatchObject({ firstSeenAt: MONDAY, lastSeenAt: MONDAY });
+    const again = await runOn({ bank: { CN: CHINESE.slice(0, 1) } }, { now: NEXT_MONDAY });
+    expect(again.exitCode).toBe(0);
+  });
+
+  test('leaves a list that it could not read as it is, and goes on with the others', async () => {
+    await runOn({ bank: { CN: CHINESE } });
+    const report = await runOn({ bank: { CN: [{ code: 'US1', name: 'Elsewhere' }] } }, { now: NEXT_MONDAY });
+    expect(report.exitCode).toBe(4);
+    expect(report.notes).toEqual([
+      expect.stringContaining('bank of CN: sp2502 for the agent: item 1 is a bank whose code does not begin'),
+    ]);
+    expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2']);
+    expect(report.lists.filter(({ problem }) => problem === null)).toHaveLength(4);
+  });
+
+  test('stops asking a platform that is away', async () => {
+    const { url, received } = await stranger(answer('', 500));
+    const report = await runAt(url);
+    expect(report.exitCode).toBe(4);
+    expect(report.lists.map(({ problem }) => problem?.slice(0, 13))).toEqual([
+      'sp2502 for th',
+      ...Array<string>(4).fill('not asked for'),
+    ]);
+    expect(received).toHaveLength(2);
+    expect(await latestRuns(database.db, { limit: 1 })).toMatchObject([
+      { exitCode: 4, figures: { unread: 5 } },
+    ]);
+  });
+
+  test('that is stopped ends with the reason, on record as incomplete', async () => {
+    const { url } = await sandbox();
+    const reason = Object.assign(new Error('stopped'), { name: 'Interrupted' });
+    expect(await rejection(runAt(url, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(await latestRuns(database.db, { limit: 1 })).toMatchObject([{ exitCode: 4 }]);
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
+import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createReferenceReader } from '../../src/platform/reference-data.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import { rejection, transportTo } from '../platform/stranger.ts';
+import { TOKEN, application, enterprise, sandbox } from './support.ts';
+
+const MERCHANT = { merchantNo: 'M1', token: TOKEN };
+const clients = async (scenario: Partial<ScenarioInput> = {}) => {
+  const { url, acted } = await sandbox(scenario);
+  const { transport, retries } = transportTo(url);
+  return {
+    acted,
+    retries,
+    reference: createReferenceReader(transport),
+    applications: createMerchantAccessClient(transport),
+    beneficiaries: createBeneficiaryClient(transport),
+  };
+};
+
+test('lists, receipts and registrations are what the clients take them for', async () => {
+  const { acted, reference, applications, beneficiaries } = await clients();
+  expect(await reference.list({ metaType: 'bank', countryCode: 'HK' })).toHaveLength(2);
+  expect(await reference.list({ metaType: 'bank', countryCode: 'AQ' })).toEqual([]);
+  expect(await reference.list({ metaType: 'payout_method', countryCode: 'US' })).toMatchObject([
+    { type: 'BANK' },
+  ]);
+  expect(await applications.submit(application())).toMatchObject({ merOrderNo: 'A-1', code: 'S00001' });
+  const reply = await beneficiaries.register(MERCHANT, enterprise());
+  expect(reply).toMatchObject({ merOrderNo: 'B-1', status: '01', respCode: 'S00000' });
+  expect(acted.payees()).toMatchObject([{ payeeId: reply.payeeId }]);
+});
+
+test('an application whose reply is lost is handed in once, and nobody knows what became of it', async () => {
+  const { acted, applications } = await clients({ hostility: { lostRepliesEvery: 1 } });
+  const error = await rejection(applications.submit(application()));
+  expect(error).toMatchObject({ name: 'PlatformUnreachable', mayHaveArrived: true });
+  expect(acted.applications()).toHaveLength(1);
+});
+
+test('a registration whose reply is lost is handed in again and is one payee', async () => {
+  const { acted, beneficiaries, retries } = await clients({
+    hostility: { lostRepliesEvery: 1, strikesMax: 2 },
+  });
+  const reply = await beneficiaries.register(MERCHANT, enterprise());
+  expect(retries).toHaveLength(2);
+  expect(acted.payees().map(({ bizFlowNo }) => bizFlowNo)).toEqual([reply.bizFlowNo]);
+});
+
+test('a refusal names the field and repeats nothing of the application', async () => {
+  const { acted, applications } = await clients();
+  const error = await rejection(applications.submit(application({ certificate: ['Ada Made-Up.pdf'] })));
+  expect(error).toMatchObject({ name: 'PlatformRejected', mayHaveArrived: false });
+  expect(error.message).toContain('code E40000, naming certificate');
+  expect(error.message).not.toContain('Ada');
+  expect(acted.applications()).toEqual([]);
+});
