@@ -9,13 +9,14 @@ const bare = (text: string): string => text.toUpperCase().replaceAll(/[^\p{L}\p{
 const headOffice = (swiftCode: string): string => swiftCode.replace(/^(.{8})XXX$/, '$1');
 
 /**
- * What makes a payee: the account, and the way money goes there. Names and addresses may be written in many ways, and
- * correcting one does not make another payee; a second currency or payment mode of an account is registered by itself.
+ * What makes a payee: the account money goes to. Names and addresses may be written in many ways, and correcting one
+ * does not make another payee; nor do a second currency, branch or number of ours, as the document knows payees, not
+ * currencies, under review (3.1). Where there is no bank, the wallet's method stands for it.
  */
 function accountOf(registration: Registration): readonly string[] {
-  const { countryCode, currency, paymentMode, payoutMethod, accountNo, bankCode, swiftCode } = registration;
+  const { countryCode, paymentMode, payoutMethod, accountNo, bankCode, swiftCode } = registration;
   const bank = paymentMode === 'SWIFT' ? headOffice(swiftCode ?? '') : (bankCode ?? payoutMethod);
-  return [countryCode, currency, paymentMode, bare(bank), bare(accountNo)];
+  return [countryCode, bare(bank), bare(accountNo)];
 }
 
 /** HMAC-SHA-256 over the account, for one merchant. */

@@ -70,6 +70,7 @@ export async function registerBeneficiary(
   registration: Registration,
 ): Promise<Registered> {
   const { db, secretKeys } = deps;
+  deps.signal.throwIfAborted();
   const key = await repeatStatement(() => fingerprintKey(db, 'payee', secretKeys));
   const draft = draftOf(deps, merchant.merchantNo, registration, key);
   const claim: Claim = { id: randomUUID(), holder: deps.holder, holdsMs: CLAIM_MS };

@@ -77,7 +77,7 @@ export async function beneficiaryPayload(
 
 /**
  * Records a registration and claims its first call, unless its number is known or its payee in review: null then, and
- * nothing is changed. Once this resolves to a row it is on disk.
+ * nothing is changed.
  */
 export async function recordBeneficiary(
   db: Kysely<DB>,
@@ -231,6 +231,21 @@ export async function endBeneficiaryCall(
     .where('claim', '=', claimId)
     .where('status', '=', 'sending')
     .execute();
+}
+
+/**
+ * Lets go of a registration a person knows the platform never took: it counts as refused, for the reason given. False
+ * where it is not `sending`, or a call for it is in the air.
+ */
+export async function releaseBeneficiary(db: Kysely<DB>, id: number, problem: string): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('beneficiary')
+    .set({ status: 'refused', may_have_arrived: false, problem })
+    .where('id', '=', id)
+    .where('status', '=', 'sending')
+    .where('claim', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
 /** The registration that keeps a payee in review; undefined where there is none. */

@@ -6,7 +6,11 @@ import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { applyBeneficiaryResult, listBeneficiaries } from '../../src/store/beneficiaries.ts';
+import {
+  applyBeneficiaryResult,
+  listBeneficiaries,
+  releaseBeneficiary,
+} from '../../src/store/beneficiaries.ts';
 import { notifyHashOf } from '../../src/store/notify-path.ts';
 import { freshDatabase } from '../support/database.ts';
 import {
@@ -192,6 +196,7 @@ onBothDatabases((store) => {
     ['other names', { companyName: 'Example Trading Ltd', addressLine: '1 Example Rd' }],
     ['the account number written otherwise', { accountNo: '004 123456 001' }],
     ['small letters', { bankCode: 'hk004' }],
+    ['another currency', { currency: 'USD' }],
   ])('a payee under review is not sent again under %s', async (_, change) => {
     const { register, sent } = await registering(store(), reply('01'));
     await register();
@@ -205,7 +210,7 @@ onBothDatabases((store) => {
   it.each<[string, object]>([
     ['another account', { accountNo: '004-123456-002' }],
     ['another bank', { bankCode: 'HK012' }],
-    ['another currency', { currency: 'USD' }],
+    ['another country', { countryCode: 'MO' }],
   ])('another payee is sent: %s', async (_, change) => {
     const { register, sent } = await registering(store(), reply('01'));
     await register();
@@ -255,6 +260,47 @@ onBothDatabases((store) => {
     expect(await statuses(store())).toEqual([['BEN-0001', '01']]);
   });
 
+  it('a reply that comes after another one is stored changes nothing', async () => {
+    const { promise: goOn, resolve: letGo } = Promise.withResolvers<undefined>();
+    const late: Act = (response, received, call) => {
+      void goOn.then(() => reply('03', 'P9')(response, received, call));
+    };
+    const { register, sent } = await registering(store(), late, reply('04'));
+    const first = register(checked(), { holder: 'elsewhere:1:-' });
+    await expect.poll(() => sent().length).toBe(1);
+    await sql`UPDATE beneficiary SET claimed_until = now() - interval '1 s'`.execute(store().db);
+    const { beneficiary } = await register();
+    letGo(undefined);
+    expect((await first).beneficiary).toEqual(beneficiary);
+    expect(beneficiary).toMatchObject({ status: '04', payeeId: 'P1' });
+  });
+
+  it('stopped before it began records nothing', async () => {
+    const { register } = await registering(store(), reply('01'));
+    const stopped = { signal: AbortSignal.abort(new Error('stopped')) };
+    expect(await rejection(register(checked(), stopped))).toMatchObject({ message: 'stopped' });
+    expect(await listBeneficiaries(store().db)).toEqual([]);
+  });
+
+  it('let go of by a person frees the payee, unless a call is in the air or it was answered', async () => {
+    const { register, sent } = await registering(store(), reset, stall, reply('01'));
+    await rejection(register());
+    const stop = new AbortController();
+    const inTheAir = register(checked(), { signal: stop.signal });
+    inTheAir.catch(() => undefined);
+    await expect.poll(() => sent().length).toBe(2);
+    expect(await releaseBeneficiary(store().db, 1, 'case 4711')).toBe(false);
+    stop.abort(new Error('stopped'));
+    await rejection(inTheAir);
+    expect(await releaseBeneficiary(store().db, 1, 'case 4711')).toBe(true);
+    await register(checked(OTHER_NUMBER));
+    expect(await releaseBeneficiary(store().db, 2, 'case 4711')).toBe(false);
+    expect(await statuses(store())).toEqual([
+      ['BEN-0001', 'refused'],
+      ['BEN-0099', '01'],
+    ]);
+  });
+
   it('stopped in mid-call says so, and is sent again', async () => {
     const { register, sent } = await registering(store(), stall, reply('01'));
     const stop = new AbortController();
@@ -300,6 +346,24 @@ onBothDatabases((store) => {
     for (const payeeId of ['P7', 'P8', null]) expect(await apply('04', payeeId)).toBe(false);
     expect(await listBeneficiaries(store().db)).toMatchObject([
       { status: '04', payeeId: 'P7', decidedAt: NOW },
+    ]);
+  });
+
+  it('a payeeId once known stays, and one not told changes nothing', async () => {
+    const { register, sent } = await registering(store(), reply('01'), reply('04', null));
+    await register();
+    await register(checked(INDIVIDUAL));
+    const hashes = sent().map(({ callbackUrl }) => notifyHashOf(String(callbackUrl).split('/').at(-1)!));
+    const apply = (n: number, status: '03' | '04', payeeId: string | null) =>
+      store()
+        .db.transaction()
+        .execute((trx) => applyBeneficiaryResult(trx, { notifyHash: hashes[n]!, status, payeeId, now: NOW }));
+    expect(await apply(0, '04', 'P8')).toBe(false);
+    expect(await apply(1, '04', null)).toBe(false);
+    expect(await apply(1, '03', 'P8')).toBe(false);
+    expect(await listBeneficiaries(store().db)).toMatchObject([
+      { status: '01', payeeId: 'P1', decidedAt: null },
+      { status: '04', payeeId: null, decidedAt: null },
     ]);
   });
 

@@ -4,22 +4,17 @@ import { checkRegistration } from '../../src/beneficiaries/check.ts';
 import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/register.ts';
 import type { Registration } from '../../src/beneficiaries/registration.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { settingsSchema } from '../../src/settings/schema.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { MERCHANT, stranger, transportTo, type Act } from '../platform/stranger.ts';
 import { NOW, type StoreUnderTest } from '../store/support.ts';
+import { CONTEXT } from './cases.ts';
 import { ENTERPRISE, type File } from './files.ts';
 
 export const SECRET_KEY = randomBytes(32);
 export const PUBLIC_URL = 'https://daybook.example';
 
 export function checked(file: File = ENTERPRISE): Registration {
-  const result = checkRegistration(file, {
-    walletMethods: [],
-    filePaths: settingsSchema.shape.platform.parse({}).filePaths,
-    isLocalFile: () => false,
-    reference: { payoutMethods: null, banks: null },
-  });
+  const result = checkRegistration(file, CONTEXT);
   if ('problems' in result) throw new Error(JSON.stringify(result.problems));
   return result.registration;
 }
