@@ -2,13 +2,13 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { keepProcessing, type KeepProcessingDeps } from '../../src/notifications/keep-processing.ts';
 import type { ProcessReport } from '../../src/notifications/process.ts';
-import { openDatabase, type Database } from '../../src/store/connection.ts';
+import { openDatabase } from '../../src/store/connection.ts';
 import { cuttingProxy } from '../store/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accepted, onboardingResult, type Subject } from './subjects.ts';
 import { KEYS, NOW } from './support.ts';
 
-let database: Database & { readonly url: string };
+let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => (database = await freshDatabase()));
 afterAll(() => database.close());
 beforeEach(() => emptyTables(database.db));

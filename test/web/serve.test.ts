@@ -3,14 +3,13 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ProcessReport } from '../../src/notifications/process.ts';
 import { markAccepted } from '../../src/store/applications.ts';
-import type { Database } from '../../src/store/connection.ts';
 import { ListenRefused } from '../../src/web/server.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { accepted, onboardingResult, submitting } from '../notifications/subjects.ts';
 import { KEYS, NOW } from '../notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';
 
-let database: Database;
+let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => (database = await freshDatabase()));
 afterAll(() => database.close());
 
