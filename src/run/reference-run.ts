@@ -1,7 +1,9 @@
 /** One reading of the reference data as a run on record, so that the schedule knows when it was done. */
 import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '../reference/sync.ts';
+import { thisHolder } from '../store/process-identity.ts';
 import { finishRun, startRun } from '../store/runs.ts';
 import { EXIT, exitCodeOf, gravest, type ExitCode } from './exit-codes.ts';
+import type { PlatformHouse } from './house.ts';
 
 export const REFERENCE_COMMAND = 'reference';
 
@@ -10,6 +12,7 @@ export interface ReferenceRunReport extends ReferenceSyncReport {
   readonly exitCode: ExitCode;
   /** Why the run is not green, a sentence each. */
   readonly notes: readonly string[];
+  readonly elapsedMs: number;
 }
 
 export interface ReferenceRun extends ReferenceSync {
@@ -17,6 +20,19 @@ export interface ReferenceRun extends ReferenceSync {
   /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
   readonly scheduled?: { readonly job: string; readonly slot: string };
 }
+
+/** What a reading takes, from an open house. */
+export const referenceWork = (
+  { database, references, now, settings }: PlatformHouse,
+  signal: AbortSignal,
+): ReferenceRun => ({
+  db: database.db,
+  reader: references,
+  countries: settings.referenceCountries,
+  now,
+  signal,
+  holder: thisHolder(),
+});
 
 const NAMED_CODES_MAX = 10;
 
@@ -45,9 +61,12 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
   return { exitCode: gravest(codes), notes };
 }
 
-/** Reads every list and records the run. Throws what `syncReferences` throws, with the run recorded as such. */
+/**
+ * Reads every list and records the run. Takes no lease: of two at once, the reading asked for last stays. Throws what `syncReferences` throws, with the run recorded as such.
+ */
 export async function executeReferenceRun(work: ReferenceRun): Promise<ReferenceRunReport> {
   const { db, now, holder, scheduled } = work;
+  const startedMs = performance.now();
   const runId = await startRun(db, {
     command: scheduled?.job ?? REFERENCE_COMMAND,
     slot: scheduled?.slot ?? null,
@@ -71,7 +90,8 @@ export async function executeReferenceRun(work: ReferenceRun): Promise<Reference
       gone: count(({ changes }) => changes.gone.length),
     };
     await finishRun(db, runId, { exitCode, figures, now: now() });
-    return { ...report, runId, exitCode, notes };
+    const elapsedMs = Math.round(performance.now() - startedMs);
+    return { ...report, runId, exitCode, notes, elapsedMs };
   } catch (error) {
     const end = { exitCode: exitCodeOf(error), figures: {}, now: now() };
     await finishRun(db, runId, end).catch(() => undefined);

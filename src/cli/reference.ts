@@ -1,0 +1,141 @@
+/** `reference`: the platform's lists of banks, occupations, business natures, purposes and payout methods. */
+import { Option, type Command } from 'commander';
+import { META_TYPES, META_TYPES_BY_COUNTRY, type MetaType } from '../platform/wire.ts';
+import { UsageError } from '../run/exit-codes.ts';
+import {
+  executeReferenceRun,
+  listName,
+  referenceWork,
+  type ReferenceRunReport,
+} from '../run/reference-run.ts';
+import {
+  listReferenceItems,
+  listReferenceLists,
+  type ReferenceItemRow,
+  type ReferenceListRow,
+} from '../store/reference.ts';
+import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
+import { counted, lines, table } from './text.ts';
+
+const KINDS = META_TYPES.join(', ');
+
+/** Throws `UsageError` for what cannot be a country. */
+function countryOf(text: string): string {
+  if (!/^[A-Z]{2}$/.test(text))
+    throw new UsageError(`--country ${text} is no country code; write two capitals, like CN.`);
+  return text;
+}
+
+/** `payout-method` does as well. Throws `UsageError`. */
+function kindOf(text: string): MetaType {
+  const asked = text.replaceAll('-', '_');
+  const kind = META_TYPES.find((one) => one === asked);
+  if (kind === undefined) throw new UsageError(`there is no list ${text}; the lists are ${KINDS}.`);
+  return kind;
+}
+
+export function addReferenceCommand(program: Command): void {
+  const reference = program
+    .command('reference')
+    .description('the platform’s lists: banks, occupations, business natures, purposes, payout methods');
+  reference
+    .command('sync')
+    .description('read every list and keep it; a code that disappeared stays known (exit code 3)')
+    .addOption(
+      new Option(
+        '--country <code>',
+        'banks and payout methods of this country (may be repeated); without it those in DAYBOOK_REFERENCE_COUNTRIES',
+      )
+        .argParser((value: string, earlier: readonly string[]) => [...earlier, countryOf(value)])
+        .default([], 'none'),
+    )
+    .action(async ({ country }: { readonly country: readonly string[] }, self: Command) => {
+      await withPlatform(platformSettings(self), async (house) => {
+        const work = referenceWork(house, stopSignal());
+        const countries = country.length === 0 ? work.countries : country;
+        const report = await executeReferenceRun({ ...work, countries });
+        tell(self, { document: report, text: syncText(report, countries), exitCode: report.exitCode });
+      });
+    });
+  reference
+    .command('list')
+    .argument('<kind>', KINDS)
+    .option('--country <code>', 'only this country')
+    .option('--all', 'also codes the platform no longer lists')
+    .description('what is stored of a list, with when each code was first and last seen')
+    .addHelpText('after', '\nExample:\n  daybook reference list bank --country CN')
+    .action(async (text: string, flags: ListFlags, self: Command) => {
+      const kind = kindOf(text);
+      const country = flags.country === undefined ? undefined : countryOf(flags.country);
+      if (country !== undefined && !META_TYPES_BY_COUNTRY.includes(kind))
+        throw new UsageError(`${kind} is one list for all countries; leave out --country.`);
+      await withHouse(offlineSettings(self), async ({ database: { db } }) => {
+        const withGone = flags.all ?? false;
+        const items = await listReferenceItems(db, { kind, country, withGone });
+        const lists = (await listReferenceLists(db)).filter(
+          (list) => list.kind === kind && (country === undefined || list.country === country),
+        );
+        tell(self, { document: { lists, items }, text: listText(items, lists) });
+      });
+    });
+}
+
+interface ListFlags {
+  readonly country?: string;
+  readonly all?: boolean;
+}
+
+function syncText({ lists, notes }: ReferenceRunReport, countries: readonly string[]): string {
+  return lines(
+    table(
+      ['list', '>codes', '>new', '>renamed', '>back', '>gone'],
+      lists.map((list) => [
+        listName(list),
+        list.itemCount ?? 'not read',
+        ...(['added', 'renamed', 'returned', 'gone'] as const).map(
+          (change) => list.changes[change].length || '',
+        ),
+      ]),
+    ),
+    countries.length === 0 &&
+      '\nno banks and payout methods: set DAYBOOK_REFERENCE_COUNTRIES, or name a country by --country',
+    notes.length > 0 && '',
+    ...notes,
+  );
+}
+
+const dayText = (instant: Date): string => instant.toISOString().slice(0, 10);
+
+function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceListRow[]): string {
+  if (lists.length === 0) return 'this list was never read; `daybook reference sync` reads it';
+  const prompts = items.filter(({ isPrompt }) => isPrompt);
+  const codes = items.filter(({ isPrompt }) => !isPrompt);
+  const hasCountry = lists.some(({ country }) => country !== '');
+  const hasType = codes.some(({ methodType }) => methodType !== null);
+  return lines(
+    codes.length > 0 &&
+      table(
+        [
+          ...(hasCountry ? ['country'] : []),
+          'code',
+          'name',
+          ...(hasType ? ['type'] : []),
+          'first seen',
+          'last seen',
+        ],
+        codes.map((item) => [
+          ...(hasCountry ? [item.country] : []),
+          item.code,
+          item.name,
+          ...(hasType ? [item.methodType] : []),
+          dayText(item.firstSeenAt),
+          item.isGone ? `${dayText(item.lastSeenAt)}, gone` : dayText(item.lastSeenAt),
+        ]),
+      ),
+    ...prompts.map(({ code, name }) => `${code} asks for one of your own (“${name}”) and is no code to send`),
+    ...lists
+      .filter(({ itemCount }) => itemCount === 0)
+      .map((list) => `${listName(list)}: the platform found nothing on ${dayText(list.readAt)}`),
+    codes.length > 0 && counted(codes.length, 'code'),
+  );
+}

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sandbox } from '../sandbox/support.ts';
+import { freshDatabase } from '../support/database.ts';
+
+/** The command by itself under a program of its own, as a process. */
+const PROGRAM = `
+  import { Command } from 'commander';
+  import { addReferenceCommand } from './src/cli/reference.ts';
+  import { tellError } from './src/cli/context.ts';
+  const program = new Command('daybook').option('--json').option('--config <file>');
+  addReferenceCommand(program);
+  try { await program.parseAsync(); } catch (error) { tellError(error); }`;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BANKS = [
+  { code: 'CN1', name: 'One' },
+  { code: 'CN2', name: 'Two' },
+];
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.close());
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
+  new Promise((resolve) => {
+    const given = {
+      PATH: process.env['PATH'],
+      DATABASE_URL: database.url,
+      PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+      PLATFORM_TIME_ZONE: 'UTC',
+      PLATFORM_RETRIES_MAX: '0',
+      ...env,
+    };
+    const node = ['--input-type=module', '-e', PROGRAM, '--', ...args];
+    const child = execFile(process.execPath, node, { cwd: ROOT, env: given }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+
+describe('reference', () => {
+  test('sync reads, list shows, and what disappears is told and kept', async () => {
+    expect((await run(['reference', 'list', 'bank'], {})).stdout).toContain('was never read');
+
+    const first = await sandbox({ reference: { bank: { CN: BANKS } } });
+    const env = { DAYBOOK_REFERENCE_COUNTRIES: 'CN,AQ', DAYBOOK_NOW: '2026-03-02T03:00:00Z' };
+    const synced = await run(['reference', 'sync'], { ...env, PLATFORM_BASE_URL: first.url });
+    expect(synced).toMatchObject({ code: 0, stderr: '' });
+    expect(synced.stdout).toMatch(/^bank of CN +2 +2$/m);
+    expect(synced.stdout).toMatch(/^bank of AQ +0$/m);
+
+    const listed = await run(['reference', 'list', 'bank'], env);
+    expect(listed.stdout).toBe(
+      'country  code  name  first seen  last seen\n' +
+        'CN       CN1   One   2026-03-02  2026-03-02\n' +
+        'CN       CN2   Two   2026-03-02  2026-03-02\n' +
+        'bank of AQ: the platform found nothing on 2026-03-02\n' +
+        '2 codes\n',
+    );
+    const natures = await run(['reference', 'list', 'business-nature'], env);
+    expect(natures.stdout).toContain('OTHER asks for one of your own');
+    expect(natures.stdout).toContain('2 codes');
+
+    const second = await sandbox({ reference: { bank: { CN: BANKS.slice(0, 1) } } });
+    const later = { ...env, DAYBOOK_NOW: '2026-03-09T03:00:00Z', PLATFORM_BASE_URL: second.url };
+    const gone = await run(['reference', 'sync', '--country', 'CN'], later);
+    expect(gone.code).toBe(3);
+    expect(gone.stdout).toContain('bank of CN: no longer listed: CN2');
+    const all = await run(['reference', 'list', 'bank', '--country', 'CN', '--all', '--json'], later);
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      lists: [{ kind: 'bank', country: 'CN', itemCount: 1 }],
+      items: [
+        { code: 'CN1', lastSeenAt: '2026-03-09T03:00:00.000Z', isGone: false },
+        { code: 'CN2', lastSeenAt: '2026-03-02T03:00:00.000Z', isGone: true },
+      ],
+    });
+  });
+
+  test('a platform that is away leaves it incomplete', async () => {
+    const away = await run(['reference', 'sync', '--json'], {});
+    expect(away.code).toBe(4);
+    expect(JSON.parse(away.stdout)).toMatchObject({ exitCode: 4, lists: [{ itemCount: null }, {}, {}] });
+  });
+
+  test.each([
+    [['list', 'banks'], 'there is no list banks; the lists are bank, occupation'],
+    [['list', 'purpose', '--country', 'CN'], 'one list for all countries'],
+    [['list', 'bank', '--country', 'China'], 'is no country code'],
+    [['sync', '--country', 'cn'], 'is no country code'],
+  ])('%j is refused', async (args, said) => {
+    const { code, stdout, stderr } = await run(['reference', ...args], {});
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(said);
+  });
+});
