@@ -1,0 +1,39 @@
+/** Reads the file of an application or a registration, JSON or YAML. Its contents are never repeated in a message. */
+import { readFileSync, statSync } from 'node:fs';
+import { LineCounter, parseDocument } from 'yaml';
+import { UsageError } from '../run/exit-codes.ts';
+
+/** A page of fields has some 10 kB; images are named by their paths. */
+export const INPUT_BYTES_MAX = 1_048_576;
+
+/** What the file holds. Throws `UsageError` where it cannot be read, or is neither JSON nor YAML. */
+export function readInputFile(path: string): unknown {
+  const lines = new LineCounter();
+  // JSON is YAML as well, and this way a key given twice is an error in both.
+  const document = parseDocument(textOf(path), { lineCounter: lines, prettyErrors: false });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const reason = error.code.toLowerCase().replaceAll('_', ' ');
+    throw new UsageError(
+      `${path} is neither JSON nor YAML: line ${lines.linePos(error.pos[0]).line} (${reason}).`,
+    );
+  }
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch {
+    throw new UsageError(`${path} uses YAML anchors (text after & or *); write each value where it belongs.`);
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > INPUT_BYTES_MAX)
+      throw new UsageError(`${path} has ${size} bytes; a file of this kind has at most ${INPUT_BYTES_MAX}.`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const { code = 'unreadable' } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${path} cannot be read (${code}).`);
+  }
+}
