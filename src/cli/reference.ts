@@ -1,5 +1,6 @@
 /** `reference`: the platform's lists of banks, occupations, business natures, purposes and payout methods. */
 import { Option, type Command } from 'commander';
+import { isCountryCode } from '../ledger/countries.ts';
 import { META_TYPES, META_TYPES_BY_COUNTRY, type MetaType } from '../platform/wire.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import {
@@ -21,8 +22,10 @@ const KINDS = META_TYPES.join(', ');
 
 /** Throws `UsageError` for what cannot be a country. */
 function countryOf(text: string): string {
-  if (!/^[A-Z]{2}$/.test(text))
-    throw new UsageError(`--country ${text} is no country code; write two capitals, like CN.`);
+  if (!isCountryCode(text))
+    throw new UsageError(
+      `--country ${text} is no country code; write the two capitals of ISO 3166-1, like CN.`,
+    );
   return text;
 }
 

@@ -10,6 +10,7 @@ import { createPacer, type TimeSource } from './pacer.ts';
 import { INVALID_REPLY_RETRIES_MAX, backoffMs } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
+import type { Operation } from './wire.ts';
 
 const KEEP_ALIVE_MS = 30_000;
 
@@ -48,8 +49,8 @@ export const systemTransportDeps: TransportDeps = {
 export type Excerpt = (text: string) => string;
 
 export interface PlatformCall<T> {
-  /** Transaction code, the last part of the path: `sp2404`. */
-  readonly operation: string;
+  /** Transaction code, the last part of the path. */
+  readonly operation: Operation;
   readonly access: PlatformAccess;
   /**
    * Whether the platform takes the same call twice for one. Where it does not, a call is sent again only after a

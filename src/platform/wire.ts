@@ -1,5 +1,11 @@
 /** The platform's own words on the wire, shared by the client and the sandbox (platform-api.md 2, 3, 4, 6). */
 
+/**
+ * The operations that are called, by the last part of their path (platform-api.md 4, 9). Those the document only names
+ * (4.5: sp1102, sp2402, file upload, payments) have no paths, payloads or replies shown: none of them is called.
+ */
+export type Operation = 'sp2404' | 'sp2502' | 'sp1101' | 'sp1401';
+
 /** sp2404 accepts at most this many records a page (platform-api.md 8). */
 export const PAGE_SIZE_MAX = 100;
 

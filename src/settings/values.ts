@@ -2,6 +2,7 @@
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
 import { isTimeZone } from '../ledger/business-day.ts';
+import { isCountryCode } from '../ledger/countries.ts';
 import type { ListenAddress, SecretKey } from './settings.ts';
 
 const SECRET_KEY_BYTES = 32;
@@ -175,34 +176,37 @@ export const referralChannel = () =>
     error: 'must be 1 to 16 printable ASCII characters without spaces',
   });
 
-/** A list of YAML, or in the environment a JSON list or words with commas between them. */
-const listOf = (word: RegExp, error: string) => {
-  const fromText = (value: unknown): unknown =>
-    typeof value === 'string' && !value.trimStart().startsWith('[')
-      ? value.split(',').map((part) => part.trim())
-      : jsonText(value);
-  return z.preprocess(
-    fromText,
-    z
-      .array(z.string({ error }).regex(word, { error }), { error })
-      .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
-      .readonly(),
+/** A list of words, told wrong once however many of them are. */
+const listOf = (isWord: (text: string) => boolean, error: string) =>
+  z
+    .array(z.unknown(), { error })
+    .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
+    .refine((list): list is string[] => list.every((one) => typeof one === 'string' && isWord(one)), {
+      error,
+    })
+    .readonly();
+
+/** A list of YAML; in the environment a JSON list, or words with commas between them. */
+const givenList = (value: unknown): unknown =>
+  typeof value === 'string' && !value.trimStart().startsWith('[')
+    ? value.split(',').map((part) => part.trim())
+    : jsonText(value);
+
+const isCode = (text: string): boolean => CODE.test(text);
+
+export const codes = () =>
+  z.preprocess(givenList, listOf(isCode, 'must be a list of codes, 1 to 64 printable characters each'));
+
+export const countries = () =>
+  z.preprocess(
+    givenList,
+    listOf(isCountryCode, 'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each'),
   );
-};
-
-export const codes = () => listOf(CODE, 'must be a list of codes, 1 to 64 printable characters each');
-
-export const countries = () => listOf(/^[A-Z]{2}$/, 'must be a list of two-letter country codes in capitals');
 
 /** Lists of codes by the name of the field they are for; null where the document's own list is not known. */
 export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
   const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;
-  const list = z
-    .array(z.string({ error }).regex(CODE, { error }), { error })
-    .max(LIST_LENGTH_MAX, { error })
-    .readonly()
-    .nullable()
-    .default(null);
+  const list = listOf(isCode, error).nullable().default(null);
   const shape = Object.fromEntries(fields.map((field) => [field, list])) as Record<Field, typeof list>;
   return z.preprocess(jsonText, z.strictObject(shape, { error }).readonly());
 };

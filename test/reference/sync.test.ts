@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import { listsFor } from '../../src/reference/sync.ts';
+import { jobs } from '../../jobs/all.ts';
+import { dueJobs } from '../../src/run/due.ts';
 import { executeReferenceRun } from '../../src/run/reference-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { listReferenceItems, referenceCodes } from '../../src/store/reference.ts';
@@ -43,6 +45,19 @@ const namesOf = async (kind: string, withGone = true) =>
   (await listReferenceItems(database.db, { kind, withGone })).map(({ country, code, isGone }) =>
     [country, code, isGone ? 'gone' : ''].filter((part) => part !== '').join(' '),
   );
+
+test('is a job of its own, due on Mondays until it is done', async () => {
+  const schedule = { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: 'UTC' };
+  const scheduled = jobs
+    .filter(({ does }) => does === 'reference')
+    .map(({ name, when }) => ({ job: name, when: when(schedule) }));
+  const due = async (now: string) =>
+    dueJobs(scheduled, 'UTC', new Date(now), await latestRuns(database.db, { limit: 10 }));
+  expect(await due('2026-03-02T03:00:00Z')).toEqual([{ job: 'reference', slot: '2026-03-02 03:00' }]);
+  await runOn({});
+  expect(await due('2026-03-08T23:59:00Z')).toEqual([]);
+  expect(await due('2026-03-09T03:00:00Z')).toEqual([{ job: 'reference', slot: '2026-03-09 03:00' }]);
+});
 
 test('the five lists, two of them once a country', () => {
   expect(listsFor(['US', 'CN', 'US']).map(({ kind, country }) => `${kind} ${country}`.trim())).toEqual([
