@@ -49,7 +49,7 @@ export default tseslint.config(
             mayImport('settings', ['ledger']),
             mayImport('sandbox', ['ledger', 'platform']),
             mayImport('run', [...edges, 'sync', 'reconcile', 'statements', 'settings']),
-            { target: './src', from: './jobs', message: 'jobs sit on top of src', except: [] },
+            { target: './src/!(cli)/**', from: './jobs', message: 'jobs sit on top of src', except: [] },
             { target: './src/!(cli)/**', from: './src/cli', message: 'commands sit on top' },
             {
               target: './src/sandbox',

@@ -52,7 +52,8 @@ export const platformSettings = (command: Command, otherNames: readonly string[]
 export const offlineSettings = (
   command: Command,
   otherNames: readonly string[] = [],
-): SettingsWithoutPlatform => loadSettings(source(command.optsWithGlobals(), otherNames));
+): SettingsWithoutPlatform =>
+  loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: [] as const });
 
 /** Opens database and object store for `work`, and closes them whatever happens. */
 export async function withHouse<Result>(

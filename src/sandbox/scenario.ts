@@ -1,4 +1,5 @@
 /** The scenario file: which merchants and days the sandbox acts out, and what is planted to go wrong. */
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
@@ -64,4 +65,15 @@ export function parseScenario(text: string, path: string): Scenario {
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
   throw new ScenarioInvalid(`${path} cannot be used:\n${problems.join('\n')}`);
+}
+
+/** Reads a scenario file. Throws `ScenarioInvalid`. */
+export function readScenario(path: string): Scenario {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new ScenarioInvalid(`${path} cannot be read; give the scenario's file with --scenario.`);
+  }
+  return parseScenario(text, path);
 }
