@@ -6,6 +6,7 @@ import pretty from 'pino-pretty';
 import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/exit-codes.ts';
 import { openHouse, openPlatformHouse, type House, type PlatformHouse } from '../run/house.ts';
 import { loadSettings } from '../settings/load.ts';
+import { createRetryLog } from './retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 
 /** A run asked to stop ends at a window's edge; longer than this nobody waits. */
@@ -79,8 +80,7 @@ export async function withPlatform<Result>(
   const house = await openPlatformHouse(settings, {
     env: process.env,
     skipMigrationCheck,
-    onRetry: ({ subject, retry, waitMs, reason }) =>
-      log.warn({ subject, retry, waitMs, reason }, 'calling again'),
+    onRetry: createRetryLog(log, () => performance.now()),
   });
   try {
     return await work(house, log);
