@@ -223,7 +223,7 @@ export const accountDays = ({ house }: Stage) =>
     .orderBy('day')
     .execute();
 
-/** Every object with its text. */
+/** Every object with its text, by key. */
 export async function objectsOf({ house }: Stage): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for await (const key of house.objects.list('')) {
@@ -231,7 +231,7 @@ export async function objectsOf({ house }: Stage): Promise<Map<string, string>> 
     for await (const chunk of (await house.objects.get(key))!) chunks.push(chunk);
     texts.set(key, Buffer.concat(chunks).toString('utf8'));
   }
-  return texts;
+  return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** `USD 2026-03-02 r1` of each statement a run published. */
