@@ -5,7 +5,7 @@ import type { BenchDatabase } from './server.ts';
 import type { SandboxProcess } from './processes.ts';
 
 export const MERCHANT = { merchantNo: 'BENCH-0001', token: 'bench-token-not-a-secret' } as const;
-const ZONE = 'Asia/Shanghai';
+export const ZONE = 'Asia/Shanghai';
 const FIRST_DAY = '2026-03-01';
 
 export interface BenchLedger {
@@ -52,14 +52,13 @@ export const syncEnv = (
   ...more,
 });
 
-/** The same for work on stored entries alone, whose days are of UTC. */
+/** The same for work on stored entries alone. */
 export const offlineEnv = (
   database: Pick<BenchDatabase, 'url'>,
   merchantNo: string,
   more: Readonly<Record<string, string>> = {},
 ): Record<string, string> => ({
   ...syncEnv({ url: 'http://127.0.0.1:9' }, database),
-  PLATFORM_TIME_ZONE: 'UTC',
   PLATFORM_MERCHANT_NO: merchantNo,
   ...more,
 });

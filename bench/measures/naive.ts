@@ -3,7 +3,7 @@ import { dayWindow } from '../../src/ledger/business-day.ts';
 import { count, median, roundsOf, withDatabase, withSandbox, type Measure } from '../measure.ts';
 import type { NaiveInput } from '../naive-sync.ts';
 import { runScript } from '../processes.ts';
-import { benchLedger, MERCHANT, syncEnv } from '../scenario.ts';
+import { benchLedger, MERCHANT, syncEnv, ZONE } from '../scenario.ts';
 
 export const naive: Measure = {
   name: 'naive',
@@ -30,7 +30,7 @@ export const naive: Measure = {
             baseUrl: sandbox.url,
             databaseUrl: database.url,
             ...MERCHANT,
-            ...dayWindow(ledger.range.from, 'Asia/Shanghai'),
+            ...dayWindow(ledger.range.from, ZONE),
           };
           const script = await runScript<{ entries: number; elapsedMs: number }>('./naive-sync.ts', input);
           naiveRates.push(script.entries / (script.elapsedMs / 1_000));
