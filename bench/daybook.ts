@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';
 import { openPlatformHouse, runDeps } from '../src/run/house.ts';
 import { figuresOf } from '../src/run/report.ts';
-import { executeRun, type RunRequest } from '../src/run/run.ts';
+import { executeRun } from '../src/run/run.ts';
+import type { RunRequest } from '../src/run/work.ts';
 import { loadSettings } from '../src/settings/load.ts';
 
 const { command, range } = JSON.parse(process.argv[2] ?? '{}') as Pick<RunRequest, 'command' | 'range'>;

@@ -12,7 +12,7 @@ import { openDatabase, type Database } from '../store/connection.ts';
 import { assertMigrated, migrate } from '../store/migrations.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import type { Progress } from './progress.ts';
-import type { RunDeps } from './run.ts';
+import type { RunDeps } from './work.ts';
 
 export interface House {
   readonly database: Database;

@@ -1,6 +1,6 @@
 /** Publishes what is due in each merchant's days. */
 import { publishDays, type PublishReport } from '../statements/publish.ts';
-import type { RunWork, StageOutcome } from './run.ts';
+import type { RunWork, StageOutcome } from './work.ts';
 
 /** Publishes the range, or without one everything due: a day the cascade moved outside the range is due as well. */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {

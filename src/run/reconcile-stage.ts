@@ -5,7 +5,7 @@ import { openBreaks, reconcileAccounts, type ReconcileReport } from '../reconcil
 import type { BreakRow } from '../store/breaks.ts';
 import { syncMerchant, type SyncReport } from '../sync/sync.ts';
 import type { HealingRead } from './report.ts';
-import type { RunWork, StageOutcome } from './run.ts';
+import type { RunWork, StageOutcome } from './work.ts';
 
 /** Spans read again for breaks in one run; a ledger broken all over is for a person, not for more calls. */
 export const HEALING_READS_MAX = 50;

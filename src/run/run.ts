@@ -1,63 +1,16 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
-import type { Kysely } from 'kysely';
 import { dayOf } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import type { Currencies } from '../ledger/money.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { PublishReport } from '../statements/publish.ts';
-import type { ReconcileReport } from '../reconcile/reconcile.ts';
-import type { Lease } from '../store/lease.ts';
 import { finishRun, startRun } from '../store/runs.ts';
-import type { DB } from '../store/schema.ts';
 import { EXIT, Interrupted, exitCodeOf, type ExitCode } from './exit-codes.ts';
 import { underLease } from './lease.ts';
-import type { Progress } from './progress.ts';
 import { merchantRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
-import { outerRange, type DayRange } from './range.ts';
+import { outerRange } from './range.ts';
 import { reconcileStage } from './reconcile-stage.ts';
-import {
-  figuresOf,
-  judge,
-  type HealingRead,
-  type MerchantSync,
-  type RunCommand,
-  type RunReport,
-} from './report.ts';
+import { figuresOf, judge, type RunCommand, type RunReport } from './report.ts';
 import { standingIn } from './standing.ts';
 import { syncStage } from './sync-stage.ts';
-
-/** Everything a run touches, opened and owned by the caller. */
-export interface RunDeps {
-  readonly db: Kysely<DB>;
-  readonly reader: LedgerReader;
-  readonly objects: ObjectStore;
-  readonly currencies: Currencies;
-  /** IANA zone of the platform's timestamps and of business days. */
-  readonly zone: string;
-  readonly settleDelayMs: number;
-  readonly resweepDays: number;
-  readonly clockToleranceS: number;
-  /** What the run takes for now: decides days and settled windows; a rehearsal may set it. */
-  readonly now: () => Date;
-  /** Real time: leases live by it. */
-  readonly clock: () => Date;
-  readonly holder: string;
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: Progress) => void;
-}
-
-export interface RunRequest {
-  readonly command: RunCommand;
-  /** Null: each merchant's nightly default. */
-  readonly range: DayRange | null;
-  readonly merchants: readonly MerchantAccess[];
-  /** Null: every currency. */
-  readonly currencies: readonly string[] | null;
-  /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
-  readonly scheduled?: { readonly job: string; readonly slot: string };
-}
+import type { RunDeps, RunRequest, StageOutcome } from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -66,14 +19,6 @@ const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
   reconcile: ['reconcile'],
   publish: ['publish'],
 };
-
-/** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */
-export interface StageOutcome {
-  sync: readonly MerchantSync[];
-  reconcile: ReconcileReport | null;
-  healingReads: readonly HealingRead[];
-  publish: PublishReport | null;
-}
 
 /**
  * Runs the stages of `request.command` under the lease and records the run.
@@ -155,15 +100,4 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
       return end(exitCode, notes);
     }
   });
-}
-
-/** One run at work: what was asked, with what, under which lease. */
-export interface RunWork {
-  readonly request: RunRequest;
-  readonly deps: RunDeps;
-  readonly lease: Lease;
-  readonly runId: number;
-  readonly ranges: ReadonlyMap<string, DayRange>;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
 }

@@ -2,7 +2,7 @@
 import { planWindows } from '../sync/plan.ts';
 import { syncMerchant } from '../sync/sync.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
-import type { RunWork, StageOutcome } from './run.ts';
+import type { RunWork, StageOutcome } from './work.ts';
 
 /**
  * Syncs the range of each merchant asked for, each into `outcome` as it ends. One merchant's refusal leaves the others
