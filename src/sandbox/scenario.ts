@@ -13,6 +13,15 @@ const plantedSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('missing'), ...place }),
   /** Shown from `appears` on. */
   z.strictObject({ what: z.literal('late'), ...place, appears: z.iso.datetime({ offset: true }) }),
+  /** Shown until `at`, then never again. */
+  z.strictObject({ what: z.literal('vanished'), ...place, at: z.iso.datetime({ offset: true }) }),
+  /** Shown with another transaction type from `at` on. */
+  z.strictObject({
+    what: z.literal('amended'),
+    ...place,
+    at: z.iso.datetime({ offset: true }),
+    busiType: z.string(),
+  }),
   /** Shown with both amounts set, which no client can book. */
   z.strictObject({ what: z.literal('malformed'), ...place }),
   /** So many more entries in one second, after the n-th. */
