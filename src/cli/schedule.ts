@@ -4,7 +4,7 @@ import { jobs } from '../../jobs/all.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { EXIT, exitCodeOf } from '../run/exit-codes.ts';
 import { runDeps } from '../run/house.ts';
-import { executeRun } from '../run/run.ts';
+import { executeScheduled } from '../run/run.ts';
 import { keepSchedule, recentRuns } from '../run/schedule.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 
@@ -28,7 +28,7 @@ export function addScheduleCommand(program: Command): void {
           runJob: async (due) => {
             log.info(due, 'job begins');
             try {
-              const report = await executeRun(
+              const report = await executeScheduled(
                 {
                   command: 'run',
                   range: null,
@@ -38,13 +38,18 @@ export function addScheduleCommand(program: Command): void {
                 },
                 runDeps(house, signal),
               );
+              if (report === null) {
+                log.info(due, 'job done by another process');
+                return;
+              }
               const { runId, exitCode, notes, elapsedMs } = report;
               const level = exitCode === EXIT.done ? 'info' : 'warn';
               log[level]({ ...due, run: runId, exitCode, notes, elapsedMs }, 'job ended');
             } catch (error) {
               const exitCode = exitCodeOf(error);
               if (exitCode === EXIT.fault) throw error;
-              log.error({ ...due, exitCode, problem: (error as Error).message }, 'job could not run');
+              const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
+              log[level]({ ...due, exitCode, problem: (error as Error).message }, 'job could not run');
             }
           },
           onFault: (error) => {

@@ -32,6 +32,12 @@ export interface RunDeps {
   readonly onProgress: (progress: Progress) => void;
 }
 
+export interface ScheduledSlot {
+  readonly job: string;
+  /** Wall-clock time it was due at. */
+  readonly slot: string;
+}
+
 export interface RunRequest {
   readonly command: RunCommand;
   /** Null: each merchant's nightly default. */
@@ -40,7 +46,7 @@ export interface RunRequest {
   /** Null: every currency. */
   readonly currencies: readonly string[] | null;
   /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
-  readonly scheduled?: { readonly job: string; readonly slot: string };
+  readonly scheduled?: ScheduledSlot;
 }
 
 /** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */

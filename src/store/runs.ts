@@ -90,3 +90,14 @@ export async function latestRuns(
     .execute();
   return rows as unknown as RunRow[];
 }
+
+/** Every run a schedule started for one slot of a job. */
+export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
+  const rows = await db
+    .selectFrom('run')
+    .select(COLUMNS)
+    .where('slot', '=', slot)
+    .where('command', '=', command)
+    .execute();
+  return rows as unknown as RunRow[];
+}
