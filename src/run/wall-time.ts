@@ -7,3 +7,7 @@ export const wallMs = (ms: number, zone: string): number => ms + tzOffset(zone, 
 /** `YYYY-MM-DD HH:mm` in a zone. */
 export const wallTime = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 16).replace('T', ' ');
+
+/** `YYYY-MM-DD HH:mm:ss` in a zone. */
+export const wallSecond = (ms: number, zone: string): string =>
+  new Date(wallMs(ms, zone)).toISOString().slice(0, 19).replace('T', ' ');
