@@ -9,7 +9,7 @@ import { parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import type { House } from '../run/house.ts';
 import { fetchStatement } from '../statements/fetch.ts';
-import { fileOf, manifestKey } from '../statements/keys.ts';
+import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { withRangeFlags, type RangeFlags } from './range-flags.ts';
@@ -136,7 +136,7 @@ async function download(bytes: AsyncIterable<Uint8Array>, folder: string, name: 
 async function downloadManifest({ objects }: House, row: StatementRow, folder: string): Promise<void> {
   const bytes = await objects.get(manifestKey(row.merchant_no, row.day));
   if (bytes === null) return;
-  await download(bytes, folder, fileOf(row.object_key).replace(/\.r\d+\.csv$/, '.manifest.json'));
+  await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));
 }
 
 const listText = (rows: readonly StatementRow[]): string =>
