@@ -35,6 +35,8 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   const toleranceMs = clockToleranceS * 1_000;
   const folded: ChainedDay[] = [];
   const ends = new Map<BusinessDay, DayEnd>();
+  let lastDay: BusinessDay | null = null;
+  let end: DayEnd = { latestMs: -1, earlierMs: -1, brokenMs: -1 };
   let chaining: ReturnType<typeof begin> | null = null;
   let restarted: BusinessDay | null = null;
   let brokenAtStart = false;
@@ -49,8 +51,11 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   });
   const take = (steps: readonly ChainStep[]): void => {
     for (const step of steps) {
-      let end = ends.get(step.day);
-      if (end === undefined) ends.set(step.day, (end = { latestMs: -1, earlierMs: -1, brokenMs: -1 }));
+      if (step.day !== lastDay) {
+        lastDay = step.day;
+        end = ends.get(step.day) ?? { latestMs: -1, earlierMs: -1, brokenMs: -1 };
+        ends.set(step.day, end);
+      }
       note(end, step);
       if (step.break !== null && step.entry.bookedMs <= chaining!.nearStartMs) brokenAtStart = true;
     }
