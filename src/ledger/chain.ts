@@ -30,7 +30,7 @@ export type ChainEntry = Pick<
 >;
 
 /** One entry in its proven place. */
-export interface ChainStep<Entry extends ChainEntry = LedgerEntry> {
+export interface ChainStep<Entry extends ChainEntry = ChainEntry> {
   readonly entry: Entry;
   readonly day: BusinessDay;
   /** The jump between the entry before and this one. */
@@ -44,7 +44,7 @@ export interface ChainStep<Entry extends ChainEntry = LedgerEntry> {
   readonly scale: number;
 }
 
-export interface Chain<Entry extends ChainEntry = LedgerEntry> {
+export interface Chain<Entry extends ChainEntry = ChainEntry> {
   /** Takes entries sorted by (bookedMs, batchNo), going on from the last push; returns what is certain by now. */
   readonly push: (entries: readonly Entry[]) => ChainStep<Entry>[];
   /** Returns the rest. */
@@ -71,7 +71,7 @@ interface Reached {
 /** Most entries the chain looks at together when it widens a group that does not chain; a burst beyond it stands alone. */
 export const WIDENED_ENTRIES_MAX = 200_000;
 
-export function createChain<Entry extends ChainEntry = LedgerEntry>(options: ChainOptions): Chain<Entry> {
+export function createChain<Entry extends ChainEntry = ChainEntry>(options: ChainOptions): Chain<Entry> {
   const toleranceMs = options.clockToleranceS * 1_000;
   let scale = options.start === null ? 0 : decimalsOf(options.start.balance);
   let reached: Reached | null =
