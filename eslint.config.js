@@ -53,7 +53,7 @@ export default tseslint.config(
             mayImport('sandbox', ['ledger', 'platform']),
             mayImport('notifications', [...operation, 'onboarding', 'beneficiaries']),
             mayImport('run', [...edges, 'sync', 'reconcile', 'statements', 'settings', 'reference']),
-            { target: './src', from: './jobs', message: 'jobs sit on top of src', except: [] },
+            { target: './src/!(cli)/**', from: './jobs', message: 'jobs sit on top of src', except: [] },
             { target: './src/!(cli|web)/**', from: './src/web', message: 'the server sits on top' },
             { target: './src/!(cli)/**', from: './src/cli', message: 'commands sit on top' },
             {

@@ -1,33 +1,70 @@
-/** What every measure gets and gives back; each runs in a process of its own, so that its memory is its own. */
+/** What a measure is: given a bench to work on, it gives figures, each against a limit reached in the same run. */
+import type { BenchDatabase, BenchServer } from './server.ts';
+import type { DaybookRun, DaybookWork, SandboxProcess } from './processes.ts';
+import type { ScenarioInput } from '../src/sandbox/scenario.ts';
 
-export interface MeasureInput {
-  /** An empty, migrated database of the benchmark's own server. */
-  readonly databaseUrl: string;
-  /** The sandbox, in a process of its own. */
-  readonly sandboxUrl: string;
-  /** Small enough for a machine that only wants to know whether the benchmark works. */
-  readonly short: boolean;
-}
+export type Target = { readonly atMost: number } | { readonly atLeast: number };
 
 export interface Measured {
   readonly what: string;
-  /** What was reached, and the limit of the same run it is held against, in `unit`. */
+  /** What was reached, and the limit it is held against, in `unit`. */
   readonly figure: number;
   readonly limit: number;
   readonly limitIs: string;
   readonly unit: string;
+  /** `figure / limit`. */
   readonly ratio: number;
-  readonly target: { readonly atMost: number } | { readonly atLeast: number };
+  readonly target: Target;
 }
 
-/** Runs a measure as a process: input comes as JSON in the first argument, figures go to stdout as one JSON line. */
-export async function runMeasure(
-  measure: (input: MeasureInput) => Promise<readonly Measured[]>,
-): Promise<void> {
-  const input = JSON.parse(process.argv[2] ?? '{}') as MeasureInput;
-  const measured = await measure(input);
-  const peakRssMb = process.resourceUsage().maxRSS / 1_024;
-  process.stdout.write(`${JSON.stringify({ measured, peakRssMb })}\n`);
+/** What measures work on; everything they start ends with the bench. */
+export interface Bench {
+  /** Small enough for a machine that only wants to know whether the bench works. */
+  readonly short: boolean;
+  readonly server: BenchServer;
+  readonly sandbox: (scenario: ScenarioInput) => Promise<SandboxProcess>;
+  /** Runs daybook in a process of its own, so that its memory is its own; its peak is kept for the memory row. */
+  readonly daybook: (work: DaybookWork) => Promise<DaybookRun>;
+  /** Peak resident memory of each daybook process so far. */
+  readonly peaks: readonly MemoryPeak[];
+}
+
+export interface MemoryPeak {
+  readonly what: string;
+  readonly megabytes: number;
+}
+
+export interface Measure {
+  /** For `--only`. */
+  readonly name: string;
+  readonly measure: (bench: Bench) => Promise<readonly Measured[]>;
+}
+
+/** Runs `work` on a database of its own. */
+export async function withDatabase<Result>(
+  { server }: Bench,
+  work: (database: BenchDatabase) => Promise<Result>,
+): Promise<Result> {
+  const database = await server.freshDatabase();
+  try {
+    return await work(database);
+  } finally {
+    await database.drop();
+  }
+}
+
+/** Runs `work` against a sandbox of its own. */
+export async function withSandbox<Result>(
+  bench: Bench,
+  scenario: ScenarioInput,
+  work: (sandbox: SandboxProcess) => Promise<Result>,
+): Promise<Result> {
+  const sandbox = await bench.sandbox(scenario);
+  try {
+    return await work(sandbox);
+  } finally {
+    await sandbox.stop();
+  }
 }
 
 /** Milliseconds `work` takes. */
@@ -36,3 +73,19 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   await work();
   return performance.now() - started;
 }
+
+/** The middle one, so that a neighbour's burst of work on the machine does not count. */
+export function median(figures: readonly number[]): number {
+  const sorted = [...figures].sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (middle === undefined) throw new RangeError('a median of nothing');
+  return middle;
+}
+
+/** How often a measure alternates with its limit. */
+export const roundsOf = ({ short }: Bench): number => (short ? 1 : 3);
+
+export const meets = ({ ratio, target }: Measured): boolean =>
+  'atMost' in target ? ratio <= target.atMost : ratio >= target.atLeast;
+
+export const count = (entries: number): string => entries.toLocaleString('en');

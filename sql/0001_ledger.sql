@@ -24,6 +24,7 @@ CREATE TABLE run (
   figures jsonb NOT NULL DEFAULT '{}'
 );
 CREATE INDEX run_started ON run (started_at DESC);
+CREATE INDEX run_slot ON run (slot) WHERE slot IS NOT NULL;
 
 -- One row a name; the epoch grows with every holder, and every write transaction checks it.
 CREATE TABLE lease (

@@ -6,6 +6,7 @@ import pretty from 'pino-pretty';
 import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/exit-codes.ts';
 import { openHouse, openPlatformHouse, type House, type PlatformHouse } from '../run/house.ts';
 import { loadSettings } from '../settings/load.ts';
+import { createRetryLog } from './retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 
 /** A run asked to stop ends at a window's edge; longer than this nobody waits. */
@@ -52,7 +53,8 @@ export const platformSettings = (command: Command, otherNames: readonly string[]
 export const offlineSettings = (
   command: Command,
   otherNames: readonly string[] = [],
-): SettingsWithoutPlatform => loadSettings(source(command.optsWithGlobals(), otherNames));
+): SettingsWithoutPlatform =>
+  loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: [] as const });
 
 /** Opens database and object store for `work`, and closes them whatever happens. */
 export async function withHouse<Result>(
@@ -78,8 +80,7 @@ export async function withPlatform<Result>(
   const house = await openPlatformHouse(settings, {
     env: process.env,
     skipMigrationCheck,
-    onRetry: ({ subject, retry, waitMs, reason }) =>
-      log.warn({ subject, retry, waitMs, reason }, 'calling again'),
+    onRetry: createRetryLog(log, () => performance.now()),
   });
   try {
     return await work(house, log);

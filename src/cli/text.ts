@@ -43,5 +43,6 @@ export function table(
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
 
+/** Parts line by line; false and null are left out. */
 export const lines = (...parts: readonly (string | false | null)[]): string =>
-  parts.filter((part) => part !== false && part !== null && part !== '').join('\n');
+  parts.filter((part) => part !== false && part !== null).join('\n');

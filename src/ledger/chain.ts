@@ -7,7 +7,7 @@
  */
 import type { BreakHint, BusinessDay, ContinuityBreak, LedgerEntry } from './entry.ts';
 import { decimalsOf, fromScaled, toScaled } from './money.ts';
-import { coverWithTrails, type Cover, type Edge } from './trail.ts';
+import { coverWithTrails, onlyOrder, type Cover, type Edge } from './trail.ts';
 
 /** Where the chain takes up: the balance reached, and the entry that reached it. */
 export interface ChainStart {
@@ -23,9 +23,15 @@ export interface ChainOptions {
   readonly start: ChainStart | null;
 }
 
+/** What the chain looks at of an entry; of `bookedAt` it reads the day alone. */
+export type ChainEntry = Pick<
+  LedgerEntry,
+  'batchNo' | 'credit' | 'debit' | 'balance' | 'bookedAt' | 'bookedMs'
+>;
+
 /** One entry in its proven place. */
-export interface ChainStep {
-  readonly entry: LedgerEntry;
+export interface ChainStep<Entry extends ChainEntry = ChainEntry> {
+  readonly entry: Entry;
   readonly day: BusinessDay;
   /** The jump between the entry before and this one. */
   readonly break: ContinuityBreak | null;
@@ -38,20 +44,26 @@ export interface ChainStep {
   readonly scale: number;
 }
 
-export interface Chain {
+export interface Chain<Entry extends ChainEntry = ChainEntry> {
   /** Takes entries sorted by (bookedMs, batchNo), going on from the last push; returns what is certain by now. */
-  readonly push: (entries: readonly LedgerEntry[]) => ChainStep[];
+  readonly push: (entries: readonly Entry[]) => ChainStep<Entry>[];
   /** Returns the rest. */
-  readonly end: () => ChainStep[];
+  readonly end: () => ChainStep<Entry>[];
 }
 
-interface Link extends Edge {
-  readonly entry: LedgerEntry;
+/** An entry on its way to its place; the step it comes out as, once that is certain, is the same object. */
+interface Link<Entry extends ChainEntry = ChainEntry> extends Edge {
+  readonly entry: Entry;
+  readonly day: BusinessDay;
   readonly net: bigint;
+  break: ContinuityBreak | null;
+  moved: boolean;
+  scale: number;
 }
 
+/** Where the chain stands: at the entry that got it there, or at its start. */
 interface Reached {
-  readonly balance: bigint;
+  readonly after: bigint;
   readonly batchNo: string | null;
   readonly bookedMs: number;
 }
@@ -59,26 +71,26 @@ interface Reached {
 /** Most entries the chain looks at together when it widens a group that does not chain; a burst beyond it stands alone. */
 export const WIDENED_ENTRIES_MAX = 200_000;
 
-export function createChain(options: ChainOptions): Chain {
+export function createChain<Entry extends ChainEntry = ChainEntry>(options: ChainOptions): Chain<Entry> {
   const toleranceMs = options.clockToleranceS * 1_000;
   let scale = options.start === null ? 0 : decimalsOf(options.start.balance);
   let reached: Reached | null =
-    options.start === null ? null : { ...options.start, balance: toScaled(options.start.balance, scale) };
+    options.start === null ? null : { ...options.start, after: toScaled(options.start.balance, scale) };
   /** Largest instant that came out so far. */
   let latestMs = Number.NEGATIVE_INFINITY;
   /** Seconds not yet settled, each with its entries, oldest first. */
-  let held: Link[][] = [];
+  let held: Link<Entry>[][] = [];
   /** Settled seconds that a later one may still have to be mixed with, and the balance before the first of them. */
-  let recent: { readonly links: Link[]; readonly from: Reached | null }[] = [];
-  let out: ChainStep[] = [];
+  let recent: { readonly links: readonly Link<Entry>[]; readonly from: Reached | null }[] = [];
+  let out: ChainStep<Entry>[] = [];
   let currentDay: BusinessDay = '-';
   /** The second being gathered. */
-  let group: Link[] = [];
+  let group: Link<Entry>[] = [];
 
   const widen = (decimals: number): void => {
     const factor = 10n ** BigInt(decimals - scale);
-    const grown = (at: Reached | null) => (at === null ? null : { ...at, balance: at.balance * factor });
-    const grownLinks = (links: Link[]) =>
+    const grown = (at: Reached | null) => (at === null ? null : { ...at, after: at.after * factor });
+    const grownLinks = (links: readonly Link<Entry>[]) =>
       links.map((link) => ({
         ...link,
         before: link.before * factor,
@@ -92,76 +104,76 @@ export function createChain(options: ChainOptions): Chain {
     scale = decimals;
   };
 
-  const linkOf = (entry: LedgerEntry): Link => {
+  const linkOf = (entry: Entry): Link<Entry> => {
     const amount = entry.credit ?? entry.debit!;
     const decimals = Math.max(decimalsOf(amount), decimalsOf(entry.balance));
     if (decimals > scale) widen(decimals);
     const net = entry.credit === null ? -toScaled(amount, scale) : toScaled(amount, scale);
     const after = toScaled(entry.balance, scale);
-    return { entry, net, before: after - net, after, bookedMs: entry.bookedMs, batchNo: entry.batchNo };
+    return {
+      entry,
+      day: dayOfEntry(entry),
+      break: null,
+      moved: false,
+      net,
+      before: after - net,
+      after,
+      scale,
+      bookedMs: entry.bookedMs,
+      batchNo: entry.batchNo,
+    };
   };
 
   /** One string a day rather than one an entry. */
-  const dayOfEntry = (entry: LedgerEntry): BusinessDay => {
+  const dayOfEntry = (entry: Entry): BusinessDay => {
     if (!entry.bookedAt.startsWith(currentDay)) currentDay = entry.bookedAt.slice(0, 10);
     return currentDay;
   };
 
-  const release = (links: readonly Link[], from: Reached | null): void => {
+  const release = (links: readonly Link<Entry>[], from: Reached | null): void => {
     let at = from;
     for (const link of links) {
-      const jump = at !== null && at.balance !== link.before ? breakBetween(at, link, scale) : null;
-      out.push({
-        entry: link.entry,
-        day: dayOfEntry(link.entry),
-        break: jump,
-        moved: link.bookedMs < latestMs,
-        net: link.net,
-        before: link.before,
-        after: link.after,
-        scale,
-      });
+      if (at !== null && at.after !== link.before) link.break = breakBetween(at, link, scale);
+      link.moved = link.bookedMs < latestMs;
+      link.scale = scale;
+      out.push(link);
       if (link.bookedMs > latestMs) latestMs = link.bookedMs;
-      at = { balance: link.after, batchNo: link.batchNo, bookedMs: link.bookedMs };
+      at = link;
     }
   };
 
   const releaseBefore = (ms: number): void => {
-    let count = 0;
-    while (
-      count < recent.length &&
-      recent[count]!.links.at(-1)!.bookedMs < ms &&
-      maxMs(recent[count]!.links) < ms
-    ) {
-      const { links, from } = recent[count]!;
-      release(links, from);
-      count += 1;
+    for (let first = recent[0]; first !== undefined && maxMs(first.links) < ms; first = recent[0]) {
+      recent.shift();
+      release(first.links, first.from);
     }
-    if (count > 0) recent = recent.slice(count);
   };
 
-  const settle = (links: Link[]): void => {
+  const settle = (links: readonly Link<Entry>[]): void => {
     recent.push({ links, from: reached });
-    const last = links.at(-1)!;
-    reached = { balance: last.after, batchNo: last.batchNo, bookedMs: last.bookedMs };
+    reached = links.at(-1)!;
   };
+
+  /** The order of a second's entries where balances leave just one. */
+  const orderAlone = (links: readonly Link<Entry>[]): readonly Link<Entry>[] | null =>
+    reached !== null ? onlyOrder(links, reached.after) : links.length === 1 ? links : null;
 
   /** Settles held seconds that chain, alone first, then mixed with what came just before; says whether any did. */
   const settleWhatChains = (next: ReadonlySet<bigint>): boolean => {
-    const first = held[0]!;
-    if (first.length === 1 && (reached === null || reached.balance === first[0]!.before)) {
-      settle(first);
+    const alone = orderAlone(held[0]!);
+    if (alone !== null) {
+      settle(alone);
       held.shift();
       return true;
     }
-    const balance = reached?.balance ?? null;
-    const mixed: Link[] = [];
+    const balance = reached?.after ?? null;
+    const mixed: Link<Entry>[] = [];
     for (let count = 1; count <= held.length; count += 1) {
       mixed.push(...held[count - 1]!);
       if (mixed.length > WIDENED_ENTRIES_MAX && count > 1) break;
       const cover = coverWithTrails(mixed, balance, count === held.length ? next : startsOf(held[count]!));
       if (cover.jumps === 0 && cover.trails.length === 1) {
-        settle([...cover.trails[0]!]);
+        settle(cover.trails[0]!);
         held = held.slice(count);
         return true;
       }
@@ -172,11 +184,11 @@ export function createChain(options: ChainOptions): Chain {
       const all = [...earlier.flatMap(({ links }) => links), ...mixed];
       if (all.length > WIDENED_ENTRIES_MAX) break;
       if (earlier.some(({ links, from: at }) => jumpsIn(links, at) > 0)) break;
-      const cover = coverWithTrails(all, from?.balance ?? null, next);
+      const cover = coverWithTrails(all, from?.after ?? null, next);
       if (cover.jumps === 0 && cover.trails.length === 1) {
         recent = recent.slice(0, -back);
         reached = from;
-        settle([...cover.trails[0]!]);
+        settle(cover.trails[0]!);
         held = [];
         return true;
       }
@@ -186,8 +198,8 @@ export function createChain(options: ChainOptions): Chain {
 
   /** Nothing chains: the fewest jumps, second by second where that is no worse than all together. */
   const settleBroken = (next: ReadonlySet<bigint>): void => {
-    const start = reached?.balance ?? null;
-    const apart: Cover<Link>[] = [];
+    const start = reached?.after ?? null;
+    const apart: Cover<Link<Entry>>[] = [];
     let balance = start;
     held.forEach((links, index) => {
       const following = held[index + 1];
@@ -209,7 +221,7 @@ export function createChain(options: ChainOptions): Chain {
   };
 
   /** Settles what can be settled, given that no entry earlier than `knownToMs` is to come. */
-  const advance = (knownToMs: number, next: readonly Link[]): void => {
+  const advance = (knownToMs: number, next: readonly Link<Entry>[]): void => {
     const starts = startsOf(next);
     while (held.length > 0) {
       if (settleWhatChains(starts)) continue;
@@ -219,35 +231,36 @@ export function createChain(options: ChainOptions): Chain {
     }
   };
 
-  const closeGroup = (next: readonly Link[], knownToMs: number): void => {
-    if (group.length === 0) return;
-    const only = group.length === 1 && held.length === 0 ? group[0]! : null;
-    if (only !== null && (reached === null || reached.balance === only.before)) {
-      settle(group);
-      group = [];
+  /** The second is whole: `next` begins the one after it. */
+  const closeGroup = (next: Link<Entry> | null): void => {
+    const alone = held.length === 0 ? orderAlone(group) : null;
+    if (alone !== null) {
+      settle(alone);
       return;
     }
     held.push(group);
-    group = [];
-    advance(knownToMs, next);
+    advance(next?.bookedMs ?? Number.POSITIVE_INFINITY, next === null ? [] : [next]);
   };
 
-  const push = (entries: readonly LedgerEntry[]): ChainStep[] => {
+  const push = (entries: readonly Entry[]): ChainStep<Entry>[] => {
     for (const entry of entries) {
       const link = linkOf(entry);
-      if (group.length > 0 && group[0]!.bookedMs !== link.bookedMs) {
-        closeGroup([link], link.bookedMs);
-        releaseBefore(link.bookedMs - toleranceMs);
+      if (group.length > 0 && group[0]!.bookedMs === link.bookedMs) {
+        group.push(link);
+        continue;
       }
-      group.push(link);
+      if (group.length > 0) closeGroup(link);
+      releaseBefore(link.bookedMs - toleranceMs);
+      group = [link];
     }
     const steps = out;
     out = [];
     return steps;
   };
 
-  const end = (): ChainStep[] => {
-    closeGroup([], Number.POSITIVE_INFINITY);
+  const end = (): ChainStep<Entry>[] => {
+    if (group.length > 0) closeGroup(null);
+    group = [];
     advance(Number.POSITIVE_INFINITY, []);
     releaseBefore(Number.POSITIVE_INFINITY);
     const steps = out;
@@ -264,7 +277,7 @@ const maxMs = (links: readonly Link[]): number =>
 
 function jumpsIn(links: readonly Link[], from: Reached | null): number {
   let jumps = 0;
-  let balance = from?.balance ?? links[0]!.before;
+  let balance = from?.after ?? links[0]!.before;
   for (const link of links) {
     if (link.before !== balance) jumps += 1;
     balance = link.after;
@@ -276,9 +289,9 @@ function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
   return {
     afterBatchNo: at.batchNo,
     beforeBatchNo: link.batchNo,
-    expectedBalance: fromScaled(at.balance, scale),
+    expectedBalance: fromScaled(at.after, scale),
     foundBalance: fromScaled(link.before, scale),
-    missingNet: fromScaled(link.before - at.balance, scale),
+    missingNet: fromScaled(link.before - at.after, scale),
     hint: 'unexplained' satisfies BreakHint,
     hintBatchNo: null,
     span: {

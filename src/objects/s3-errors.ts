@@ -1,6 +1,13 @@
 /** What an S3 server or the SDK says, in words that name the mend. Keys and signatures never appear in them. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
-import type { S3Place } from './s3.ts';
+
+export interface S3Place {
+  readonly bucket: string;
+  /** Without slashes at its ends; empty for the whole bucket. */
+  readonly prefix: string;
+  /** For messages: the endpoint in use, or AWS. */
+  readonly endpoint: string;
+}
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');
 const codeOf = (error: unknown): string =>

@@ -19,20 +19,19 @@ import {
   type ObjectStore,
   type PutOptions,
 } from './object-store.ts';
-import { isConditionFailed, isConditionUnknown, isMissing, s3Refusal, s3Unreachable } from './s3-errors.ts';
+import {
+  isConditionFailed,
+  isConditionUnknown,
+  isMissing,
+  s3Refusal,
+  s3Unreachable,
+  type S3Place,
+} from './s3-errors.ts';
 
 /** With two parts in flight and one filling, an upload holds some 32 MiB whatever its size; 10,000 parts are 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 const LIST_PAGE_KEYS = 1_000;
-
-export interface S3Place {
-  readonly bucket: string;
-  /** Without slashes at its ends; empty for the whole bucket. */
-  readonly prefix: string;
-  /** For messages: the endpoint in use, or AWS. */
-  readonly endpoint: string;
-}
 
 /**
  * Objects are streamed in parts; a failed upload is aborted, so that no part stays. What was written is read back and

@@ -132,7 +132,10 @@ export async function attemptCall(
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       return invalid(`${call.subject}: the reply is not UTF-8 text`);
-    const said = excerptOf([code, message].filter((part) => part !== '').join(' '), call.redact);
+    const said = excerptOf(
+      message.includes(code) ? message || 'no reason given' : `${code} ${message}`,
+      call.redact,
+    );
     return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, begun), 'yes');
   }
 }

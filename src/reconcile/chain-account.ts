@@ -4,7 +4,7 @@ import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts, type Currencies } from '../ledger/money.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { readAccount } from '../store/entries.ts';
+import { readAccountToChain } from '../store/entries.ts';
 import type { DB } from '../store/schema.ts';
 import { chainDays, type ChainedDays } from './chain-days.ts';
 import { createCoverage, type Coverage } from './coverage.ts';
@@ -91,7 +91,7 @@ async function chainStretch(
   sight: Sight,
 ): Promise<{ readonly days: readonly BusinessDay[]; readonly chained: ChainedDays }> {
   const { account, clockToleranceS, zone, signal } = options;
-  const read = (day: BusinessDay) => readAccount(options.db, account, dayWindow(day, zone));
+  const read = (day: BusinessDay) => readAccountToChain(options.db, account, dayWindow(day, zone));
   const joins = (before: DayFigures, firstMs: number) => joinsAt(before, firstMs, sight);
   const days = [first];
   let before = await sight.known.before(first);
@@ -183,7 +183,9 @@ async function joinsDay(
   { db, account, zone }: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
   sight: Sight,
 ): Promise<boolean> {
-  for await (const [first] of readAccount(db, account, dayWindow(day, zone), { batchSize: 1 })) {
+  for await (const [first] of readAccountToChain(db, account, dayWindow(day, zone), {
+    batchSize: 1,
+  })) {
     return first === undefined || joinsAt(before, first.bookedMs, sight);
   }
   return true;

@@ -1,8 +1,8 @@
 /** Chains some days of an account in one go, as a stream: memory holds a batch of entries, whatever the day's size. */
 import { foldDays, type ChainedDay } from '../ledger/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain, type ChainStep } from '../ledger/chain.ts';
-import type { Account, BusinessDay, ContinuityBreak, LedgerEntry } from '../ledger/entry.ts';
+import { createChain, type ChainEntry, type ChainStep } from '../ledger/chain.ts';
+import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 
@@ -14,7 +14,7 @@ export interface ChainDaysOptions {
   readonly before: DayFigures | undefined;
   /** Whether nothing can be missing between the day before and the first entry, booked at that instant. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
-  readonly read: (day: BusinessDay) => AsyncIterable<readonly LedgerEntry[]>;
+  readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
   readonly zone: string;
   readonly clockToleranceS: number;
   /** Null where no list knows the currency. */
@@ -35,6 +35,8 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   const toleranceMs = clockToleranceS * 1_000;
   const folded: ChainedDay[] = [];
   const ends = new Map<BusinessDay, DayEnd>();
+  let lastDay: BusinessDay | null = null;
+  let end: DayEnd = { latestMs: -1, earlierMs: -1, brokenMs: -1 };
   let chaining: ReturnType<typeof begin> | null = null;
   let restarted: BusinessDay | null = null;
   let brokenAtStart = false;
@@ -49,8 +51,11 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   });
   const take = (steps: readonly ChainStep[]): void => {
     for (const step of steps) {
-      let end = ends.get(step.day);
-      if (end === undefined) ends.set(step.day, (end = { latestMs: -1, earlierMs: -1, brokenMs: -1 }));
+      if (step.day !== lastDay) {
+        lastDay = step.day;
+        end = ends.get(step.day) ?? { latestMs: -1, earlierMs: -1, brokenMs: -1 };
+        ends.set(step.day, end);
+      }
       note(end, step);
       if (step.break !== null && step.entry.bookedMs <= chaining!.nearStartMs) brokenAtStart = true;
     }
@@ -136,7 +141,7 @@ function passedOn(day: BusinessDay, before: DayFigures, minorUnits: number | nul
 }
 
 /** The zone decides which day an entry is of, when it is stored and when it is read: one zone for good. */
-function assertOfDay(account: Account, day: BusinessDay, first: LedgerEntry, zone: string): void {
+function assertOfDay(account: Account, day: BusinessDay, first: ChainEntry, zone: string): void {
   if (first.bookedAt.startsWith(day)) return;
   throw new Error(
     `${nameOf(account, day)}: entry ${first.batchNo} is booked at ${first.bookedAt}, another day; it was read with ` +

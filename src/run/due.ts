@@ -1,6 +1,7 @@
 /** Which scheduled jobs are due. Pure: the cron library only tells when, the runs on record tell what is done. */
 import { CronExpressionParser } from 'cron-parser';
-import { wallTime } from './wall-time.ts';
+import { splitAtTransitions } from '../ledger/business-day.ts';
+import { wallMs, wallTime } from './wall-time.ts';
 import { EXIT } from './exit-codes.ts';
 import type { RunRow } from '../store/runs.ts';
 
@@ -19,10 +20,21 @@ export interface DueJob {
   readonly slot: string;
 }
 
-/** The slot a job should have run in last, at or before `now`. A slot that a clock change skips falls after the gap. */
+/** How far back a clock change can still matter: none has ever been set back by more. */
+const CLOCK_CHANGE_MAX_MS = 3 * 3_600_000;
+
+/**
+ * The slot a job should have run in last, at or before `now`. It is looked for in wall-clock time, which takes a clock
+ * change as it comes: a slot that it skips is due right after the gap, and one in an hour that comes twice is due the
+ * first time only.
+ */
 export function lastSlot(when: string, zone: string, now: Date): string {
-  const cron = CronExpressionParser.parse(when, { tz: zone, currentDate: new Date(now.getTime() + 1_000) });
-  return wallTime(cron.prev().getTime(), zone);
+  const nowMs = now.getTime();
+  const parts = splitAtTransitions({ beginMs: nowMs - CLOCK_CHANGE_MAX_MS, endMs: nowMs }, zone);
+  const reachedMs = Math.max(...parts.map(({ endMs }) => wallMs(endMs, zone)));
+  const nextSecond = new Date(Math.floor(reachedMs / 1_000) * 1_000 + 1_000);
+  const cron = CronExpressionParser.parse(when, { tz: 'UTC', currentDate: nextSecond });
+  return wallTime(cron.prev().getTime(), 'UTC');
 }
 
 /**

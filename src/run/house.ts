@@ -11,11 +11,12 @@ import { createReferenceReader, type ReferenceReader } from '../platform/referen
 import { createTransport, systemTransportDeps, type Retry } from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { openDatabase, type Database } from '../store/connection.ts';
+import { openDatabase } from '../store/connection.ts';
+import type { Database } from '../store/database.ts';
 import { assertMigrated, migrate } from '../store/migrations.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import type { Progress } from './progress.ts';
-import type { RunDeps } from './run.ts';
+import type { RunDeps } from './work.ts';
 
 export interface House {
   readonly database: Database;

@@ -10,7 +10,7 @@ import { merchantRanges } from './merchant-ranges.ts';
 import { outerRange } from './range.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import type { MerchantSync } from './report.ts';
-import type { RunDeps, RunRequest, RunWork, StageOutcome } from './run.ts';
+import type { RunDeps, RunRequest, RunWork, StageOutcome } from './work.ts';
 import { syncStage } from './sync-stage.ts';
 
 export interface PlanReport {

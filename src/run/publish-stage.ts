@@ -1,11 +1,12 @@
 /** Publishes what is due in each merchant's days. */
 import { publishDays, type PublishReport } from '../statements/publish.ts';
-import type { RunWork, StageOutcome } from './run.ts';
+import type { RunWork, StageOutcome } from './work.ts';
 
 /** Publishes the range, or without one everything due: a day the cascade moved outside the range is due as well. */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId, from, to } = work;
-  let total: PublishReport = { published: [], unchanged: 0, withheld: [] };
+  let ended: PublishReport = { published: [], unchanged: 0, withheld: [] };
+  outcome.publish = ended;
   for (const { merchantNo } of request.merchants) {
     const report = await publishDays({
       ...deps,
@@ -15,12 +16,15 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
       ...(request.command === 'publish' && request.range !== null ? { fromDay: from, toDay: to } : {}),
       runId,
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
+      onDay: (soFar) => (outcome.publish = joined(ended, soFar)),
     });
-    total = {
-      published: [...total.published, ...report.published],
-      unchanged: total.unchanged + report.unchanged,
-      withheld: [...total.withheld, ...report.withheld],
-    };
-    outcome.publish = total;
+    ended = joined(ended, report);
+    outcome.publish = ended;
   }
 }
+
+const joined = (a: PublishReport, b: PublishReport): PublishReport => ({
+  published: [...a.published, ...b.published],
+  unchanged: a.unchanged + b.unchanged,
+  withheld: [...a.withheld, ...b.withheld],
+});

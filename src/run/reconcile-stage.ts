@@ -3,9 +3,9 @@ import type { Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
 import { openBreaks, reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
-import { syncMerchant } from '../sync/sync.ts';
+import { syncMerchant, type SyncReport } from '../sync/sync.ts';
 import type { HealingRead } from './report.ts';
-import type { RunWork, StageOutcome } from './run.ts';
+import type { RunWork, StageOutcome } from './work.ts';
 
 /** Spans read again for breaks in one run; a ledger broken all over is for a person, not for more calls. */
 export const HEALING_READS_MAX = 50;
@@ -26,11 +26,14 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
   outcome.reconcile = await reconcileAccounts(options);
   if (request.command !== 'run') return;
   const reads = healingReads(await openBreaks(options));
+  const away = new Set(
+    outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
+  );
   let changed = false;
   for (const read of reads) {
     deps.signal.throwIfAborted();
     const merchant = request.merchants.find(({ merchantNo }) => merchantNo === read.merchantNo);
-    if (merchant === undefined) continue;
+    if (merchant === undefined || away.has(read.merchantNo)) continue;
     const report = await syncMerchant({
       ...deps,
       lease,
@@ -40,27 +43,27 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
       runId,
       onProgress: () => undefined,
     });
+    if (report.failure !== null) away.add(read.merchantNo);
     outcome.healingReads = [...outcome.healingReads, read];
     outcome.sync = outcome.sync.map((one) =>
-      one.merchantNo === read.merchantNo
-        ? {
-            ...one,
-            report: {
-              ...one.report,
-              requests: one.report.requests + report.requests,
-              inserted: one.report.inserted + report.inserted,
-              amended: one.report.amended + report.amended,
-              vanished: one.report.vanished + report.vanished,
-              returned: one.report.returned + report.returned,
-            },
-          }
-        : one,
+      one.merchantNo === read.merchantNo ? { ...one, report: withHealing(one.report, report) } : one,
     );
     changed ||= report.inserted + report.amended + report.vanished + report.returned > 0;
   }
   if (!changed) return;
   outcome.reconcile = joined(outcome.reconcile, await reconcileAccounts(options));
 }
+
+/** A merchant's report with what a healing read added; entries it found as they stand were counted before. */
+const withHealing = (before: SyncReport, healing: SyncReport): SyncReport => ({
+  ...before,
+  requests: before.requests + healing.requests,
+  inserted: before.inserted + healing.inserted,
+  amended: before.amended + healing.amended,
+  vanished: before.vanished + healing.vanished,
+  returned: before.returned + healing.returned,
+  failure: before.failure ?? healing.failure,
+});
 
 /** Narrow spans of open breaks, this run's and earlier ones', joined per merchant where they touch. */
 function healingReads(rows: readonly BreakRow[]): HealingRead[] {

@@ -5,7 +5,7 @@ import { dueJobs, type DueJob, type ScheduledJob } from './due.ts';
 
 /** How often the database is asked; the jobs' own times are in their cron expressions. */
 const TICK = '* * * * *';
-const RUNS_LOOKED_AT_MAX = 200;
+const RUNS_LOOKED_AT_MAX = 500;
 
 export interface ScheduleOptions {
   readonly jobs: readonly ScheduledJob[];
@@ -18,8 +18,9 @@ export interface ScheduleOptions {
   readonly onFault: (error: unknown) => void;
 }
 
+/** Of the schedule's own: a person's runs, however many, do not push them out of sight. */
 export const recentRuns = (db: Parameters<typeof latestRuns>[0]): Promise<readonly RunRow[]> =>
-  latestRuns(db, { limit: RUNS_LOOKED_AT_MAX });
+  latestRuns(db, { limit: RUNS_LOOKED_AT_MAX, scheduled: true });
 
 /** One tick: everything due now, one after the other. */
 export async function tick(options: ScheduleOptions): Promise<void> {

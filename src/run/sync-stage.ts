@@ -3,7 +3,7 @@ import { planWindows } from '../sync/plan.ts';
 import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { createJoining } from './join-merchants.ts';
-import type { RunWork, StageOutcome } from './run.ts';
+import type { RunWork, StageOutcome } from './work.ts';
 
 /**
  * Syncs the range of each merchant asked for, each into `outcome` as it ends; one that is known only has to join first.

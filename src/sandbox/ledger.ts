@@ -15,6 +15,10 @@ export interface SandboxEntry {
   readonly bookedMs: number;
   /** Shown from then on; Infinity: never. */
   visibleFromMs: number;
+  /** Shown before then; Infinity: for ever. */
+  visibleUntilMs: number;
+  /** Shown with this transaction type from then on. */
+  amendment: { readonly fromMs: number; readonly busiType: string } | null;
 }
 
 const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
@@ -97,6 +101,8 @@ export function generateLedger(
             vailAmount: wireNumber(balance, minorUnits, random),
             bookedMs: beginMs + second * 1_000,
             visibleFromMs: Number.NEGATIVE_INFINITY,
+            visibleUntilMs: Number.POSITIVE_INFINITY,
+            amendment: null,
           };
           for (const one of here) plant(entry, one);
           entries.push(entry);
@@ -110,6 +116,8 @@ export function generateLedger(
 function plant(entry: SandboxEntry, one: Planted): void {
   if (one.what === 'missing') entry.visibleFromMs = Number.POSITIVE_INFINITY;
   if (one.what === 'late') entry.visibleFromMs = Date.parse(one.appears);
+  if (one.what === 'vanished') entry.visibleUntilMs = Date.parse(one.at);
+  if (one.what === 'amended') entry.amendment = { fromMs: Date.parse(one.at), busiType: one.busiType };
   if (one.what === 'malformed') {
     entry.inAmount ??= entry.outAmount;
     entry.outAmount ??= entry.inAmount;

@@ -10,6 +10,14 @@ export interface Query {
   readonly busiType?: string | undefined;
 }
 
+const NEVER = { fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
+
+const shownFromMs = ({ visibleFromMs, bookedMs }: SandboxEntry): number => Math.max(visibleFromMs, bookedMs);
+const asShown = (entry: SandboxEntry, nowMs: number): SandboxEntry =>
+  entry.amendment !== null && entry.amendment.fromMs <= nowMs
+    ? { ...entry, busiType: entry.amendment.busiType }
+    : entry;
+
 const byTime = (a: SandboxEntry, b: SandboxEntry): number => a.bookedMs - b.bookedMs;
 
 export class MerchantLedger {
@@ -17,8 +25,8 @@ export class MerchantLedger {
   readonly #byBatchNo: Map<string, SandboxEntry>;
   readonly #nowMs: () => number;
   #visible: SandboxEntry[] = [];
-  /** The view holds until then, or until something is changed. */
-  #validUntilMs = Number.NEGATIVE_INFINITY;
+  /** The view holds while the clock is in here, or until something is changed. */
+  #valid = NEVER;
 
   constructor(entries: readonly SandboxEntry[], nowMs: () => number) {
     this.#all = [...entries].sort(byTime);
@@ -29,20 +37,25 @@ export class MerchantLedger {
   /** Entries a person would see, by time. */
   visible(): readonly SandboxEntry[] {
     const nowMs = this.#nowMs();
-    if (nowMs >= this.#validUntilMs) {
-      this.#visible = this.#all.filter((entry) => entry.visibleFromMs <= nowMs && entry.bookedMs <= nowMs);
-      let untilMs = Number.POSITIVE_INFINITY;
-      for (const entry of this.#all) {
-        const fromMs = Math.max(entry.visibleFromMs, entry.bookedMs);
-        if (fromMs > nowMs && fromMs < untilMs) untilMs = fromMs;
-      }
-      this.#validUntilMs = untilMs;
+    if (nowMs < this.#valid.fromMs || nowMs >= this.#valid.untilMs) {
+      this.#visible = this.#all
+        .filter((entry) => shownFromMs(entry) <= nowMs && nowMs < entry.visibleUntilMs)
+        .map((entry) => asShown(entry, nowMs));
+      this.#valid = { fromMs: nowMs, untilMs: this.#nextTurnMs(nowMs) };
     }
     return this.#visible;
   }
 
-  find(batchNo: string): SandboxEntry | undefined {
-    return this.#byBatchNo.get(batchNo);
+  /** The first instant after `nowMs` at which an entry appears, changes or goes. */
+  #nextTurnMs(nowMs: number): number {
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const entry of this.#all) {
+      const { visibleUntilMs, amendment } = entry;
+      for (const ms of [shownFromMs(entry), visibleUntilMs, amendment?.fromMs ?? Number.POSITIVE_INFINITY]) {
+        if (ms > nowMs && ms < untilMs) untilMs = ms;
+      }
+    }
+    return untilMs;
   }
 
   /** Changes an entry in place, or when it is seen. */
@@ -53,7 +66,7 @@ export class MerchantLedger {
     const entry = this.#byBatchNo.get(batchNo);
     if (entry === undefined) throw new Error(`the sandbox has no entry ${batchNo}`);
     Object.assign(entry, changes);
-    this.#validUntilMs = Number.NEGATIVE_INFINITY;
+    this.#valid = NEVER;
   }
 
   /** The first entry in a span that was held back, if any. */
@@ -69,10 +82,9 @@ export class MerchantLedger {
   matching(query: Query): { readonly total: number; readonly at: (index: number) => SandboxEntry } {
     const visible = this.visible();
     if (query.batchNo !== undefined) {
-      const entry = this.#byBatchNo.get(query.batchNo);
+      const entry = visible.find(({ batchNo }) => batchNo === query.batchNo);
       const found =
         entry !== undefined &&
-        visible.includes(entry) &&
         entry.bookedMs >= query.beginMs &&
         entry.bookedMs <= query.endMs &&
         matches(entry, query)

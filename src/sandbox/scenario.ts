@@ -1,4 +1,5 @@
 /** The scenario file: which merchants and days the sandbox acts out, and what is planted to go wrong. */
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
@@ -15,6 +16,15 @@ const plantedSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('missing'), ...place }),
   /** Shown from `appears` on. */
   z.strictObject({ what: z.literal('late'), ...place, appears: z.iso.datetime({ offset: true }) }),
+  /** Shown until `at`, then never again. */
+  z.strictObject({ what: z.literal('vanished'), ...place, at: z.iso.datetime({ offset: true }) }),
+  /** Shown with another transaction type from `at` on. */
+  z.strictObject({
+    what: z.literal('amended'),
+    ...place,
+    at: z.iso.datetime({ offset: true }),
+    busiType: z.string(),
+  }),
   /** Shown with both amounts set, which no client can book. */
   z.strictObject({ what: z.literal('malformed'), ...place }),
   /** So many more entries in one second, after the n-th. */
@@ -79,4 +89,15 @@ export function parseScenario(text: string, path: string): Scenario {
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
   throw new ScenarioInvalid(`${path} cannot be used:\n${problems.join('\n')}`);
+}
+
+/** Reads a scenario file. Throws `ScenarioInvalid`. */
+export function readScenario(path: string): Scenario {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new ScenarioInvalid(`${path} cannot be read; give the scenario's file with --scenario.`);
+  }
+  return parseScenario(text, path);
 }

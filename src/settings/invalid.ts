@@ -10,7 +10,7 @@ export interface SettingsProblem {
 }
 
 const sentence = ({ key, problem, example }: SettingsProblem): string =>
-  `  ${key} ${problem}. Example: ${example}`;
+  `  ${key} ${problem}${problem.endsWith('?') ? '' : '.'} Example: ${example}`;
 
 export class SettingsInvalid extends Error {
   override readonly name = 'SettingsInvalid';

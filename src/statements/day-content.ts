@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import { createChain, type ChainStart, type ChainStep } from '../ledger/chain.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { compareAmounts, fromScaled } from '../ledger/money.ts';
 import { accountDay, dayAfter, dayBefore, type AccountDayRow } from '../store/account-days.ts';
 import { readAccount } from '../store/entries.ts';
@@ -42,9 +42,9 @@ export async function* dayContent(
 ): AsyncGenerator<Uint8Array> {
   const { db, zone, clockToleranceS, signal } = options;
   const stretch = await daysChainedTogether(db, account, day);
-  const chain = createChain({ clockToleranceS, start: stretch.start });
+  const chain = createChain<LedgerEntry>({ clockToleranceS, start: stretch.start });
   const totals: Totals = { scale: 0, credit: 0n, creditCount: 0, debit: 0n, debitCount: 0 };
-  const lines = (steps: readonly ChainStep[]): Uint8Array => {
+  const lines = (steps: readonly ChainStep<LedgerEntry>[]): Uint8Array => {
     const own = steps.filter((step) => step.day === day);
     for (const step of own) add(totals, step);
     return Buffer.from(statementLines(own.map(({ entry }) => entry)));

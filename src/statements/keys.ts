@@ -21,3 +21,7 @@ export const manifestKey = (merchantNo: string, day: BusinessDay): string =>
 
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+
+/** What a day's manifest is called beside one statement that was downloaded by itself: of all its revisions the same. */
+export const manifestFileBeside = (statementFile: string): string =>
+  statementFile.replace(/\.r\d+\.csv$/, '.manifest.json');

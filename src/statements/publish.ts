@@ -17,6 +17,8 @@ export interface PublishOptions extends PublishDayOptions {
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
+  /** Told after each day what the whole call did so far, as a failure later on takes nothing of it back. */
+  readonly onDay?: (soFar: PublishReport) => void;
 }
 
 const SPANS_NAMED_MAX = 3;
@@ -92,6 +94,7 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
       unchanged += ready.length - written.length;
     }
     daysDone += 1;
+    options.onDay?.({ published: [...published], unchanged, withheld: [...withheld] });
     due = await nextDueDay(db, filter, due);
   }
   options.onProgress?.({ daysDone, days: daysDone });

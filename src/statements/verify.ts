@@ -7,6 +7,7 @@ import { parse } from 'csv-parse';
 import { addDays } from '../ledger/business-day.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { digestOf, metered } from '../objects/object-store.ts';
+import { manifestFileBeside } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { checkRows } from './verify-rows.ts';
 
@@ -64,7 +65,7 @@ export async function verifyPaths(paths: readonly string[]): Promise<VerifyRepor
   const named = new Set<string>();
   const files: VerifiedFile[] = [];
   for (const one of manifests) {
-    for (const expected of expectedFiles(one.manifest)) {
+    for (const expected of expectedFiles(one.manifest).filter(({ file }) => isFor(one.path, file))) {
       const copies = sheets.filter(
         (path) =>
           basename(path) === expected.file &&
@@ -112,12 +113,20 @@ async function filesUnder(paths: readonly string[]): Promise<Found[]> {
       }
     } else {
       add(path, false);
-      const beside = join(dirname(path), 'manifest.json');
-      if ((await stat(beside).catch(() => null)) !== null) add(beside, false);
+      for (const name of ['manifest.json', manifestFileBeside(basename(path))]) {
+        const beside = join(dirname(path), name);
+        if ((await stat(beside).catch(() => null)) !== null) add(beside, false);
+      }
     }
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
+
+/** Whether a manifest answers for a file: for all it lists, unless its name says it came with one statement only. */
+const isFor = (manifestPath: string, file: string): boolean => {
+  const name = basename(manifestPath);
+  return !name.endsWith('.manifest.json') || manifestFileBeside(file) === name;
+};
 
 interface ExpectedFile {
   readonly file: string;

@@ -2,6 +2,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { COLUMN_PARSERS } from './column-values.ts';
+import type { Database } from './database.ts';
 import { openEmbeddedFolder } from './embedded.ts';
 import { DatabaseUnreachable, DatabaseUnsupported, isConnectionError } from './errors.ts';
 import type { DB } from './schema.ts';
@@ -9,12 +10,6 @@ import type { DB } from './schema.ts';
 export const POOL_CONNECTIONS_MAX = 10;
 export const CONNECT_TIMEOUT_MS = 10_000;
 export const SERVER_VERSION_MIN = 140_000;
-
-export interface Database {
-  readonly db: Kysely<DB>;
-  readonly kind: 'postgres' | 'embedded';
-  readonly close: () => Promise<void>;
-}
 
 export interface DatabaseSettings {
   /** Null: the embedded database in `dataDir`. */

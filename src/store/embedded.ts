@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
 import { COLUMN_PARSERS } from './column-values.ts';
-import type { Database } from './connection.ts';
+import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';
 import type { DB } from './schema.ts';
 

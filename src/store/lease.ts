@@ -53,8 +53,16 @@ export async function acquireLease(
   wanted: { readonly name: string; readonly holder: string; readonly ttlMs: number; readonly now: Date },
 ): Promise<Lease> {
   const { name, holder, ttlMs, now } = wanted;
-  let goneEpoch = 0;
   for (let attempt = 0; ; attempt++) {
+    // Read before it is asked for: a rehearsal keeps the row locked as long as it works, and nobody is to wait for that.
+    const held = await db.selectFrom('lease').selectAll().where('name', '=', name).executeTakeFirst();
+    let goneEpoch = 0;
+    if (held?.expires_at != null && held.expires_at > now) {
+      if (!isGone(held.holder) || attempt > TAKEOVERS_MAX) {
+        throw new LeaseHeld(name, held.holder, held.acquired_at, held.expires_at);
+      }
+      goneEpoch = held.epoch;
+    }
     const { rows } = await sql<{ epoch: number }>`
       INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
       VALUES (${name}, 1, ${holder}, ${now}, ${new Date(now.getTime() + ttlMs)})
@@ -64,13 +72,6 @@ export async function acquireLease(
         WHERE held.expires_at IS NULL OR held.expires_at <= ${now} OR held.epoch = ${goneEpoch}
       RETURNING epoch`.execute(db);
     if (rows[0] !== undefined) return { name, epoch: rows[0].epoch, holder };
-
-    const held = await db.selectFrom('lease').selectAll().where('name', '=', name).executeTakeFirst();
-    if (held?.expires_at == null) continue;
-    if (!isGone(held.holder) || attempt === TAKEOVERS_MAX) {
-      throw new LeaseHeld(name, held.holder, held.acquired_at, held.expires_at);
-    }
-    goneEpoch = held.epoch;
   }
 }
 

@@ -75,18 +75,38 @@ export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | unde
   return row as RunRow | undefined;
 }
 
-/** Newest first. */
+/** Newest first; `scheduled`: only those the schedule started. */
 export async function latestRuns(
   db: Kysely<DB>,
-  { limit, command }: { readonly limit: number; readonly command?: string | undefined },
+  {
+    limit,
+    command,
+    scheduled = false,
+  }: {
+    readonly limit: number;
+    readonly command?: string | undefined;
+    readonly scheduled?: boolean;
+  },
 ): Promise<RunRow[]> {
   const rows = await db
     .selectFrom('run')
     .select(COLUMNS)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
+    .$if(scheduled, (query) => query.where('slot', 'is not', null))
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
+    .execute();
+  return rows as unknown as RunRow[];
+}
+
+/** Every run a schedule started for one slot of a job. */
+export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
+  const rows = await db
+    .selectFrom('run')
+    .select(COLUMNS)
+    .where('slot', '=', slot)
+    .where('command', '=', command)
     .execute();
   return rows as unknown as RunRow[];
 }

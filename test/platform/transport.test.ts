@@ -100,7 +100,7 @@ describe('what is sent again', () => {
   test('nobody listening', async () => {
     const error = await rejection(transportTo('http://127.0.0.1:1', { retriesMax: 1 }).post());
     expect(error).toBeInstanceOf(PlatformUnreachable);
-    expect(error.message).toMatch(/the connection failed \(ECONNREFUSED .*tried 2 times/);
+    expect(error.message).toMatch(/the connection failed \(connect ECONNREFUSED .*tried 2 times/);
   });
 
   test('waits grow, with full jitter up to a bound', async () => {

@@ -5,7 +5,7 @@ import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
-import type { Database } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';

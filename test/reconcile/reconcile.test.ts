@@ -11,7 +11,7 @@ import {
 } from '../../src/reconcile/reconcile.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
 import { listBreaks, resolveBreak } from '../../src/store/breaks.ts';
-import type { Database } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
 import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';

@@ -215,7 +215,7 @@ describe('what is refused', () => {
       },
     ]);
     for (const { key, problem, example } of problems)
-      expect(message).toContain(`${key} ${problem}. Example: ${example}`);
+      expect(message).toContain(`${key} ${problem}${problem.endsWith('?') ? '' : '.'} Example: ${example}`);
   });
 
   test.each([

@@ -60,6 +60,21 @@ test('any text comes back from the CSV as it went in', () => {
   );
 });
 
+test('a line is what the library makes of its cells', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('"', '\r\n', 'a\r', '\n', ',', '""'),
+  );
+  fc.assert(
+    fc.property(text, text, (batchNo, transactionType) => {
+      const line = statementLines([entry({ batchNo, transactionType })]);
+      expect(line).toBe(
+        csvText([[batchNo, '2026-03-31 09:00:00', 'USD', transactionType, '1.00', '', '-0.50']]),
+      );
+    }),
+  );
+});
+
 test('no lines without entries', () => {
   expect(statementLines([])).toBe('');
 });

@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certifiedWindows } from '../../src/store/certificates.ts';
-import type { Database } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';

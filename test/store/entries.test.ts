@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { ChainEntry } from '../../src/ledger/chain.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { arrayLiteral } from '../../src/store/array-literal.ts';
-import { listAccounts, readAccount } from '../../src/store/entries.ts';
+import { listAccounts, readAccount, readAccountToChain } from '../../src/store/entries.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
 
@@ -66,6 +67,33 @@ onBothDatabases((store) => {
       );
       expect(await listAccounts(store().db, 'M1003')).toEqual([]);
     });
+
+    it.each([1, 2, 100])(
+      'is read for the chain by batches of %i with the same places and digits, over midnight too',
+      async (batchSize) => {
+        const dayMs = 86_400_000;
+        const nextDay = entries(6, 7).map(({ bookedAt, bookedMs, ...rest }) => ({
+          ...rest,
+          bookedAt: new Date(Date.parse(`${bookedAt.replace(' ', 'T')}Z`) + dayMs)
+            .toISOString()
+            .slice(0, 19)
+            .replace('T', ' '),
+          bookedMs: bookedMs + dayMs,
+        }));
+        await keep([...all, ...nextDay]);
+        const found: ChainEntry[] = [];
+        const window = { ...DAY, endMs: DAY.endMs + dayMs };
+        const account = { merchantNo: MERCHANT, currency: 'USD' };
+        for await (const batch of readAccountToChain(store().db, account, window, { batchSize }))
+          found.push(...batch);
+        const places = (list: readonly ChainEntry[]) =>
+          list.map(({ batchNo, credit, debit, balance, bookedAt, bookedMs }) => ({
+            place: [bookedAt.slice(0, 10), bookedMs, batchNo],
+            amounts: [credit, debit, balance],
+          }));
+        expect(places(found)).toEqual(places([...inOrder, ...nextDay]));
+      },
+    );
 
     it('can be left half-way', async () => {
       await keep(entries(1, 2, 3, 4));

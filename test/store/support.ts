@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
-import type { Database } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/schema.ts';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/connection.ts';
+import { openDatabase } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
 import { StoreUnreachable } from '../../src/store/errors.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';

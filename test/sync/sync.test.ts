@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { PlatformRejected, PlatformUnreachable } from '../../src/platform/errors.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import type { Database } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
 import { acquireLease, releaseLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { certifiedWindows } from '../../src/store/windows.ts';

@@ -1,0 +1,22 @@
+# daybook as an image: docker build -t daybook . && docker run --env-file settings.env daybook schedule
+FROM node:24.21.0-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+
+FROM node:24.21.0-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY src ./src
+COPY jobs ./jobs
+COPY sql ./sql
+COPY config ./config
+# The embedded database and statements, where no DATABASE_URL and STATEMENTS_URL are given: mount a volume here.
+RUN ln -s /app/src/cli/main.ts /usr/local/bin/daybook && mkdir /data && chown node:node /data
+ENV DAYBOOK_DATA_DIR=/data
+USER node
+# Node itself is process 1, so that SIGTERM reaches it and a run ends at a window's edge.
+ENTRYPOINT ["node", "/app/src/cli/main.ts"]
+CMD ["schedule"]

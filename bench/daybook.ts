@@ -1,0 +1,25 @@
+/** One daybook run as a process: settings from the environment, what to do as an argument, figures as a line of JSON. */
+import { readFileSync } from 'node:fs';
+import { chosenMerchants } from '../src/run/chosen-merchants.ts';
+import { openPlatformHouse, runDeps } from '../src/run/house.ts';
+import { figuresOf } from '../src/run/report.ts';
+import { executeRun } from '../src/run/run.ts';
+import type { RunRequest } from '../src/run/work.ts';
+import { loadSettings } from '../src/settings/load.ts';
+
+const { command, range } = JSON.parse(process.argv[2] ?? '{}') as Pick<RunRequest, 'command' | 'range'>;
+const settings = loadSettings({ env: process.env, readFile: (path) => readFileSync(path, 'utf8') });
+const house = await openPlatformHouse(settings, { env: process.env });
+const merchants = await chosenMerchants(house, []);
+const started = performance.now();
+const report = await executeRun(
+  { command, range, merchants, currencies: null },
+  runDeps(house, new AbortController().signal),
+);
+const elapsedMs = performance.now() - started;
+await house.close();
+const { exitCode, notes } = report;
+const peakMegabytes = process.resourceUsage().maxRSS / 1_024;
+process.stdout.write(
+  `${JSON.stringify({ elapsedMs, peakMegabytes, exitCode, notes, figures: figuresOf(report) })}\n`,
+);

@@ -1,0 +1,93 @@
+/**
+ * `npm run bench`: figures of daybook, each as a ratio against a limit reached on the same machine in the same run.
+ *
+ * Prints a table and writes it as JSON to bench/results. `--short` runs small sizes, to see that the bench works, and
+ * judges nothing; `--only NAME` measures one row; `--profile` leaves CPU profiles of daybook in bench/results.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import Table from 'cli-table3';
+import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
+import { calls } from './measures/calls.ts';
+import { chain } from './measures/chain.ts';
+import { latency } from './measures/latency.ts';
+import { memory } from './measures/memory.ts';
+import { naive } from './measures/naive.ts';
+import { nightly } from './measures/nightly.ts';
+import { publish } from './measures/publish.ts';
+import { sync } from './measures/sync.ts';
+import { runDaybook, startSandbox } from './processes.ts';
+import { startServer } from './server.ts';
+
+const MEASURES: readonly Measure[] = [calls, latency, sync, naive, chain, publish, nightly];
+const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
+
+const { values: flags } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    profile: { type: 'boolean', default: false },
+  },
+});
+const chosen = MEASURES.filter(({ name }) => flags.only === undefined || name === flags.only);
+if (chosen.length === 0) {
+  throw new Error(`--only takes one of ${MEASURES.map(({ name }) => name).join(', ')}`);
+}
+
+await mkdir(RESULTS, { recursive: true });
+const measured = await measureAll(chosen);
+const results = measured.map((one) => ({ ...one, ok: flags.short ? null : meets(one) }));
+const record = {
+  at: new Date().toISOString(),
+  node: process.version,
+  cores: cpus().length,
+  short: flags.short,
+  results,
+};
+const path = `${RESULTS}${record.at.replaceAll(/[:.]/g, '-')}.json`;
+await writeFile(path, `${JSON.stringify(record, null, 2)}\n`);
+process.stdout.write(`${tableOf(results)}\n${path}\n`);
+process.exitCode = results.every(({ ok }) => ok !== false) ? 0 : 1;
+
+async function measureAll(measures: readonly Measure[]): Promise<Measured[]> {
+  const server = await startServer();
+  const peaks: MemoryPeak[] = [];
+  const bench: Bench = {
+    short: flags.short,
+    server,
+    sandbox: startSandbox,
+    daybook: async (work) => {
+      const run = await runDaybook(work, flags.profile ? RESULTS : null);
+      peaks.push({ what: work.what, megabytes: run.peakMegabytes });
+      return run;
+    },
+    peaks,
+  };
+  try {
+    const found: Measured[] = [];
+    for (const { name, measure } of [...measures, memory]) {
+      process.stderr.write(`measuring ${name}\n`);
+      found.push(...(await measure(bench)));
+    }
+    return found;
+  } finally {
+    await server.stop();
+  }
+}
+
+function tableOf(rows: readonly (Measured & { readonly ok: boolean | null })[]): string {
+  const table = new Table({
+    head: ['measured', 'reached', 'limit', 'limit is', 'ratio', 'target', ''],
+    style: { head: [], border: [] },
+    colAligns: ['left', 'right', 'right', 'left', 'right', 'right', 'left'],
+  });
+  for (const { what, figure, limit, limitIs, unit, ratio, target, ok } of rows) {
+    const shown = (value: number) => `${Math.round(value).toLocaleString('en')} ${unit}`;
+    const wanted = 'atMost' in target ? `<= ${target.atMost}` : `>= ${target.atLeast}`;
+    const verdict = ok === null ? '' : ok ? 'pass' : 'FAIL';
+    table.push([what, shown(figure), shown(limit), limitIs, ratio.toFixed(2), wanted, verdict]);
+  }
+  return table.toString();
+}

@@ -1,0 +1,22 @@
+/** The most memory any daybook process of this bench ever had resident: flat, whatever the day's size. */
+import type { Measure } from '../measure.ts';
+
+const MEGABYTES_MAX = 300;
+
+export const memory: Measure = {
+  name: 'memory',
+  measure: ({ peaks }) => {
+    const largest = peaks.reduce((a, b) => (a.megabytes >= b.megabytes ? a : b));
+    return Promise.resolve([
+      {
+        what: `peak resident memory, at ${largest.what}`,
+        figure: largest.megabytes,
+        limit: MEGABYTES_MAX,
+        limitIs: 'set',
+        unit: 'MB',
+        ratio: largest.megabytes / MEGABYTES_MAX,
+        target: { atMost: 1 },
+      },
+    ]);
+  },
+};

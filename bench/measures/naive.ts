@@ -1,0 +1,54 @@
+/** How much faster a sync is than the script one would write first, both on the same sandbox. */
+import { dayWindow } from '../../src/ledger/business-day.ts';
+import { count, median, roundsOf, withDatabase, withSandbox, type Measure } from '../measure.ts';
+import type { NaiveInput } from '../naive-sync.ts';
+import { runScript } from '../processes.ts';
+import { benchLedger, MERCHANT, syncEnv, ZONE } from '../scenario.ts';
+
+export const naive: Measure = {
+  name: 'naive',
+  measure: async (bench) => {
+    const ledger = benchLedger(
+      bench.short ? { days: 2, entriesPerDay: 1_000 } : { days: 10, entriesPerDay: 12_500 },
+    );
+    const syncRates: number[] = [];
+    const naiveRates: number[] = [];
+    await withSandbox(bench, ledger.scenario, async (sandbox) => {
+      for (let round = 0; round < roundsOf(bench); round += 1) {
+        await withDatabase(bench, async (database) => {
+          const run = await bench.daybook({
+            what: `sync of ${count(ledger.entries)}`,
+            command: 'sync',
+            range: ledger.range,
+            env: syncEnv(sandbox, database),
+          });
+          syncRates.push(ledger.entries / (run.elapsedMs / 1_000));
+        });
+        // One day is enough for the script's rate, which does not grow.
+        await withDatabase(bench, async (database) => {
+          const input: NaiveInput = {
+            baseUrl: sandbox.url,
+            databaseUrl: database.url,
+            ...MERCHANT,
+            ...dayWindow(ledger.range.from, ZONE),
+          };
+          const script = await runScript<{ entries: number; elapsedMs: number }>('./naive-sync.ts', input);
+          naiveRates.push(script.entries / (script.elapsedMs / 1_000));
+        });
+      }
+    });
+    const figure = median(syncRates);
+    const limit = median(naiveRates);
+    return [
+      {
+        what: `sync of ${count(ledger.entries)} entries`,
+        figure,
+        limit,
+        limitIs: 'page after page, one INSERT a row',
+        unit: 'entries/s',
+        ratio: figure / limit,
+        target: { atLeast: 15 },
+      },
+    ];
+  },
+};

@@ -1,0 +1,123 @@
+/** What a night costs on a large table, against the same night on a small one: it should follow the new work alone. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { count, median, roundsOf, withDatabase, withSandbox, type Bench, type Measure } from '../measure.ts';
+import type { SandboxProcess } from '../processes.ts';
+import { benchLedger, MERCHANT, syncEnv, ZONE } from '../scenario.ts';
+import { seedLedger, seedPublishedDays } from '../seed.ts';
+import type { BenchDatabase } from '../server.ts';
+
+/** Days the nightly run reads again beside yesterday. */
+const RESWEEP_DAYS = 7;
+
+export const nightly: Measure = {
+  name: 'nightly',
+  measure: async (bench) => {
+    const [perDay, small, large] = bench.short ? [500, 1_000, 10_000] : [10_000, 100_000, 10_000_000];
+    const nights = roundsOf(bench);
+    const ledger = benchLedger({ days: RESWEEP_DAYS + 1 + nights, entriesPerDay: perDay });
+    const folder = await mkdtemp(join(tmpdir(), 'daybook-bench-'));
+    const smallMs: number[] = [];
+    const largeMs: number[] = [];
+    try {
+      await withSandbox(bench, ledger.scenario, (sandbox) =>
+        withDatabase(bench, (smallOne) =>
+          withDatabase(bench, async (largeOne) => {
+            const onSmall = await house(bench, sandbox, smallOne, join(folder, 'small'), small / perDay);
+            const onLarge = await house(bench, sandbox, largeOne, join(folder, 'large'), large / perDay);
+            for (let night = 0; night < nights; night += 1) {
+              const yesterday = addDays(ledger.range.to, night + 1 - nights);
+              smallMs.push(await onSmall(yesterday));
+              largeMs.push(await onLarge(yesterday));
+            }
+          }),
+        ),
+      );
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    const figure = median(largeMs);
+    const limit = median(smallMs);
+    return [
+      {
+        what: `a night with ${count(perDay)} new entries on ${count(large)} stored`,
+        figure,
+        limit,
+        limitIs: `the same on ${count(small)} stored`,
+        unit: 'ms',
+        ratio: figure / limit,
+        target: { atMost: 1.3 },
+      },
+    ];
+  },
+};
+
+/** Seeds a history, lets daybook take up from it, and gives a function that runs a night and tells its time. */
+async function house(
+  bench: Bench,
+  sandbox: SandboxProcess,
+  database: BenchDatabase,
+  folder: string,
+  seededDays: number,
+): Promise<(yesterday: string) => Promise<number>> {
+  const { from, to } = benchLedger({ days: RESWEEP_DAYS + 1, entriesPerDay: 0 }).range;
+  const perDay = await entriesIn(sandbox, from);
+  const entries = seededDays * perDay.total;
+  await seedLedger(database.db, {
+    merchantNo: MERCHANT.merchantNo,
+    entries,
+    days: seededDays,
+    lastDay: addDays(from, -1),
+    closingCents: perDay.openingCents,
+  });
+  await seedPublishedDays(database.db, MERCHANT);
+  const run = (range: { from: string; to: string } | null, yesterday: string) =>
+    bench.daybook({
+      what: `a night on ${count(entries)}`,
+      command: 'run',
+      range,
+      env: syncEnv(sandbox, database, {
+        DAYBOOK_NOW: new Date(dayWindow(yesterday, ZONE).endMs + 3_600_000).toISOString(),
+        STATEMENTS_URL: pathToFileURL(folder).href,
+      }),
+    });
+  await run({ from, to }, to);
+  await database.settle();
+  return async (yesterday) => {
+    const { elapsedMs, figures } = await run(null, yesterday);
+    const expected = { inserted: perDay.total, unchanged: RESWEEP_DAYS * perDay.total, published: 1 };
+    for (const [name, value] of Object.entries(expected)) {
+      const found = figures[name as keyof typeof expected];
+      if (found !== value) throw new Error(`the night of ${yesterday}: ${name} ${found}, not ${value}`);
+    }
+    return elapsedMs;
+  };
+}
+
+/** How many entries a day has, and the balance before its first. */
+async function entriesIn(
+  sandbox: SandboxProcess,
+  day: string,
+): Promise<{ readonly total: number; readonly openingCents: number }> {
+  const { beginMs, endMs } = dayWindow(day, ZONE);
+  const response = await fetch(`${sandbox.url}/api/sp2404`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${MERCHANT.token}`,
+      merchantNo: MERCHANT.merchantNo,
+    },
+    body: JSON.stringify({ beginDate: beginMs, endDate: endMs, pageNum: 1, pageSize: 1 }),
+  });
+  const page = (await response.json()) as {
+    total: number;
+    list: { inAmount: number | null; outAmount: number | null; vailAmount: number }[];
+  };
+  const first = page.list[0];
+  if (first === undefined) throw new Error(`the sandbox has no entries on ${day}`);
+  const opening = first.vailAmount - (first.inAmount ?? 0) + (first.outAmount ?? 0);
+  return { total: page.total, openingCents: Math.round(opening * 100) };
+}

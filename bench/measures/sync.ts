@@ -1,0 +1,58 @@
+/** How fast entries come in when the platform answers at once, against COPY of the same rows into the same table. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { copyFromFile, copyToFile } from '../copy.ts';
+import { count, median, roundsOf, timed, withDatabase, withSandbox, type Measure } from '../measure.ts';
+import { benchLedger, syncEnv } from '../scenario.ts';
+
+export const sync: Measure = {
+  name: 'sync',
+  measure: async (bench) => {
+    const ledger = benchLedger(
+      bench.short ? { days: 2, entriesPerDay: 5_000 } : { days: 40, entriesPerDay: 12_500 },
+    );
+    const folder = await mkdtemp(join(tmpdir(), 'daybook-bench-'));
+    const rows = join(folder, 'ledger_entry.copy');
+    const syncMs: number[] = [];
+    const copyMs: number[] = [];
+    try {
+      await withSandbox(bench, ledger.scenario, async (sandbox) => {
+        for (let round = 0; round < roundsOf(bench); round += 1) {
+          await withDatabase(bench, async (database) => {
+            await database.settle();
+            const run = await bench.daybook({
+              what: `sync of ${count(ledger.entries)}`,
+              command: 'sync',
+              range: ledger.range,
+              env: syncEnv(sandbox, database),
+            });
+            syncMs.push(run.elapsedMs);
+            await database.withClient((client) => copyToFile(client, 'ledger_entry', rows));
+          });
+          await withDatabase(bench, async (database) => {
+            await database.settle();
+            await database.withClient(async (client) => {
+              copyMs.push(await timed(() => copyFromFile(client, 'ledger_entry', rows)));
+            });
+          });
+        }
+      });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    const figure = ledger.entries / (median(syncMs) / 1_000);
+    const limit = ledger.entries / (median(copyMs) / 1_000);
+    return [
+      {
+        what: `sync of ${count(ledger.entries)} entries without latency`,
+        figure,
+        limit,
+        limitIs: 'COPY of the same rows, indexes included',
+        unit: 'entries/s',
+        ratio: figure / limit,
+        target: { atLeast: 0.3 },
+      },
+    ];
+  },
+};

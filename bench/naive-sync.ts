@@ -1,0 +1,63 @@
+/** The script one would write first: page after page, one INSERT a row, amounts as JavaScript reads them. */
+import pg from 'pg';
+
+interface Row {
+  batchNo: string;
+  currency: string;
+  busiType: string;
+  inAmount: number | null;
+  outAmount: number | null;
+  vailAmount: number;
+  busiDate: string;
+}
+
+export interface NaiveInput {
+  readonly baseUrl: string;
+  readonly databaseUrl: string;
+  readonly merchantNo: string;
+  readonly token: string;
+  readonly beginMs: number;
+  readonly endMs: number;
+}
+
+const input = JSON.parse(process.argv[2] ?? '{}') as NaiveInput;
+const client = new pg.Client({ connectionString: input.databaseUrl });
+await client.connect();
+const started = performance.now();
+let entries = 0;
+for (let pageNum = 1; ; pageNum += 1) {
+  const response = await fetch(`${input.baseUrl}/api/sp2404`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${input.token}`,
+      merchantNo: input.merchantNo,
+    },
+    body: JSON.stringify({ beginDate: input.beginMs, endDate: input.endMs, pageNum, pageSize: 100 }),
+  });
+  const page = (await response.json()) as { total: number; list: Row[] };
+  for (const row of page.list) {
+    await client.query(
+      `INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
+         booked_ms, first_seen_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())
+       ON CONFLICT (merchant_no, batch_no) DO UPDATE SET balance = excluded.balance`,
+      [
+        input.merchantNo,
+        row.batchNo,
+        row.currency,
+        row.busiType,
+        row.inAmount,
+        row.outAmount,
+        row.vailAmount,
+        row.busiDate,
+        Date.parse(`${row.busiDate.replace(' ', 'T')}+08:00`),
+      ],
+    );
+  }
+  entries += page.list.length;
+  if (page.list.length === 0 || entries >= page.total) break;
+}
+const elapsedMs = performance.now() - started;
+await client.end();
+process.stdout.write(`${JSON.stringify({ entries, elapsedMs })}\n`);

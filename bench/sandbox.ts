@@ -1,0 +1,7 @@
+/** The sandbox as a process: takes its scenario as an argument, prints its address, serves until it is ended. */
+import { createSandbox } from '../src/sandbox/server.ts';
+import type { ScenarioInput } from '../src/sandbox/scenario.ts';
+
+const sandbox = createSandbox(JSON.parse(process.argv[2] ?? '{}') as ScenarioInput);
+const { url } = await sandbox.listen({ port: 0 });
+process.stdout.write(`${url}\n`);

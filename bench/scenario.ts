@@ -1,0 +1,64 @@
+/** The ledgers the sandbox acts out for the bench, and the settings by which daybook reads them. */
+import { addDays } from '../src/ledger/business-day.ts';
+import type { ScenarioInput } from '../src/sandbox/scenario.ts';
+import type { BenchDatabase } from './server.ts';
+import type { SandboxProcess } from './processes.ts';
+
+export const MERCHANT = { merchantNo: 'BENCH-0001', token: 'bench-token-not-a-secret' } as const;
+export const ZONE = 'Asia/Shanghai';
+const FIRST_DAY = '2026-03-01';
+
+export interface BenchLedger {
+  readonly scenario: ScenarioInput;
+  readonly range: { readonly from: string; readonly to: string };
+  readonly days: number;
+  readonly entries: number;
+}
+
+/** A stable ledger in one currency, every day alike. */
+export function benchLedger(options: {
+  readonly days: number;
+  readonly entriesPerDay: number;
+  readonly latencyMs?: number;
+}): BenchLedger {
+  const { days, entriesPerDay, latencyMs = 0 } = options;
+  const range = { from: FIRST_DAY, to: addDays(FIRST_DAY, days - 1) };
+  return {
+    scenario: {
+      ...range,
+      seed: 7,
+      timeZone: ZONE,
+      entriesPerDay,
+      merchants: [{ ...MERCHANT, currencies: ['USD'] }],
+      hostility: { latencyMs },
+    },
+    range,
+    days,
+    entries: days * entriesPerDay,
+  };
+}
+
+/** Daybook's settings for reading a sandbox into a database. */
+export const syncEnv = (
+  { url }: Pick<SandboxProcess, 'url'>,
+  database: Pick<BenchDatabase, 'url'>,
+  more: Readonly<Record<string, string>> = {},
+): Record<string, string> => ({
+  PLATFORM_BASE_URL: url,
+  PLATFORM_TIME_ZONE: ZONE,
+  PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
+  PLATFORM_TOKEN: MERCHANT.token,
+  DATABASE_URL: database.url,
+  ...more,
+});
+
+/** The same for work on stored entries alone. */
+export const offlineEnv = (
+  database: Pick<BenchDatabase, 'url'>,
+  merchantNo: string,
+  more: Readonly<Record<string, string>> = {},
+): Record<string, string> => ({
+  ...syncEnv({ url: 'http://127.0.0.1:9' }, database),
+  PLATFORM_MERCHANT_NO: merchantNo,
+  ...more,
+});

@@ -1,0 +1,66 @@
+/** The bench's own PostgreSQL: durable as in production, with memory and WAL for its size, and databases to throw away. */
+import { sql, type Kysely } from 'kysely';
+import pg from 'pg';
+import { openDatabase } from '../src/store/connection.ts';
+import type { DB } from '../src/store/schema.ts';
+import { createTemplate, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts';
+
+/** With the defaults a checkpoint every few seconds would be what is measured. */
+const FLAGS = ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB', '-c', 'checkpoint_timeout=30min'];
+
+export interface BenchDatabase {
+  readonly url: string;
+  readonly db: Kysely<DB>;
+  /** Writes out what earlier work left, so that nobody else pays for it. */
+  readonly settle: () => Promise<void>;
+  /** A plain connection, for COPY. */
+  readonly withClient: <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>;
+  readonly drop: () => Promise<void>;
+}
+
+export interface BenchServer {
+  /** A new, migrated database. */
+  readonly freshDatabase: () => Promise<BenchDatabase>;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startServer(): Promise<BenchServer> {
+  const server = await startPostgres({ durable: true, flags: FLAGS });
+  await createTemplate(server.url);
+  let databases = 0;
+  const asAdmin = async (statement: (name: string) => ReturnType<typeof sql>, name: string) => {
+    const admin = await openDatabase({ databaseUrl: `${server.url}/postgres`, dataDir: '' });
+    await statement(name).execute(admin.db);
+    await admin.close();
+  };
+  return {
+    freshDatabase: async () => {
+      databases += 1;
+      const name = `bench_${databases}`;
+      await asAdmin((id) => sql`CREATE DATABASE ${sql.id(id)} TEMPLATE ${sql.id(TEMPLATE)}`, name);
+      const url = `${server.url}/${name}`;
+      const database = await openDatabase({ databaseUrl: url, dataDir: '' });
+      return {
+        url,
+        db: database.db,
+        settle: async () => {
+          await sql`CHECKPOINT`.execute(database.db);
+        },
+        withClient: async (work) => {
+          const client = new pg.Client({ connectionString: url });
+          await client.connect();
+          try {
+            return await work(client);
+          } finally {
+            await client.end();
+          }
+        },
+        drop: async () => {
+          await database.close();
+          await asAdmin((id) => sql`DROP DATABASE ${sql.id(id)} WITH (FORCE)`, name);
+        },
+      };
+    },
+    stop: server.stop,
+  };
+}

@@ -1,0 +1,67 @@
+/** `amendments`: what the platform changed or took back after it was stored. */
+import type { Command } from 'commander';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { lines, table } from './text.ts';
+
+const FIELDS = ['currency', 'transactionType', 'credit', 'debit', 'balance', 'bookedAt'] as const;
+const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
+  currency: 'currency',
+  transactionType: 'transaction type',
+  credit: 'credit',
+  debit: 'debit',
+  balance: 'balance',
+  bookedAt: 'booked at',
+};
+
+const differences = ({ before, after }: Amendment): string =>
+  FIELDS.filter((field) => before[field] !== after[field])
+    .map((field) => `${WORDS[field]} ${before[field] ?? 'none'} → ${after[field] ?? 'none'}`)
+    .join(', ');
+
+const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
+  `${credit === null ? `debit ${debit ?? ''}` : `credit ${credit}`} ${currency}`;
+
+export function addAmendmentsCommand(program: Command): void {
+  program
+    .command('amendments')
+    .description(
+      'entries the platform changed or took back after they were stored; earlier contents are kept',
+    )
+    .action(async (_flags: object, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database }) => {
+        const amended = await listAmendments(database.db);
+        const vanished = await listVanished(database.db);
+        tell(self, {
+          document: { amended, vanished },
+          text: lines(
+            amended.length === 0
+              ? 'nothing was amended'
+              : table(
+                  ['merchant', 'batch no', 'seen', 'what changed'],
+                  amended.map((one) => [
+                    one.merchantNo,
+                    one.before.batchNo,
+                    one.supersededAt.toISOString(),
+                    differences(one),
+                  ]),
+                ),
+            '',
+            vanished.length === 0
+              ? 'nothing vanished'
+              : table(
+                  ['merchant', 'vanished', 'seen', 'booked at', 'was'],
+                  vanished.map(({ merchantNo, entry, vanishedAt }) => [
+                    merchantNo,
+                    entry.batchNo,
+                    vanishedAt.toISOString(),
+                    entry.bookedAt,
+                    amountOf(entry),
+                  ]),
+                ),
+          ),
+        });
+      });
+    });
+}

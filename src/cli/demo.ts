@@ -1,0 +1,162 @@
+/** `demo`, which is `npm start`: the whole nightly job against the sandbox, on embedded defaults, in one readable result. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { addDays, dayOf } from '../ledger/business-day.ts';
+import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { openPlatformHouse, runDeps, type PlatformHouse } from '../run/house.ts';
+import type { RunReport } from '../run/report.ts';
+import { executeRun } from '../run/run.ts';
+import { readScenario, type Scenario } from '../sandbox/scenario.ts';
+import { createSandbox } from '../sandbox/server.ts';
+import { loadSettings } from '../settings/load.ts';
+import type { Settings } from '../settings/settings.ts';
+import { listAccountDays, type AccountDayRow } from '../store/account-days.ts';
+import { listBreaks } from '../store/breaks.ts';
+import { addMerchant } from '../store/merchants.ts';
+import { listStatements } from '../store/statements.ts';
+import { stopSignal, tell } from './context.ts';
+import { createProgressLine } from './progress-line.ts';
+import { runDocument } from './run-document.ts';
+import { accountDaysTable, breakText } from './run-text.ts';
+import { counted, lines } from './text.ts';
+
+const SCENARIO = fileURLToPath(new URL('../../config/sandbox.yaml', import.meta.url));
+const SETTINGS_FILE = '.daybook/demo.yaml';
+const DATA_DIR = '.daybook/demo';
+/** Where `daybook sandbox` listens, so that the settings written here go on working with it. */
+const SANDBOX_URL = 'http://127.0.0.1:8404';
+const DAYS = 7;
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('the whole job once, against the sandbox and an embedded database: what `npm start` shows')
+    .action(async (_flags: object, self: Command) => {
+      const scenario = readScenario(SCENARIO);
+      const sandbox = createSandbox(scenario);
+      const { url } = await sandbox.listen({ port: 0 });
+      try {
+        const settings = demoSettings(scenario, url);
+        const house = await openPlatformHouse(settings, { env: {} });
+        try {
+          const report = await runWeek(house, scenario);
+          tell(self, { document: runDocument(report), text: await demoText(house, report) });
+        } finally {
+          await house.close();
+        }
+      } finally {
+        await sandbox.close();
+      }
+    });
+}
+
+/** Settings from `SETTINGS_FILE`, written when first needed; the environment stays out, as it may speak of a real house. */
+function demoSettings(scenario: Scenario, url: string): Settings {
+  if (!existsSync(SETTINGS_FILE)) {
+    mkdirSync(dirname(SETTINGS_FILE), { recursive: true });
+    writeFileSync(SETTINGS_FILE, settingsText(scenario), { mode: 0o600 });
+  }
+  const settings = loadSettings({
+    env: {},
+    configPath: SETTINGS_FILE,
+    readFile: (path) => readFileSync(path, 'utf8'),
+    needs: ['platform'],
+  });
+  return { ...settings, platform: { ...settings.platform, baseUrl: url } };
+}
+
+const settingsText = ({
+  timeZone,
+  now,
+}: Scenario): string => `# Written by \`npm start\`; speaks to \`npx daybook sandbox\`.
+platform:
+  baseUrl: ${SANDBOX_URL}
+  timeZone: ${timeZone}
+daybook:
+  now: ${now ?? ''}
+  dataDir: ${DATA_DIR}
+  secretKeys: demo:${randomBytes(32).toString('base64')}
+`;
+
+async function runWeek(house: PlatformHouse, scenario: Scenario): Promise<RunReport> {
+  const { settings, database, now } = house;
+  for (const { merchantNo, token } of scenario.merchants) {
+    await addMerchant(database.db, { merchantNo, token, secretKeys: settings.secretKeys, now: now() });
+  }
+  const to = addDays(dayOf(now().getTime(), settings.platform.timeZone), -1);
+  const progress = createProgressLine();
+  try {
+    return await executeRun(
+      {
+        command: 'run',
+        range: { from: addDays(to, 1 - DAYS), to },
+        merchants: await chosenMerchants(house, []),
+        currencies: null,
+      },
+      runDeps(house, stopSignal(), progress.show),
+    );
+  } finally {
+    progress.clear();
+  }
+}
+
+/** Day after day of one account, so that each opening stands under the closing it follows from. */
+const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
+  [...days].sort(
+    (a, b) =>
+      compare(a.merchant_no, b.merchant_no) || compare(a.currency, b.currency) || compare(a.day, b.day),
+  );
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+async function demoText({ database, settings }: PlatformHouse, report: RunReport): Promise<string> {
+  const range = { fromDay: report.from, toDay: report.to };
+  const days = byAccount(await listAccountDays(database.db, range));
+  const breaks = await listBreaks(database.db, range);
+  const statements = await listStatements(database.db, range);
+  const folder = relative('.', resolve(settings.dataDir, 'statements'));
+  const sum = (figure: (sync: RunReport['sync'][number]['report']) => number) =>
+    report.sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+  const command = (rest: string) => `  npx daybook ${rest} --config ${SETTINGS_FILE}`;
+  const some = statements.find(({ verdict }) => verdict === 'broken') ?? statements[0];
+  return lines(
+    `A week of ledger, ${report.from} to ${report.to}, of ${counted(report.sync.length, 'merchant')}, from the sandbox:`,
+    `${counted(
+      sum((r) => r.requests),
+      'call',
+    )}, ${counted(
+      sum((r) => r.entries),
+      'entry',
+      'entries',
+    )} read, ` +
+      `${counted(
+        sum((r) => r.inserted),
+        'new one',
+      )} stored, ` +
+      `${counted(report.publish?.published.length ?? 0, 'statement')} published, in ${(report.elapsedMs / 1_000).toFixed(1)} s.`,
+    '',
+    accountDaysTable(days),
+    '',
+    breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to look at:`,
+    ...breaks.map((row) => breakText(row, settings.platform.timeZone)),
+    ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
+    '',
+    'Statements:',
+    ...statements.map(({ object_key }) => `  ${folder}/${object_key}`),
+    '',
+    'What to type next:',
+    command('breaks'),
+    some === undefined
+      ? false
+      : command(
+          `statements get --merchant ${some.merchant_no} --currency ${some.currency} --day ${some.day} --stdout`,
+        ),
+    `  npx daybook verify ${folder}`,
+    `  npx daybook sandbox                      (leave it running; then, in another terminal)`,
+    command('plan --from 2026-02-01 --to 2026-02-28'),
+    command('run --from 2026-02-01 --to 2026-02-28'),
+  );
+}

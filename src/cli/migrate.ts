@@ -1,0 +1,27 @@
+/** `migrate`: brings the database to this version. */
+import type { Command } from 'commander';
+import { openDatabase } from '../store/connection.ts';
+import { migrate } from '../store/migrations.ts';
+import { offlineSettings, tell } from './context.ts';
+import { lines } from './text.ts';
+
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database to this version; repeating it does nothing')
+    .action(async (_flags: object, self: Command) => {
+      const database = await openDatabase(offlineSettings(self));
+      try {
+        const applied = await migrate(database.db);
+        tell(self, {
+          document: { applied },
+          text:
+            applied.length === 0
+              ? 'the database is at this version'
+              : lines('applied:', ...applied.map((name) => `  ${name}`)),
+        });
+      } finally {
+        await database.close();
+      }
+    });
+}

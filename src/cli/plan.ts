@@ -1,0 +1,80 @@
+/** `plan`: what `run` with the same flags would do, writing nothing. */
+import type { Command } from 'commander';
+import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { EXIT } from '../run/exit-codes.ts';
+import { runDeps } from '../run/house.ts';
+import { planRun, type PlanReport } from '../run/plan.ts';
+import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
+import { createProgressLine } from './progress-line.ts';
+import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { syncDocument } from './run-document.ts';
+import { breakText } from './run-text.ts';
+import { counted, lines, table } from './text.ts';
+
+export function addPlanCommand(program: Command): void {
+  withRangeFlags(program.command('plan'))
+    .description(
+      'what `run` with these flags would do, writing nothing: calls, days that change, old and new closing',
+    )
+    .addHelpText('after', '\nExample:\n  daybook plan --from 2026-03-01 --to 2026-03-31')
+    .action(async (flags: RangeFlags, self: Command) => {
+      await withPlatform(platformSettings(self), async (house) => {
+        const { timeZone } = house.settings.platform;
+        const request = {
+          range: rangeOf(flags, timeZone, house.now()),
+          currencies: currenciesOf(flags),
+          merchants: await chosenMerchants(house, flags.merchant),
+        };
+        const progress = createProgressLine();
+        const report = await planRun(request, runDeps(house, stopSignal(), progress.show)).finally(
+          progress.clear,
+        );
+        const isWhole = report.sync.every(
+          ({ report: { failure, uncertified, interrupted } }) =>
+            failure === null && uncertified.length === 0 && !interrupted,
+        );
+        tell(self, {
+          document: { ...report, sync: report.sync.map(syncDocument) },
+          text: planText(report, timeZone),
+          exitCode: isWhole ? EXIT.done : EXIT.incomplete,
+        });
+      });
+    });
+}
+
+function planText(report: PlanReport, zone: string): string {
+  const { sync, daysChanged } = report;
+  return lines(
+    `run of ${report.from} to ${report.to} would make:`,
+    table(
+      ['merchant', '>calls', '>new', '>amended', '>vanished', '>quarantined', 'cannot be read'],
+      sync.map(({ merchantNo, report: read }) => [
+        merchantNo,
+        read.requests,
+        read.inserted,
+        read.amended,
+        read.vanished,
+        read.quarantined,
+        read.failure?.message ?? read.uncertified.map(({ problem }) => problem).join(' '),
+      ]),
+    ),
+    '',
+    daysChanged.length === 0
+      ? 'no account day would change'
+      : `${counted(daysChanged.length, 'account day')} would change:`,
+    daysChanged.length > 0 &&
+      table(
+        ['merchant', 'day', 'account', '>closing now', '>closing then'],
+        daysChanged.map(({ account, day, oldClosing, newClosing }) => [
+          account.merchantNo,
+          day,
+          account.currency,
+          oldClosing ?? 'none',
+          newClosing,
+        ]),
+      ),
+    ...report.breaksOpened.map((row) => `\nwould be found: ${breakText(row, zone)}`),
+    ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
+    '\nnothing was written',
+  );
+}

@@ -1,0 +1,78 @@
+/** Every command under one name. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { EXIT } from '../run/exit-codes.ts';
+import { addAmendmentsCommand } from './amendments.ts';
+import { addBreaksCommand } from './breaks.ts';
+import { tellError } from './context.ts';
+import { addDemoCommand } from './demo.ts';
+import { addDoctorCommand } from './doctor.ts';
+import { addMerchantsCommand } from './merchants.ts';
+import { addMigrateCommand } from './migrate.ts';
+import { addPlanCommand } from './plan.ts';
+import { addQuarantineCommand } from './quarantine.ts';
+import { addRunCommands } from './run.ts';
+import { addSandboxCommand } from './sandbox.ts';
+import { addScheduleCommand } from './schedule.ts';
+import { addStatementsCommand } from './statements.ts';
+import { addStatusCommand } from './status.ts';
+import { addVerifyCommand } from './verify.ts';
+
+const EXIT_CODES_TEXT = `
+Exit codes: 0 done, everything proven; 2 wrong usage or settings; 3 done, but something needs a person; 4 incomplete,
+what was certified is kept; 5 another run holds the lease; 70 a fault in daybook.`;
+
+const versionOf = (): string => {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+};
+
+function createProgram(): Command {
+  const program = new Command('daybook')
+    .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
+    .version(versionOf())
+    .option(
+      '--config <file>',
+      'settings, YAML (see config/daybook.example.yaml); the environment wins over it',
+    )
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', EXIT_CODES_TEXT)
+    .showHelpAfterError('(--help shows what can be asked)');
+  addRunCommands(program);
+  addPlanCommand(program);
+  addStatusCommand(program);
+  addBreaksCommand(program);
+  addAmendmentsCommand(program);
+  addQuarantineCommand(program);
+  addStatementsCommand(program);
+  addVerifyCommand(program);
+  addMerchantsCommand(program);
+  addScheduleCommand(program);
+  addMigrateCommand(program);
+  addDoctorCommand(program);
+  addSandboxCommand(program);
+  addDemoCommand(program);
+  everyCommand(program, (command) => {
+    command.exitOverride();
+    if (command !== program) {
+      command.option('--json', 'print one JSON document').option('--config <file>', 'settings, YAML');
+    }
+  });
+  return program;
+}
+
+function everyCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command);
+  for (const sub of command.commands) everyCommand(sub, visit);
+}
+
+/** Parses, runs and tells; the exit code is left in `process.exitCode`. */
+export async function runCommandLine(argv: readonly string[]): Promise<void> {
+  try {
+    await createProgram().parseAsync([...argv]);
+  } catch (error) {
+    // Commander has told its own errors already; asking for help is none.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    else tellError(error);
+  }
+}

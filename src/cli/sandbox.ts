@@ -1,0 +1,77 @@
+/** `sandbox`: the platform, acted out on loopback until it is stopped. */
+import type { Command } from 'commander';
+import { UsageError } from '../run/exit-codes.ts';
+import { hostilitySchema } from '../sandbox/hostility.ts';
+import { readScenario } from '../sandbox/scenario.ts';
+import { createSandbox } from '../sandbox/server.ts';
+import { stopSignal, tell } from './context.ts';
+import { lines } from './text.ts';
+
+const PORT_DEFAULT = 8404;
+const SCENARIO_DEFAULT = new URL('../../config/sandbox.yaml', import.meta.url).pathname;
+
+interface SandboxFlags {
+  readonly port: string;
+  readonly scenario: string;
+  readonly hostility: readonly string[];
+}
+
+export function addSandboxCommand(program: Command): void {
+  program
+    .command('sandbox')
+    .description('the platform, acted out on loopback: made-up merchants, and every way it can misbehave')
+    .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', String(PORT_DEFAULT))
+    .option('--scenario <file>', 'what it acts out', SCENARIO_DEFAULT)
+    .option(
+      '--hostility <setting=value>',
+      'switch on one way to misbehave (may be repeated)',
+      (value: string, earlier: readonly string[]) => [...earlier, value],
+      [],
+    )
+    .addHelpText(
+      'after',
+      `\nWays to misbehave: ${Object.keys(hostilitySchema.shape).join(', ')}\n\nExample:\n` +
+        '  daybook sandbox --hostility order=request-shuffled --hostility http429Every=7',
+    )
+    .action(async (flags: SandboxFlags, self: Command) => {
+      if (!/^\d{1,5}$/.test(flags.port) || Number(flags.port) > 65_535)
+        throw new UsageError(`--port ${flags.port} is no port; write a number up to 65535.`);
+      const scenario = readScenario(flags.scenario);
+      const sandbox = createSandbox({
+        ...scenario,
+        hostility: { ...scenario.hostility, ...hostilityOf(flags.hostility) },
+      });
+      const signal = stopSignal();
+      const { url } = await sandbox.listen({ port: Number(flags.port) });
+      const first = scenario.merchants[0]!;
+      tell(self, {
+        document: { url, scenario: flags.scenario },
+        text: lines(
+          `the sandbox acts the platform out at ${url}; see ${url}/sandbox. Ctrl-C ends it.`,
+          '',
+          'In another terminal:',
+          `  export PLATFORM_BASE_URL=${url} PLATFORM_TIME_ZONE=${scenario.timeZone}`,
+          `  export PLATFORM_MERCHANT_NO=${first.merchantNo} PLATFORM_TOKEN=${first.token}`,
+          scenario.now === undefined ? false : `  export DAYBOOK_NOW=${scenario.now}`,
+          `  npx daybook run --from ${scenario.from} --to ${scenario.to}`,
+        ),
+      });
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      await sandbox.close();
+    });
+}
+
+/** `order=descending` and the like, as the scenario's schema takes them. Throws `UsageError`. */
+function hostilityOf(asked: readonly string[]): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
+  for (const one of asked) {
+    const [name = '', value = ''] = one.split('=', 2);
+    settings[name] = value !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
+  }
+  const parsed = hostilitySchema.partial().safeParse(settings);
+  if (parsed.success) return settings;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
+  throw new UsageError(`--hostility: ${problems.join('; ')}. \`daybook sandbox --help\` lists the ways.`);
+}

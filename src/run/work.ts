@@ -1,0 +1,69 @@
+/** What a run works on and gathers, shared by its stages. */
+import type { Kysely } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { Currencies } from '../ledger/money.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { PublishReport } from '../statements/publish.ts';
+import type { Lease } from '../store/lease.ts';
+import type { DB } from '../store/schema.ts';
+import type { Progress } from './progress.ts';
+import type { DayRange } from './range.ts';
+import type { HealingRead, MerchantSync, RunCommand } from './report.ts';
+
+/** Everything a run touches, opened and owned by the caller. */
+export interface RunDeps {
+  readonly db: Kysely<DB>;
+  readonly reader: LedgerReader;
+  readonly objects: ObjectStore;
+  readonly currencies: Currencies;
+  /** IANA zone of the platform's timestamps and of business days. */
+  readonly zone: string;
+  readonly settleDelayMs: number;
+  readonly resweepDays: number;
+  readonly clockToleranceS: number;
+  /** What the run takes for now: decides days and settled windows; a rehearsal may set it. */
+  readonly now: () => Date;
+  /** Real time: leases live by it. */
+  readonly clock: () => Date;
+  readonly holder: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+export interface ScheduledSlot {
+  readonly job: string;
+  /** Wall-clock time it was due at. */
+  readonly slot: string;
+}
+
+export interface RunRequest {
+  readonly command: RunCommand;
+  /** Null: each merchant's nightly default. */
+  readonly range: DayRange | null;
+  readonly merchants: readonly MerchantAccess[];
+  /** Null: every currency. */
+  readonly currencies: readonly string[] | null;
+  /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
+  readonly scheduled?: ScheduledSlot;
+}
+
+/** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */
+export interface StageOutcome {
+  sync: readonly MerchantSync[];
+  reconcile: ReconcileReport | null;
+  healingReads: readonly HealingRead[];
+  publish: PublishReport | null;
+}
+
+/** One run at work: what was asked, with what, under which lease. */
+export interface RunWork {
+  readonly request: RunRequest;
+  readonly deps: RunDeps;
+  readonly lease: Lease;
+  readonly runId: number;
+  readonly ranges: ReadonlyMap<string, DayRange>;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}

@@ -1,0 +1,55 @@
+/** `daybook` as a process of its own, with an environment of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Stage } from '../e2e/stage.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export type Env = Readonly<Record<string, string>>;
+
+export interface Ended {
+  /** Null where a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts it; nothing of this process's environment but the path goes in. */
+export function startDaybook(args: readonly string[], env: Env, cwd?: string): Started {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject).on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  return { child, ended };
+}
+
+export const daybook = (args: readonly string[], env: Env, cwd?: string): Promise<Ended> =>
+  startDaybook(args, env, cwd).ended;
+
+/** Settings of a stage, as its environment gives them. */
+export function envOf({ house: { settings, now } }: Stage): Env {
+  const { platform } = settings;
+  return {
+    PLATFORM_BASE_URL: platform.baseUrl,
+    PLATFORM_TIME_ZONE: platform.timeZone,
+    PLATFORM_MERCHANT_NO: platform.merchant!.merchantNo,
+    PLATFORM_TOKEN: platform.merchant!.token,
+    PLATFORM_RETRIES_MAX: '0',
+    DATABASE_URL: settings.databaseUrl!,
+    DAYBOOK_DATA_DIR: settings.dataDir,
+    DAYBOOK_NOW: now().toISOString(),
+  };
+}

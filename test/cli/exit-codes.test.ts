@@ -1,0 +1,124 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LEASE_NAME } from '../../src/run/lease.ts';
+import { acquireLease, releaseLease } from '../../src/store/lease.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+import { FROM, MERCHANT, openStage, scenario, storedOf, TO, truthOf, type Stage } from '../e2e/stage.ts';
+import { daybook, envOf, type Env } from './daybook.ts';
+
+const RANGE = ['--from', FROM, '--to', TO];
+let stage: Stage;
+let env: Env;
+let folder: string;
+beforeAll(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 20 }) });
+  env = envOf(stage);
+  folder = await mkdtemp(join(tmpdir(), 'daybook-cli-'));
+});
+afterAll(async () => {
+  await stage.close();
+  await rm(folder, { recursive: true });
+});
+
+describe('2: wrong usage or settings, and nothing was started', () => {
+  test.each<[string, string[], (env: Env) => Env, RegExp]>([
+    ['a day no calendar has', ['run', '--from', '2026-02-30'], (all) => all, /2026-02-30/],
+    ['a day in another form', ['run', '--from', '1.3.2026'], (all) => all, /1\.3\.2026/],
+    ['from after to', ['run', '--from', TO, '--to', FROM], (all) => all, /--from 2026-03-05 lies after --to/],
+    ['a day to come', ['run', '--to', '2026-03-07'], (all) => all, /has not begun yet/],
+    ['an unknown merchant', ['run', '--merchant', 'NOBODY'], (all) => all, /NOBODY is not known.*SBX-M-1/],
+    ['a currency that is none', ['run', '--currency', 'usd'], (all) => all, /--currency usd/],
+    ['an unknown flag', ['run', '--form', FROM], (all) => all, /unknown option '--form'/],
+    ['an unknown command', ['rnu'], (all) => all, /unknown command 'rnu'/],
+    ['an age that is none', ['status', '--max-age', '26'], (all) => all, /--max-age 26 is no age/],
+    [
+      'no platform',
+      ['run'],
+      ({ DAYBOOK_NOW, DATABASE_URL }) => ({ DAYBOOK_NOW: DAYBOOK_NOW!, DATABASE_URL: DATABASE_URL! }),
+      /PLATFORM_BASE_URL is required[\s\S]*PLATFORM_TIME_ZONE is required/,
+    ],
+    [
+      'a slip in a name',
+      ['run'],
+      (all) => ({ ...all, PLATFORM_TIMEOUT: '5' }),
+      /PLATFORM_TIMEOUT is no setting; did you mean PLATFORM_TIMEOUT_MS/,
+    ],
+    [
+      'plain http to another machine',
+      ['run'],
+      (all) => ({ ...all, PLATFORM_BASE_URL: 'http://platform.example' }),
+      /PLATFORM_BASE_URL .*https/,
+    ],
+    [
+      'a file that is not there',
+      ['run', '--config', '/nowhere/daybook.yaml'],
+      (all) => all,
+      /\/nowhere\/daybook\.yaml/,
+    ],
+    ['a store that is none', ['run'], (all) => ({ ...all, STATEMENTS_URL: 'ftp://x/y' }), /STATEMENTS_URL/],
+  ])('%s', async (_, args, change, said) => {
+    const { code, stdout, stderr } = await daybook(args, change(env), folder);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(said);
+    expect(stderr).not.toContain(MERCHANT.token);
+    expect(stage.sandbox.requestCount()).toBe(0);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('the end of a run is its exit code', () => {
+  test('0, 3, 4 and 5, one after the other, on one ledger', async () => {
+    const first = await daybook(['run', ...RANGE], env);
+    expect(first).toMatchObject({ code: 0 });
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+
+    const [entry] = stage.sandbox.entriesOf(MERCHANT.merchantNo);
+    stage.sandbox.amend(MERCHANT.merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
+    const amended = await daybook(['run', ...RANGE], env);
+    expect(amended).toMatchObject({ code: 3, stdout: expect.stringContaining('1 amended') });
+
+    stage.sandbox.setHostility({ downAfterRequests: 1 });
+    const down = await daybook(['run', ...RANGE], env);
+    expect(down).toMatchObject({ code: 4, stdout: expect.stringContaining('sp2404 for merchant SBX-M-1') });
+    stage.sandbox.setHostility({});
+
+    const { db } = stage.house.database;
+    const holder = thisHolder();
+    const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs: 60_000, now: new Date() });
+    const held = await daybook(['run', ...RANGE], env);
+    expect(held).toMatchObject({
+      code: 5,
+      stdout: '',
+      stderr: expect.stringContaining(`another run (${holder})`),
+    });
+    expect(stage.sandbox.requestCount()).toBe(0);
+    await releaseLease(db, lease);
+
+    stage.sandbox.setHostility({ timeZoneOffsetHours: -8 });
+    const wrongZone = await daybook(['run', ...RANGE], env);
+    expect(wrongZone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('UTC') });
+    for (const { stdout, stderr } of [first, amended, down, held, wrongZone]) {
+      expect(stdout + stderr).not.toContain(MERCHANT.token);
+    }
+  });
+
+  test('4 where the database is away, and its password is not told', async () => {
+    const away = { ...env, DATABASE_URL: 'postgres://daybook:top-secret@127.0.0.1:1/daybook' };
+    const { code, stdout, stderr } = await daybook(['run'], away);
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+    expect(stderr).toMatch(/127\.0\.0\.1:1\/daybook cannot be reached.*DATABASE_URL/);
+    expect(stderr).not.toContain('top-secret');
+  });
+
+  test('0 for help and version, on stdout', async () => {
+    const [help, version] = await Promise.all([daybook(['--help'], {}), daybook(['--version'], {})]);
+    expect(help).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Exit codes: 0 done'),
+      stderr: '',
+    });
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+});

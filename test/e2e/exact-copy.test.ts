@@ -1,0 +1,165 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Hostility } from '../../src/sandbox/hostility.ts';
+import {
+  accountDays,
+  DAYS,
+  footprints,
+  FROM,
+  MERCHANT,
+  objectsOf,
+  openStage,
+  OTHER,
+  publishedIn,
+  scenario,
+  storedOf,
+  truthOf,
+  type Stage,
+} from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+/** Two pages a day, and one call for the zone's proof. */
+const CALLS_WHEN_CALM = 2 * DAYS.length + 1;
+
+/** Runs the range twice: what is stored is the truth, and the second time writes nothing. Returns the first run's calls. */
+async function expectExactCopy(): Promise<number> {
+  const first = await stage.run();
+  const calls = stage.sandbox.requestCount();
+  expect(first).toMatchObject({ exitCode: 0, notes: [] });
+  const truth = truthOf(stage);
+  expect(truth.length).toBeGreaterThan(300);
+  expect(await storedOf(stage)).toEqual(truth);
+  expect(publishedIn(first)).toEqual(
+    ['KWD', 'USD'].flatMap((currency) => DAYS.map((day) => `${currency} ${day} r1`)),
+  );
+
+  const rows = await footprints(stage);
+  const objects = await objectsOf(stage);
+  const again = await stage.run();
+  expect(again).toMatchObject({ exitCode: 0, publish: { published: [], unchanged: 0, withheld: [] } });
+  expect(again.sync[0]!.report).toMatchObject({ inserted: 0, amended: 0, vanished: 0, returned: 0 });
+  expect(await footprints(stage)).toEqual(rows);
+  expect(await objectsOf(stage)).toEqual(objects);
+  return calls;
+}
+
+describe.each(['ascending', 'descending', 'window-shuffled', 'request-shuffled'] as const)(
+  'order %s',
+  (order) => {
+    test('what is stored is what the platform holds, and a rerun changes nothing', async () => {
+      stage = await openStage({ scenario: scenario({ hostility: { order } }) });
+      await expectExactCopy();
+    });
+  },
+);
+
+describe.each<[string, Partial<Hostility>, number?]>([
+  ['says wrong totals', { wrongTotalsEvery: 5 }],
+  ['repeats rows in place of others', { duplicateRowsEvery: 5 }],
+  ['leaves rows out', { missingRowsEvery: 5 }],
+  ['answers 429 with Retry-After', { http429Every: 5 }],
+  ['answers 500', { http500Every: 5 }],
+  ['cuts connections', { resetEvery: 5 }],
+  ['never answers some calls', { stallEvery: 7, strikesMax: 4 }, 150],
+  ['cuts replies short', { truncatedEvery: 5 }],
+  ['answers with a page for people', { htmlEvery: 5 }],
+  ['answers 200 with an error document', { errorDocumentEvery: 5 }],
+])('a platform that %s', (_, hostility, timeoutMs) => {
+  test('is copied exactly all the same', async () => {
+    stage = await openStage({
+      scenario: scenario({ hostility: { order: 'window-shuffled', ...hostility } }),
+      ...(timeoutMs === undefined ? {} : { platform: { timeoutMs } }),
+    });
+    const calls = await expectExactCopy();
+    expect(calls).toBeGreaterThan(CALLS_WHEN_CALM);
+  });
+});
+
+test('entries that appear while their window is paged are in the copy, whichever page they fall on', async () => {
+  const planted = DAYS.flatMap((day) =>
+    [3, 17, 40].map((nth) => ({
+      what: 'missing' as const,
+      merchant: MERCHANT.merchantNo,
+      currency: 'USD',
+      day,
+      nth,
+    })),
+  );
+  stage = await openStage({
+    scenario: scenario({ planted, hostility: { order: 'descending', liveInsertsEvery: 2 } }),
+  });
+  expect(truthOf(stage)).toHaveLength(DAYS.length * 120 - planted.length);
+  await stage.run();
+  // What appeared behind a window that was read already is there the next time.
+  stage.sandbox.setHostility({ order: 'descending' });
+  expect(await stage.run()).toMatchObject({ sync: [{ report: { uncertified: [] } }] });
+  expect(await storedOf(stage)).toEqual(truthOf(stage));
+});
+
+test('two merchants, each with its own token and range of currencies', async () => {
+  stage = await openStage({
+    scenario: scenario({
+      merchants: [
+        { ...MERCHANT, currencies: ['USD'] },
+        { ...OTHER, currencies: ['JPY', 'CNH'] },
+      ],
+    }),
+  });
+  const report = await stage.run({ merchants: [MERCHANT, OTHER] });
+  expect(report).toMatchObject({ exitCode: 0, notes: [] });
+  for (const { merchantNo } of [MERCHANT, OTHER]) {
+    expect(await storedOf(stage, merchantNo)).toEqual(truthOf(stage, merchantNo));
+  }
+  expect((await accountDays(stage)).map(({ verdict }) => verdict)).toEqual(Array(12).fill('continuous'));
+});
+
+test('asked for one currency, it reads, chains and publishes that one', async () => {
+  stage = await openStage();
+  const report = await stage.run({ currencies: ['KWD'] });
+  expect(report).toMatchObject({ exitCode: 0, notes: [] });
+  expect(await storedOf(stage)).toEqual(truthOf(stage).filter(({ currency }) => currency === 'KWD'));
+  expect(publishedIn(report)).toEqual(DAYS.map((day) => `KWD ${day} r1`));
+});
+
+test('amounts no binary number holds come out of database and statement as they went in', async () => {
+  const amounts: readonly (readonly [currency: string, net: string, plain: string])[] = [
+    ['USD', '12345678901234567.89', '12345678901234567.89'],
+    ['USD', '-0.1', '0.10'],
+    ['KWD', '1.005', '1.005'],
+    ['JPY', '1E+3', '1000'],
+    ['CNH', '100.00', '100.00'],
+  ];
+  const merchant = MERCHANT.merchantNo;
+  stage = await openStage({
+    scenario: scenario({
+      merchants: [{ ...MERCHANT, currencies: ['USD', 'KWD', 'JPY', 'CNH'] }],
+      planted: amounts.map(([currency, net], nth) => ({
+        what: 'amount',
+        merchant,
+        currency,
+        day: FROM,
+        nth,
+        net,
+      })),
+    }),
+  });
+  expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
+  expect(await storedOf(stage)).toEqual(truthOf(stage));
+  const objects = await objectsOf(stage);
+  for (const [currency, net, plain] of amounts) {
+    const unsigned = net.replace('-', '');
+    const [entry] = stage.sandbox
+      .entriesOf(merchant)
+      .filter((one) => one.currency === currency && (one.inAmount ?? one.outAmount) === unsigned);
+    const row = (await storedOf(stage)).find(({ batch_no }) => batch_no === entry!.batchNo)!;
+    expect(row.credit ?? row.debit).toBe(plain);
+    const csv = objects.get(`merchant=${merchant}/date=${FROM}/${merchant}_${currency}_${FROM}.r1.csv`)!;
+    const [credit, debit] = net.startsWith('-') ? ['', plain] : [plain, ''];
+    expect(csv).toContain(
+      [entry!.batchNo, entry!.busiDate, currency, entry!.busiType, credit, debit, `${row.balance}\r\n`].join(
+        ',',
+      ),
+    );
+  }
+});

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { CreateBucketCommand, GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openObjectStore } from '../../src/objects/open.ts';
+import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
+import {
+  DAYS,
+  FROM,
+  MERCHANT,
+  objectsOf,
+  openStage,
+  publishedIn,
+  storedOf,
+  truthOf,
+  type Stage,
+} from './stage.ts';
+
+const { merchantNo } = MERCHANT;
+const gateway = gatewayServer();
+const servers: readonly (readonly [string, () => Promise<S3Server>])[] = [
+  ['fauxqs', startFauxqsServer],
+  ...(gateway === null ? [] : ([['the gateway', () => Promise.resolve(gateway)]] as const)),
+];
+
+describe.each(servers)('statements on S3 (%s)', (_, start) => {
+  let server: S3Server;
+  let client: S3Client;
+  let stage: Stage | null = null;
+  beforeAll(async () => {
+    server = await start();
+    client = clientOf(server);
+  });
+  afterEach(async () => {
+    await stage?.close();
+    stage = null;
+  });
+  afterAll(async () => {
+    client.destroy();
+    await server.stop();
+  });
+
+  const objectsIn = (bucket: string, env: Readonly<Record<string, string>> = {}) =>
+    openObjectStore({
+      statementsUrl: `s3://${bucket}/ledger/statements`,
+      s3ForcePathStyle: null,
+      env: { ...server.env, ...env },
+    });
+  const newBucket = async (): Promise<string> => {
+    const bucket = `daybook-${randomUUID()}`;
+    await client.send(new CreateBucketCommand({ Bucket: bucket }));
+    return bucket;
+  };
+  const text = async (bucket: string, key: string): Promise<string> => {
+    const { Body } = await client.send(
+      new GetObjectCommand({ Bucket: bucket, Key: `ledger/statements/${key}` }),
+    );
+    return Body!.transformToString();
+  };
+
+  test('the job is the same: exact copy, statements, a rerun that uploads nothing', async () => {
+    const bucket = await newBucket();
+    stage = await openStage({ objects: objectsIn(bucket) });
+    const report = await stage.run();
+    expect(report).toMatchObject({ exitCode: 0, notes: [] });
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+    const onDirectory = await openStage();
+    try {
+      await onDirectory.run();
+      const directory = await objectsOf(onDirectory);
+      const objects = await objectsOf(stage);
+      expect([...objects.keys()]).toEqual([...directory.keys()]);
+      expect(objects).toEqual(directory);
+    } finally {
+      await onDirectory.close();
+    }
+    expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
+  });
+
+  test('a superseded revision keeps its bytes', async () => {
+    const bucket = await newBucket();
+    stage = await openStage({ objects: objectsIn(bucket) });
+    await stage.run();
+    const key = (revision: number) =>
+      `merchant=${merchantNo}/date=${FROM}/${merchantNo}_USD_${FROM}.r${revision}.csv`;
+    const first = await text(bucket, key(1));
+    const entry = stage.sandbox.entriesOf(merchantNo).find(({ currency }) => currency === 'USD')!;
+    stage.sandbox.amend(merchantNo, entry.batchNo, { busiType: 'CORRECTED' });
+    const report = await stage.run();
+    expect(publishedIn(report)).toEqual([`USD ${FROM} r2`]);
+    expect(await text(bucket, key(1))).toBe(first);
+    expect(await text(bucket, key(2))).toBe(first.replace(`USD,${entry.busiType}`, 'USD,CORRECTED'));
+    const manifest = JSON.parse(
+      await text(bucket, `merchant=${merchantNo}/date=${FROM}/manifest.json`),
+    ) as object;
+    expect(JSON.stringify(manifest)).toContain(key(2).split('/').at(-1));
+  });
+
+  test('a missing bucket is told before the platform is called', async () => {
+    stage = await openStage({ objects: objectsIn('no-such-bucket-at-all') });
+    const failure: unknown = await stage.run().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      name: 'ObjectStoreRefused',
+      message: expect.stringMatching(/no-such-bucket-at-all.* does not exist/),
+    });
+    expect(exitCodeOf(failure)).toBe(2);
+    expect(stage.sandbox.requestCount()).toBe(0);
+    expect(await storedOf(stage)).toEqual([]);
+  });
+
+  test('wrong credentials are told before the platform is called, without the secret', async (context) => {
+    if (!server.strict) return context.skip('this server takes any credentials');
+    const bucket = await newBucket();
+    stage = await openStage({
+      objects: objectsIn(bucket, { AWS_SECRET_ACCESS_KEY: 'wrong-and-never-to-be-shown' }),
+    });
+    const failure = (await stage.run().catch((error: unknown) => error)) as Error;
+    expect(exitCodeOf(failure)).toBe(2);
+    expect(failure.message).toMatch(/AWS_SECRET_ACCESS_KEY/);
+    expect(failure.message).not.toContain('never-to-be-shown');
+    expect(stage.sandbox.requestCount()).toBe(0);
+  });
+
+  test('a server that is away ends in what to check, before the platform is called', async () => {
+    const away = await startFauxqsServer();
+    const env = away.env;
+    await away.stop();
+    stage = await openStage({ objects: objectsIn('bucket', env) });
+    const failure: unknown = await stage.run().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'ObjectStoreUnreachable' });
+    expect(exitCodeOf(failure)).toBe(4);
+    expect(stage.sandbox.requestCount()).toBe(0);
+  });
+
+  test('a store lost in mid-run keeps the ledger and what was published; the next run publishes the rest', async () => {
+    const bucket = await newBucket();
+    const store = objectsIn(bucket);
+    // The second day's summary is the first it refuses.
+    let puts = 0;
+    stage = await openStage({
+      objects: {
+        ...store,
+        put: (...args) => {
+          puts += 1;
+          return puts > 6 ? objectsIn('no-such-bucket-at-all').put(...args) : store.put(...args);
+        },
+      },
+    });
+    const lost = await stage.run();
+    expect(lost).toMatchObject({ exitCode: 4, notes: [expect.stringMatching(/no-such-bucket-at-all/)] });
+    expect(publishedIn(lost)).toEqual([`KWD ${FROM} r1`, `USD ${FROM} r1`]);
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+    puts = -1_000;
+    const report = await stage.run();
+    expect(report).toMatchObject({ exitCode: 0, notes: [] });
+    const rest = DAYS.slice(1).flatMap((day) => [`KWD ${day} r1`, `USD ${day} r1`]);
+    expect(publishedIn(report)).toEqual(rest.sort());
+  });
+});

@@ -1,0 +1,257 @@
+/** The whole house on one stage: the sandbox over HTTP, a real database, an object store, and time that tests own. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
+import { createCurrencies } from '../../src/ledger/money.ts';
+import { openObjectStore } from '../../src/objects/open.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
+import { createLedgerReader } from '../../src/platform/ledger-history.ts';
+import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createReferenceReader } from '../../src/platform/reference-data.ts';
+import { createTransport, type Retry } from '../../src/platform/transport.ts';
+import { runDeps, type PlatformHouse } from '../../src/run/house.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { executeRun } from '../../src/run/run.ts';
+import type { RunDeps, RunRequest } from '../../src/run/work.ts';
+import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import type { Settings } from '../../src/settings/settings.ts';
+import { freshDatabase } from '../support/database.ts';
+
+export const ZONE = 'Asia/Shanghai';
+export const MERCHANT = { merchantNo: 'SBX-M-1', token: 'made-up-token-1' };
+export const OTHER = { merchantNo: 'SBX-M-2', token: 'made-up-token-2' };
+export const FROM = '2026-03-02';
+export const TO = '2026-03-05';
+export const DAYS = [FROM, '2026-03-03', '2026-03-04', TO];
+/** Half past one in the night after the last day. */
+export const NIGHT = '2026-03-06T01:30:00+08:00';
+
+/** Four days of one merchant in two currencies. */
+export const scenario = (change: Partial<ScenarioInput> = {}): ScenarioInput => ({
+  seed: 7,
+  timeZone: ZONE,
+  from: FROM,
+  to: TO,
+  entriesPerDay: 60,
+  now: NIGHT,
+  merchants: [{ ...MERCHANT, currencies: ['USD', 'KWD'] }],
+  ...change,
+});
+
+export interface Stage {
+  readonly sandbox: Sandbox;
+  readonly house: PlatformHouse;
+  readonly retries: Retry[];
+  /** What house and sandbox take for now. */
+  setNow: (iso: string) => void;
+  readonly deps: (change?: Partial<RunDeps>) => RunDeps;
+  readonly run: (request?: Partial<RunRequest>, change?: Partial<RunDeps>) => Promise<RunReport>;
+  readonly close: () => Promise<void>;
+}
+
+export interface StageOptions {
+  readonly scenario?: ScenarioInput;
+  readonly objects?: ObjectStore;
+  readonly platform?: Partial<Settings['platform']>;
+  readonly settings?: Partial<Settings>;
+}
+
+/** Opens everything; waits between calls take no time, as the transport's clock jumps ahead instead. */
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const sandbox = createSandbox(options.scenario ?? scenario());
+  const { url } = await sandbox.listen({ port: 0 });
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-e2e-'));
+  const database = await freshDatabase();
+  const statementsUrl = pathToFileURL(join(folder, 'statements')).href;
+  const settings: Settings = {
+    platform: {
+      baseUrl: url,
+      timeZone: sandbox.scenario.timeZone,
+      headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
+      merchant: MERCHANT,
+      concurrency: 8,
+      rateLimitPerS: null,
+      timeoutMs: 20_000,
+      retriesMax: 5,
+      agentHeaders: {},
+      agentToken: null,
+      referralChannel: null,
+      walletMethods: [],
+      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
+      filePaths: '.*',
+      ...options.platform,
+    },
+    currencies: { CNH: 2 },
+    settleDelayS: 300,
+    resweepDays: 7,
+    clockToleranceS: 2,
+    nowMs: null,
+    databaseUrl: database.url,
+    statementsUrl,
+    s3ForcePathStyle: null,
+    dataDir: folder,
+    secretKeys: [],
+    schedule: { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: ZONE },
+    referenceCountries: [],
+    publicUrl: null,
+    listen: { host: '127.0.0.1', port: 0 },
+    logLevel: 'silent',
+    ...options.settings,
+  };
+  let nowMs = Date.parse(options.scenario?.now ?? NIGHT);
+  let skippedMs = 0;
+  const retries: Retry[] = [];
+  const transport = createTransport(settings.platform, {
+    clock: () => Date.now() + skippedMs,
+    random: () => 0.5,
+    sleep: (ms, signal) => {
+      signal?.throwIfAborted();
+      skippedMs += ms;
+      return Promise.resolve();
+    },
+    onRetry: (retry) => retries.push(retry),
+  });
+  const currencies = createCurrencies(settings.currencies);
+  const house: PlatformHouse = {
+    database,
+    objects: options.objects ?? openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
+    currencies,
+    now: () => new Date(nowMs),
+    reader: createLedgerReader(transport, { zone: settings.platform.timeZone, currencies, pageSize: 100 }),
+    references: createReferenceReader(transport),
+    applications: createMerchantAccessClient(transport),
+    beneficiaries: createBeneficiaryClient(transport),
+    settings,
+    close: async () => {
+      await transport.close();
+      await database.close();
+    },
+  };
+  const deps = (change: Partial<RunDeps> = {}): RunDeps => ({
+    ...runDeps(house, new AbortController().signal),
+    ...change,
+  });
+  return {
+    sandbox,
+    house,
+    retries,
+    setNow: (iso) => {
+      nowMs = Date.parse(iso);
+      sandbox.setNow(nowMs);
+    },
+    deps,
+    run: (request = {}, change = {}) =>
+      executeRun(
+        {
+          command: 'run',
+          range: { from: FROM, to: TO },
+          merchants: [MERCHANT],
+          currencies: null,
+          ...request,
+        },
+        deps(change),
+      ),
+    close: async () => {
+      await sandbox.close();
+      await house.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A wire number as the exact decimal it means, with the currency's minor units: an own reading, not the program's. */
+export function exactDecimal(wire: string, currency: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(wire) ?? [];
+  const units = minorUnitsOf(currency);
+  const digits = whole + fraction;
+  const decimals = fraction.length - Number(exponent);
+  const padded = digits + '0'.repeat(Math.max(0, units - decimals));
+  const places = Math.max(decimals, units);
+  if (places === 0) return sign + padded.replace(/^0+(?=\d)/, '');
+  const filled = padded.padStart(places + 1, '0');
+  return `${sign}${filled.slice(0, -places).replace(/^0+(?=\d)/, '')}.${filled.slice(-places)}`;
+}
+
+const byBatchNo = (a: { batch_no: string }, b: { batch_no: string }) => (a.batch_no < b.batch_no ? -1 : 1);
+
+/** What the sandbox shows now, as rows of ledger_entry should have it. */
+export const truthOf = ({ sandbox }: Stage, merchantNo = MERCHANT.merchantNo) =>
+  sandbox
+    .entriesOf(merchantNo)
+    .map((entry) => ({
+      batch_no: entry.batchNo,
+      currency: entry.currency,
+      transaction_type: entry.busiType,
+      credit: entry.inAmount === null ? null : exactDecimal(entry.inAmount, entry.currency),
+      debit: entry.outAmount === null ? null : exactDecimal(entry.outAmount, entry.currency),
+      balance: exactDecimal(entry.vailAmount, entry.currency),
+      booked_at: entry.busiDate,
+      booked_ms: entry.bookedMs,
+    }))
+    .sort(byBatchNo);
+
+/** What is stored and not vanished. */
+export async function storedOf({ house }: Stage, merchantNo = MERCHANT.merchantNo) {
+  const rows = await house.database.db
+    .selectFrom('ledger_entry')
+    .select([
+      'batch_no',
+      'currency',
+      'transaction_type',
+      'credit',
+      'debit',
+      'balance',
+      'booked_at',
+      'booked_ms',
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .where('vanished_at', 'is', null)
+    .execute();
+  return rows.sort(byBatchNo);
+}
+
+/** Where each row of the tables lies and who wrote it: equal before and after means that nothing was written. */
+export async function footprints({ house }: Stage, tables = ['ledger_entry', 'account_day', 'statement']) {
+  const all: unknown[] = [];
+  for (const table of tables) {
+    const { rows } = await sql`
+      SELECT ${table} AS table, ctid::text, xmin::text FROM ${sql.table(table)} ORDER BY ctid`.execute(
+      house.database.db,
+    );
+    all.push(...rows);
+  }
+  return all;
+}
+
+/** Figures and revision of each account day, for whole-value comparison. */
+export const accountDays = ({ house }: Stage) =>
+  house.database.db
+    .selectFrom('account_day')
+    .selectAll()
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day')
+    .execute();
+
+/** Every object with its text, by key. */
+export async function objectsOf({ house }: Stage): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for await (const key of house.objects.list('')) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of (await house.objects.get(key))!) chunks.push(chunk);
+    texts.set(key, Buffer.concat(chunks).toString('utf8'));
+  }
+  return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** `USD 2026-03-02 r1` of each statement a run published. */
+export const publishedIn = ({ publish }: RunReport): string[] =>
+  (publish?.published ?? [])
+    .map(({ account, day, revision }) => `${account.currency} ${day} r${revision}`)
+    .sort();

@@ -1,0 +1,52 @@
+/** What of the image can be checked without building it: paths, versions, and what the build context lets through. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
+const instructions = read('Dockerfile')
+  .split('\n')
+  .filter((line) => /^[A-Z]+ /.test(line));
+const copied = instructions
+  .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
+  .flatMap((line) => line.split(' ').slice(1, -1));
+const manifest = JSON.parse(read('package.json')) as {
+  bin: { daybook: string };
+  devDependencies: { node: string };
+};
+
+test('every path it copies exists, and the build context lets it through', () => {
+  const letThrough = read('.dockerignore').split('\n');
+  expect(copied.length).toBeGreaterThan(5);
+  expect(copied.filter((path) => !existsSync(at(path)))).toEqual([]);
+  expect(copied.filter((path) => !letThrough.includes(`!${path}`))).toEqual([]);
+});
+
+test('it runs the Node the project pins, as another user than root, without development packages', () => {
+  const images = instructions.filter((line) => line.startsWith('FROM '));
+  expect(images.map((line) => line.split(' ')[1])).toEqual([
+    `node:${manifest.devDependencies.node}-bookworm-slim`,
+    `node:${manifest.devDependencies.node}-bookworm-slim`,
+  ]);
+  expect(instructions).toContain('RUN npm ci --omit=dev');
+  expect(instructions.findLastIndex((line) => line === 'USER node')).toBeGreaterThan(
+    instructions.findLastIndex((line) => line.startsWith('RUN ')),
+  );
+});
+
+test('its entry is the program’s own, inside a folder it copies', () => {
+  const entry = /^ENTRYPOINT \["node", "\/app\/(.+)"\]$/.exec(
+    instructions.find((line) => line.startsWith('ENTRYPOINT ')) ?? '',
+  )?.[1];
+  expect(entry).toBe(manifest.bin.daybook);
+  expect(copied).toContain(entry!.split('/')[0]);
+  expect(statSync(at(entry!)).mode & 0o111).not.toBe(0);
+});
+
+test('every file the source reads from the project is in a folder it copies', () => {
+  // The scenario of the sandbox and the migrations are read at run time, from beside src.
+  for (const path of ['config/sandbox.yaml', 'sql/0001_ledger.sql', 'jobs/all.ts', 'package.json']) {
+    expect(existsSync(at(path))).toBe(true);
+    expect(copied).toContain(path.split('/')[0]);
+  }
+});

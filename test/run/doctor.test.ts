@@ -1,0 +1,109 @@
+import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openObjectStore } from '../../src/objects/open.ts';
+import { examine, examinedExitCode, finding } from '../../src/run/doctor.ts';
+import type { PlatformHouse } from '../../src/run/house.ts';
+import { DatabaseUnreachable } from '../../src/store/errors.ts';
+import { MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../e2e/stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const signal = new AbortController().signal;
+const examined = (house: Partial<PlatformHouse> = {}, merchants = [MERCHANT]) =>
+  examine({ ...stage.house, ...house }, merchants, signal);
+
+describe('doctor', () => {
+  test('finds all well, proves the zone, and writes nothing', async () => {
+    stage = await openStage();
+    const findings = await examined();
+    expect(findings).toEqual([
+      { what: 'tables', ok: true, detail: 'at this version', exitCode: 0 },
+      { what: 'object store', ok: true, detail: stage.house.settings.statementsUrl, exitCode: 0 },
+      {
+        what: 'platform, merchant SBX-M-1',
+        ok: true,
+        detail: stage.house.settings.platform.baseUrl,
+        exitCode: 0,
+      },
+      { what: 'time zone', ok: true, detail: `${ZONE}, proven by an entry of SBX-M-1`, exitCode: 0 },
+    ]);
+    expect(examinedExitCode(findings)).toBe(0);
+    expect(await storedOf(stage)).toEqual([]);
+  });
+
+  test('says that a ledger without entries proves nothing', async () => {
+    stage = await openStage({ scenario: scenario({ entriesPerDay: 0 }) });
+    const findings = await examined();
+    expect(findings.at(-1)).toMatchObject({ ok: true, detail: expect.stringContaining('not proven') });
+  });
+
+  test('names the zone that fits', async () => {
+    stage = await openStage({ scenario: scenario({ hostility: { timeZoneOffsetHours: -8 } }) });
+    const findings = await examined();
+    expect(findings.at(-1)).toMatchObject({
+      what: 'time zone',
+      ok: false,
+      detail: expect.stringMatching(/PLATFORM_TIME_ZONE is Asia\/Shanghai.* UTC/),
+    });
+    expect(examinedExitCode(findings)).toBe(2);
+  });
+
+  test('tells a refused token with its mend and without the token, and goes on with the other checks', async () => {
+    stage = await openStage();
+    const wrong = { ...MERCHANT, token: 'another-made-up-one' };
+    const findings = await examined({}, [wrong]);
+    expect(findings.map(({ what, ok }) => [what, ok])).toEqual([
+      ['tables', true],
+      ['object store', true],
+      ['platform, merchant SBX-M-1', false],
+    ]);
+    expect(findings.at(-1)!.detail).toMatch(/401.*check the merchant's token/);
+    expect(JSON.stringify(findings)).not.toContain(wrong.token);
+    expect(examinedExitCode(findings)).toBe(4);
+  });
+
+  test('tells a store that cannot be written, and a setting to mend before what cannot be reached', async () => {
+    stage = await openStage();
+    await stage.sandbox.close();
+    const objects = openObjectStore({
+      statementsUrl: pathToFileURL('/dev/null/statements').href,
+      s3ForcePathStyle: null,
+      env: {},
+    });
+    const findings = await examined({ objects });
+    expect(findings.map(({ ok, exitCode }) => [ok, exitCode])).toEqual([
+      [true, 0],
+      [false, 2],
+      [false, 4],
+    ]);
+    expect(examinedExitCode(findings)).toBe(2);
+  });
+
+  test('tells tables that lack a migration', async () => {
+    stage = await openStage();
+    const { db } = stage.house.database;
+    await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db);
+    const findings = await examined();
+    expect(findings[0]).toEqual({
+      what: 'tables',
+      ok: false,
+      detail: 'lacks 0002_statements; run `daybook migrate`',
+      exitCode: 2,
+    });
+    expect(examinedExitCode(findings)).toBe(2);
+  });
+
+  test('a fault in daybook is none of its findings', async () => {
+    stage = await openStage();
+    await expect(finding('x', () => Promise.reject(new TypeError('a slip')))).rejects.toThrow(TypeError);
+    const away = () => Promise.reject(new DatabaseUnreachable('the database is away'));
+    expect(await finding('database', away)).toEqual({
+      what: 'database',
+      ok: false,
+      detail: 'the database is away',
+      exitCode: 4,
+    });
+  });
+});

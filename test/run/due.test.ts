@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { addDays } from '../../src/ledger/business-day.ts';
+import { dueJobs, lastSlot, RETRY_AFTER_MS, type ScheduledJob } from '../../src/run/due.ts';
+
+const MINUTE_MS = 60_000;
+const NIGHTLY: ScheduledJob = { job: 'nightly', when: '30 1 * * *' };
+const at = (iso: string) => new Date(iso);
+
+interface Try {
+  readonly command: string;
+  readonly slot: string | null;
+  readonly exitCode: number | null;
+  readonly finishedAt: Date | null;
+}
+const tried = (
+  slot: string,
+  exitCode: number | null,
+  finishedAt: string | null,
+  command = 'nightly',
+): Try => ({
+  command,
+  slot,
+  exitCode,
+  finishedAt: finishedAt === null ? null : at(finishedAt),
+});
+
+describe('the last slot', () => {
+  test('is due at its very minute, and not an instant before', () => {
+    const slot = (iso: string) => lastSlot('30 1 * * *', 'Asia/Shanghai', at(iso));
+    expect(slot('2026-03-06T01:30:00.000+08:00')).toBe('2026-03-06 01:30');
+    expect(slot('2026-03-06T01:29:59.999+08:00')).toBe('2026-03-05 01:30');
+    expect(slot('2026-03-06T01:29:59.000+08:00')).toBe('2026-03-05 01:30');
+    expect(slot('2026-03-07T01:29:00.000+08:00')).toBe('2026-03-06 01:30');
+  });
+});
+
+describe('what is due', () => {
+  const zone = 'Asia/Shanghai';
+  const slot = '2026-03-06 01:30';
+  const due = (now: string, runs: readonly Try[], jobs = [NIGHTLY]) => dueJobs(jobs, zone, at(now), runs);
+
+  test('a slot without a run, however long ago', () => {
+    expect(due('2026-03-06T01:30:00+08:00', [])).toEqual([{ job: 'nightly', slot }]);
+    expect(due('2026-03-07T01:29:00+08:00', [])).toEqual([{ job: 'nightly', slot }]);
+  });
+
+  test('not a slot with a good run, even one that needs a person', () => {
+    for (const exitCode of [0, 3]) {
+      expect(due('2026-03-06T23:00:00+08:00', [tried(slot, exitCode, '2026-03-06T01:31:00+08:00')])).toEqual(
+        [],
+      );
+    }
+  });
+
+  test('one that ended otherwise, ten minutes later and not before', () => {
+    const runs = [4, 5, 70, 2].map((code) => tried(slot, code, '2026-03-06T01:40:00+08:00'));
+    expect(due('2026-03-06T01:49:59+08:00', runs)).toEqual([]);
+    expect(due('2026-03-06T01:50:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
+    expect(RETRY_AFTER_MS).toBe(10 * MINUTE_MS);
+  });
+
+  test('at once where the run was killed: its row has no end', () => {
+    expect(due('2026-03-06T01:31:00+08:00', [tried(slot, null, null)])).toEqual([{ job: 'nightly', slot }]);
+  });
+
+  test('after several nights down: the last slot, once', () => {
+    const runs = [tried('2026-03-02 01:30', 0, '2026-03-02T01:31:00+08:00')];
+    expect(due('2026-03-06T15:00:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
+  });
+
+  test('each job by its own slots, and never because of what a person ran', () => {
+    const jobs = [NIGHTLY, { job: 'resweep', when: '30 13 * * *' }];
+    const runs = [
+      tried(slot, 0, '2026-03-06T01:31:00+08:00'),
+      { command: 'run', slot: null, exitCode: 0, finishedAt: at('2026-03-06T13:35:00+08:00') },
+    ];
+    expect(due('2026-03-06T13:40:00+08:00', runs, jobs)).toEqual([
+      { job: 'resweep', slot: '2026-03-06 13:30' },
+    ]);
+  });
+});
+
+/** Ticks every ten minutes of some days; each due job runs at once and well. Slots in the order they ran. */
+function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 10 * MINUTE_MS): string[] {
+  const runs: Try[] = [];
+  for (let ms = from.getTime(); ms < to.getTime(); ms += everyMs) {
+    for (const { job, slot } of dueJobs([{ job: 'nightly', when }], zone, new Date(ms), runs)) {
+      runs.push({ command: job, slot, exitCode: 0, finishedAt: new Date(ms) });
+    }
+  }
+  return runs.map(({ slot }) => slot!);
+}
+
+describe('where clocks change, each day has its run, once', () => {
+  test.each([
+    // A gap from 02:00 to 03:00, and an hour that comes twice.
+    ['Europe/Berlin', '2026-03-29'],
+    ['Europe/Berlin', '2026-10-25'],
+    ['America/New_York', '2026-03-08'],
+    ['America/New_York', '2026-11-01'],
+    // A gap at midnight, and midnight that comes twice.
+    ['Asia/Beirut', '2026-03-29'],
+    ['Asia/Beirut', '2026-10-25'],
+    // Half an hour.
+    ['Australia/Lord_Howe', '2026-10-04'],
+    ['Australia/Lord_Howe', '2026-04-05'],
+    ['Asia/Shanghai', '2026-03-29'],
+  ])('%s %s', (zone, day) => {
+    const from = new Date(Date.parse(`${addDays(day, -2)}T12:00:00Z`));
+    const to = new Date(from.getTime() + 4 * 24 * 60 * MINUTE_MS);
+    for (const when of ['0 0 * * *', '30 0 * * *', '30 1 * * *', '0 2 * * *', '30 2 * * *', '0 3 * * *']) {
+      const slots = simulated(zone, when, from, to);
+      const days = slots.map((slot) => slot.slice(0, 10));
+      expect(new Set(days).size, `${zone} ${when}: ${slots.join(', ')}`).toBe(days.length);
+      const first = days[0]!;
+      expect(days, `${zone} ${when}`).toEqual(days.map((_, n) => addDays(first, n)));
+      expect(days.length, `${zone} ${when}`).toBeGreaterThanOrEqual(4);
+    }
+  });
+});

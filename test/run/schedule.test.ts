@@ -1,0 +1,232 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { executeScheduled } from '../../src/run/run.ts';
+import type { DueJob } from '../../src/run/due.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { keepSchedule, recentRuns, tick, type ScheduleOptions } from '../../src/run/schedule.ts';
+import { startRun, type RunRow } from '../../src/store/runs.ts';
+import { MERCHANT, openStage, publishedIn, scenario, storedOf, truthOf, type Stage } from '../e2e/stage.ts';
+
+const NIGHTLY = { job: 'nightly', when: '30 1 * * *' };
+const RESWEEP = { job: 'resweep', when: '30 13 * * *' };
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+/** One scheduler process on the stage, as `daybook schedule` puts it together. */
+function scheduler(change: Partial<ScheduleOptions> = {}) {
+  /** Reports; null where another process was first, the exit code where it failed. */
+  const ended: (RunReport | number | null)[] = [];
+  const jobs: DueJob[] = [];
+  const options: ScheduleOptions = {
+    jobs: [NIGHTLY, RESWEEP],
+    zone: stage.house.settings.schedule.zone,
+    now: stage.house.now,
+    signal: new AbortController().signal,
+    recentRuns: () => recentRuns(stage.house.database.db),
+    runJob: async (due) => {
+      jobs.push(due);
+      const request = { command: 'run', range: null, merchants: [MERCHANT], currencies: null } as const;
+      const run = executeScheduled({ ...request, scheduled: due }, stage.deps());
+      ended.push(await run.catch((error: unknown) => exitCodeOf(error)));
+    },
+    onFault: (error) => {
+      throw error;
+    },
+    ...change,
+  };
+  return { jobs, ended, tick: () => tick(options) };
+}
+const runs = () =>
+  stage.house.database.db.selectFrom('run').select(['command', 'slot', 'exit_code']).orderBy('id').execute();
+const nightlyOf = (day: string, exit_code = 0) => ({ command: 'nightly', slot: `${day} 01:30`, exit_code });
+
+describe('the schedule', () => {
+  test('runs each job once at its time, however often it ticks', async () => {
+    stage = await openStage();
+    const one = scheduler();
+    for (const now of ['01:30:00', '01:30:00', '01:31:00', '02:30:00', '13:30:00', '13:30:59', '23:59:00']) {
+      stage.setNow(`2026-03-06T${now}+08:00`);
+      await one.tick();
+    }
+    // At first sight of a job, the slot it should have run in before counts too.
+    expect(await runs()).toEqual([
+      nightlyOf('2026-03-06'),
+      { command: 'resweep', slot: '2026-03-05 13:30', exit_code: 0 },
+      { command: 'resweep', slot: '2026-03-06 13:30', exit_code: 0 },
+    ]);
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+  });
+
+  test('after several nights down catches up in one run: every day read, published once', async () => {
+    stage = await openStage({
+      scenario: scenario({ from: '2026-03-02', to: '2026-03-12', entriesPerDay: 20 }),
+      settings: { resweepDays: 1 },
+    });
+    const one = scheduler({ jobs: [NIGHTLY] });
+    stage.setNow('2026-03-04T01:30:00+08:00');
+    await one.tick();
+    stage.setNow('2026-03-11T09:00:00+08:00');
+    await one.tick();
+    await one.tick();
+    expect(await runs()).toEqual([nightlyOf('2026-03-04'), nightlyOf('2026-03-11')]);
+    const [first, caughtUp] = one.ended as RunReport[];
+    expect(first).toMatchObject({ from: '2026-03-02', to: '2026-03-03' });
+    expect(caughtUp).toMatchObject({ from: '2026-03-04', to: '2026-03-10', exitCode: 0, notes: [] });
+    const lastMs = Date.parse('2026-03-11T00:00:00+08:00');
+    expect(await storedOf(stage)).toEqual(truthOf(stage).filter((row) => row.booked_ms < lastMs));
+    expect(publishedIn(caughtUp!)).toHaveLength(2 * 7);
+  });
+
+  test('two processes at once do one job once: the other finds the lease held', async () => {
+    stage = await openStage();
+    const [one, other] = [scheduler({ jobs: [NIGHTLY] }), scheduler({ jobs: [NIGHTLY] })];
+    await Promise.all([one.tick(), other.tick()]);
+    await Promise.all([one.tick(), other.tick()]);
+    expect(await runs()).toEqual([nightlyOf('2026-03-06')]);
+    expect([...one.ended, ...other.ended].filter((end) => end === 5)).toHaveLength(1);
+  });
+
+  test('a process that looked before another one’s run, and comes to its turn after it, does nothing', async () => {
+    stage = await openStage();
+    const stale: readonly RunRow[] = [];
+    const one = scheduler({ jobs: [NIGHTLY] });
+    const late = scheduler({ jobs: [NIGHTLY], recentRuns: () => Promise.resolve(stale) });
+    await one.tick();
+    const calls = stage.sandbox.requestCount();
+    await late.tick();
+    expect(late.ended).toEqual([null]);
+    expect(stage.sandbox.requestCount()).toBe(calls);
+    expect(await runs()).toEqual([nightlyOf('2026-03-06')]);
+  });
+
+  test('a job that ended incomplete is tried again ten minutes later, and is then done', async () => {
+    stage = await openStage();
+    stage.sandbox.setHostility({ downAfterRequests: 0 });
+    const one = scheduler({ jobs: [NIGHTLY] });
+    await one.tick();
+    stage.sandbox.setHostility({});
+    stage.setNow('2026-03-06T01:39:59+08:00');
+    await one.tick();
+    expect(one.jobs).toHaveLength(1);
+    stage.setNow('2026-03-06T01:40:00+08:00');
+    await one.tick();
+    stage.setNow('2026-03-06T01:50:00+08:00');
+    await one.tick();
+    expect(await runs()).toEqual([nightlyOf('2026-03-06', 4), nightlyOf('2026-03-06')]);
+  });
+
+  test('a killed run’s slot is due again at once, and however many runs a person starts, a done one stays done', async () => {
+    stage = await openStage();
+    const { db } = stage.house.database;
+    const begun = { holder: 'gone', fromDay: null, toDay: null, now: stage.house.now() };
+    await startRun(db, { ...begun, command: 'nightly', slot: '2026-03-06 01:30' });
+    const one = scheduler({ jobs: [NIGHTLY] });
+    await one.tick();
+    for (let n = 0; n < 600; n += 1) {
+      await startRun(db, { ...begun, command: 'sync', now: new Date(stage.house.now().getTime() + n) });
+    }
+    await one.tick();
+    expect(one.jobs).toHaveLength(1);
+  });
+
+  test('the night whose two o’clock comes twice has one run, and its day of 25 hours is whole', async () => {
+    const when = '30 2 * * *';
+    stage = await openStage({
+      scenario: scenario({
+        timeZone: 'Europe/Berlin',
+        from: '2026-10-23',
+        to: '2026-10-26',
+        entriesPerDay: 30,
+        now: '2026-10-24T12:00:00Z',
+      }),
+      settings: {
+        schedule: { nightly: when, resweep: when, reference: when, zone: 'Europe/Berlin' },
+        resweepDays: 2,
+      },
+    });
+    const one = scheduler({ jobs: [{ job: 'nightly', when }] });
+    // 02:30 comes at 00:30Z and again at 01:30Z.
+    for (const now of ['25T00:29', '25T00:30', '25T00:59', '25T01:30', '25T02:30', '26T01:30', '27T01:30']) {
+      stage.setNow(`2026-10-${now}:00Z`);
+      await one.tick();
+    }
+    expect((await runs()).map(({ slot }) => slot)).toEqual([
+      '2026-10-24 02:30',
+      '2026-10-25 02:30',
+      '2026-10-26 02:30',
+      '2026-10-27 02:30',
+    ]);
+    // Both passes of its repeated hour included.
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+    expect(truthOf(stage).some(({ booked_at }) => booked_at.startsWith('2026-10-25 02:'))).toBe(true);
+  });
+});
+
+describe('the loop', () => {
+  test('asks every minute, never while a job works, and ends when the job at work has ended', async () => {
+    stage = await openStage();
+    vi.useFakeTimers({ now: Date.parse('2026-03-06T01:29:30+08:00') });
+    try {
+      const stop = new AbortController();
+      const asked: string[] = [];
+      const { promise: jobEnds, resolve: endJob } = Promise.withResolvers<undefined>();
+      let looks = 0;
+      const kept = keepSchedule({
+        jobs: [NIGHTLY],
+        zone: 'Asia/Shanghai',
+        now: () => new Date(),
+        signal: stop.signal,
+        recentRuns: () => {
+          looks += 1;
+          return Promise.resolve([]);
+        },
+        runJob: async ({ slot }) => {
+          asked.push(slot);
+          if (slot.startsWith('2026-03-06')) await jobEnds;
+        },
+        onFault: (error) => expect.unreachable(String(error)),
+      });
+      await vi.advanceTimersByTimeAsync(10);
+      expect(asked).toEqual(['2026-03-05 01:30']);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(asked).toEqual(['2026-03-05 01:30', '2026-03-06 01:30']);
+      const looksWhileWorking = looks;
+      await vi.advanceTimersByTimeAsync(5 * 60_000);
+      expect(looks).toBe(looksWhileWorking);
+      stop.abort();
+      let ended = false;
+      void kept.then(() => (ended = true));
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(ended).toBe(false);
+      endJob(undefined);
+      await kept;
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('a tick that fails is told, and the next one asks again', async () => {
+    stage = await openStage();
+    vi.useFakeTimers({ now: Date.parse('2026-03-06T01:30:00+08:00') });
+    try {
+      const stop = new AbortController();
+      const faults: unknown[] = [];
+      const kept = keepSchedule({
+        jobs: [NIGHTLY],
+        zone: 'Asia/Shanghai',
+        now: () => new Date(),
+        signal: stop.signal,
+        recentRuns: () => Promise.reject(new Error(`no database for ${MERCHANT.merchantNo}`)),
+        runJob: () => Promise.resolve(),
+        onFault: (error) => faults.push(error),
+      });
+      await vi.advanceTimersByTimeAsync(2 * 60_000 + 10);
+      expect(faults).toHaveLength(3);
+      stop.abort();
+      await kept;
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { statusOf, type MerchantStatus } from '../../src/run/status.ts';
+import { FROM, MERCHANT, openStage, OTHER, TO, ZONE, type Stage } from '../e2e/stage.ts';
+
+const HOUR_MS = 3_600_000;
+const { merchantNo } = MERCHANT;
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage();
+});
+afterEach(() => stage.close());
+
+const status = async (
+  change: { merchants?: string[]; maxAgeMs?: number | null } = {},
+): Promise<MerchantStatus[]> =>
+  statusOf(stage.house.database.db, change.merchants ?? [merchantNo], {
+    zone: ZONE,
+    now: stage.house.now(),
+    maxAgeMs: change.maxAgeMs ?? null,
+  });
+const midnight = (day: string) => Date.parse(`${day}T00:00:00+08:00`);
+
+describe('status', () => {
+  test('of a merchant never read: no good run, nothing proven, too old for any age', async () => {
+    expect(await status({ maxAgeMs: 26 * HOUR_MS })).toEqual([
+      {
+        merchantNo,
+        lastGoodRunAt: null,
+        provenThrough: null,
+        missing: [],
+        openBreaks: 0,
+        tooOld: true,
+      },
+    ]);
+  });
+
+  test('after a good run: proven through yesterday, nothing missing', async () => {
+    await stage.run();
+    expect(await status({ maxAgeMs: 26 * HOUR_MS })).toEqual([
+      {
+        merchantNo,
+        lastGoodRunAt: stage.house.now(),
+        provenThrough: TO,
+        missing: [],
+        openBreaks: 0,
+        tooOld: false,
+      },
+    ]);
+  });
+
+  test('two nights later without a run: the days not read are missing, and it is too old', async () => {
+    await stage.run();
+    stage.setNow('2026-03-08T09:00:00+08:00');
+    const [row] = await status({ maxAgeMs: 26 * HOUR_MS });
+    expect(row).toMatchObject({ provenThrough: TO, tooOld: true });
+    expect(row!.missing).toEqual([
+      { beginMs: midnight('2026-03-06'), endMs: midnight('2026-03-08') - 1, why: 'not read yet' },
+    ]);
+    expect(await status()).toMatchObject([{ tooOld: false }]);
+    // To the millisecond: just as old as allowed is not too old.
+    const ageMs = stage.house.now().getTime() - row!.lastGoodRunAt!.getTime();
+    expect(await status({ maxAgeMs: ageMs })).toMatchObject([{ tooOld: false }]);
+    expect(await status({ maxAgeMs: ageMs - 1 })).toMatchObject([{ tooOld: true }]);
+  });
+
+  test('a day left out in between ends what is proven, and is missing', async () => {
+    await stage.run({ range: { from: FROM, to: FROM } });
+    await stage.run({ range: { from: '2026-03-04', to: TO } });
+    const [row] = await status();
+    expect(row).toMatchObject({ provenThrough: FROM });
+    expect(row!.missing).toEqual([
+      { beginMs: midnight('2026-03-03'), endMs: midnight('2026-03-04') - 1, why: 'not read yet' },
+    ]);
+  });
+
+  test('a day read half ends what is proven the day before', async () => {
+    stage.setNow('2026-03-05T12:00:00+08:00');
+    await stage.run();
+    expect(await status()).toMatchObject([{ provenThrough: '2026-03-04', missing: [] }]);
+    stage.setNow('2026-03-06T12:00:00+08:00');
+    const [row] = await status();
+    expect(row!.provenThrough).toBe('2026-03-04');
+    expect(row!.missing).toEqual([
+      {
+        beginMs: Date.parse('2026-03-05T11:55:00+08:00'),
+        endMs: midnight('2026-03-06') - 1,
+        why: 'not read yet',
+      },
+    ]);
+  });
+
+  test('an incomplete run is no good one; what could not be certified is missing, with the reason, once', async () => {
+    stage.sandbox.setHostility({ wrongTotalsEvery: 1 });
+    expect(await stage.run()).toMatchObject({ exitCode: 4 });
+    const [row] = await status({ maxAgeMs: 26 * HOUR_MS });
+    expect(row).toMatchObject({ lastGoodRunAt: null, provenThrough: null, tooOld: true });
+    expect(row!.missing.length).toBeGreaterThan(0);
+    for (const { why } of row!.missing) expect(why).toMatch(/could not be certified/);
+    stage.sandbox.setHostility({});
+    await stage.run();
+    expect(await status()).toMatchObject([{ provenThrough: TO, missing: [] }]);
+  });
+
+  test('open breaks are counted per merchant, and a run of one merchant says nothing of another', async () => {
+    const [, entry] = stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
+    stage.sandbox.takeOut(merchantNo, entry!.batchNo);
+    await stage.run();
+    expect(await status({ merchants: [merchantNo, OTHER.merchantNo] })).toMatchObject([
+      { merchantNo, openBreaks: 1, lastGoodRunAt: stage.house.now() },
+      { merchantNo: OTHER.merchantNo, openBreaks: 0, lastGoodRunAt: null },
+    ]);
+  });
+});
