@@ -49,6 +49,8 @@ export default tseslint.config(
             mayImport('reconcile', edges),
             mayImport('statements', edges),
             mayImport('reference', operation),
+            mayImport('onboarding', operation),
+            mayImport('beneficiaries', operation),
             mayImport('settings', ['ledger']),
             mayImport('sandbox', ['ledger', 'platform']),
             mayImport('notifications', [...operation, 'onboarding', 'beneficiaries']),

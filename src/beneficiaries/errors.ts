@@ -8,9 +8,12 @@ export class RegistrationInvalid extends Error {
   readonly problems: readonly RegistrationProblem[];
 
   constructor(problems: readonly RegistrationProblem[]) {
-    const count = problems.length === 1 ? 'one thing needs' : `${problems.length} things need`;
+    const count =
+      problems.length === 1
+        ? 'one thing in the registration needs'
+        : `${problems.length} things in the registration need`;
     const told = problems.map(({ path, problem }) => `  ${path} ${problem}`);
-    super([`the registration was not sent; ${count} mending:`, ...told].join('\n'));
+    super([`${count} mending; nothing was recorded or sent:`, ...told].join('\n'));
     this.problems = problems;
   }
 }

@@ -2,6 +2,7 @@
  * Submits an application (sp1101, 4.3): checked in full, recorded encrypted, then sent once. It is not documented as
  * idempotent, so what may have arrived stands as `unknown` and is never sent again by itself.
  */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { isPlatformError, type PlatformError } from '../platform/errors.ts';
@@ -24,6 +25,12 @@ import { checkApplication, type ApplicationRules } from './check.ts';
 import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
 import { findingsOf } from './findings.ts';
 import { recordNewApplication, replaceable } from './record.ts';
+
+const ORDER_NO_RANDOM_BYTES = 11;
+
+/** An order number of ours: `DB`, the day, and chance; 32 characters, as many as the platform takes (2.3). */
+export const newOrderNo = (now: Date): string =>
+  `DB${now.toISOString().slice(0, 10).replaceAll('-', '')}${randomBytes(ORDER_NO_RANDOM_BYTES).toString('hex')}`;
 
 export interface SubmitDeps {
   readonly db: Kysely<DB>;

@@ -105,6 +105,25 @@ export async function applicationDetail(
   return decryptSecret(secretKeys, detailPlace(row.mer_order_no), row.detail_ciphertext);
 }
 
+/** What was sent, decrypted; null where there is no such application. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export async function applicationPayload(
+  db: Kysely<DB>,
+  secretKeys: readonly SecretKey[],
+  id: number,
+): Promise<unknown> {
+  const row = await db
+    .selectFrom('application')
+    .select(['mer_order_no', 'payload_ciphertext'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row === undefined ? null : readPayload(secretKeys, row);
+}
+
+const readPayload = (
+  secretKeys: readonly SecretKey[],
+  row: Pick<Selectable<Application>, 'mer_order_no' | 'payload_ciphertext'>,
+): unknown => JSON.parse(decryptSecret(secretKeys, payloadPlace(row.mer_order_no), row.payload_ciphertext));
+
 /** Payloads of applications the platform has or may have, undecided and not replaced, oldest first. */
 export async function openPayloads(
   trx: Kysely<DB>,
@@ -119,9 +138,7 @@ export async function openPayloads(
     .execute();
   return rows.map((row) => ({
     application: rowOf(row),
-    payload: JSON.parse(
-      decryptSecret(secretKeys, payloadPlace(row.mer_order_no), row.payload_ciphertext),
-    ) as unknown,
+    payload: readPayload(secretKeys, row),
   }));
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { checkApplication, type ApplicationRules } from '../../src/onboarding/check.ts';
+import { applicationSchema } from '../../src/sandbox/merchant-access.ts';
 import { application, applicationOfChina, idCard, OURS, path, person, rules } from './applications.ts';
 
 const problemsOf = (file: unknown, change: Partial<ApplicationRules> = {}) => {
@@ -30,6 +31,7 @@ describe('an application that passes', () => {
 
   it('of mainland China does as well', () => {
     expect(told(applicationOfChina())).toEqual([]);
+    expect(takenBySandbox(applicationOfChina())).toBe(true);
   });
 
   it('keeps what it gives itself over what would be filled in', () => {
@@ -56,6 +58,12 @@ describe('an application that passes', () => {
     expect(checkApplication(application(empty), rules())).toEqual(checkApplication(application(), rules()));
   });
 });
+
+/** Whether the sandbox takes the payload as well: it reads the document by itself. */
+const takenBySandbox = (file: object): boolean => {
+  const checked = checkApplication(file, rules());
+  return 'payload' in checked && applicationSchema.safeParse(checked.payload).success;
+};
 
 /** Per field of 2.3: what the longest or every kind of accepted value is, and what is refused how. */
 type Case = readonly [field: string, value: unknown, problem: string | null];
@@ -150,6 +158,7 @@ const FIELDS: readonly Case[] = [
 
 test.each(FIELDS)('%s: %j, %s', (field, value, problem) => {
   expect(told(application({ [field]: value }))).toEqual(problem === null ? [] : [`${field} ${problem}`]);
+  if (problem === null) expect(takenBySandbox(application({ [field]: value }))).toBe(true);
 });
 
 const CHOICES = [

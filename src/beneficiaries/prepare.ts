@@ -1,0 +1,29 @@
+/** From a file to a registration that may be sent: checked against the document and against stored reference data. */
+import type { Kysely } from 'kysely';
+import { referenceCodes } from '../store/reference.ts';
+import type { DB } from '../store/schema.ts';
+import { bankCountryOf, checkRegistration, type StoredReference } from './check.ts';
+import { RegistrationInvalid } from './errors.ts';
+import type { Registration } from './registration.ts';
+import type { RuleContext } from './rules.ts';
+
+/** Throws `RegistrationInvalid` with everything that needs mending. */
+export async function prepareRegistration(
+  db: Kysely<DB>,
+  file: unknown,
+  rules: Omit<RuleContext, 'reference'>,
+): Promise<Registration> {
+  const checked = checkRegistration(file, { ...rules, reference: await storedReference(db, file) });
+  if ('problems' in checked) throw new RegistrationInvalid(checked.problems);
+  return checked.registration;
+}
+
+/** What was last read of the lists of the file's bank country (4.2). */
+async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
+  const country = bankCountryOf(file);
+  if (country === null) return { payoutMethods: null, banks: null };
+  return {
+    payoutMethods: await referenceCodes(db, { kind: 'payout_method', country }),
+    banks: await referenceCodes(db, { kind: 'bank', country }),
+  };
+}

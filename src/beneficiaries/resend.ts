@@ -1,0 +1,16 @@
+/** What an engineer can do about a registration without a reply when its file is no longer at hand. */
+import { beneficiaryPayload, type BeneficiaryRow } from '../store/beneficiaries.ts';
+import { asInTheFile, registerBeneficiary, type RegisterDeps, type Registered } from './register.ts';
+import type { MerchantAccess } from '../platform/ledger-reader.ts';
+import type { Registration } from './registration.ts';
+
+/** Registers what was recorded, under the same number: exactly what the same file would do. */
+export async function resendBeneficiary(
+  deps: RegisterDeps,
+  merchant: MerchantAccess,
+  row: BeneficiaryRow,
+): Promise<Registered> {
+  const payload = await beneficiaryPayload(deps.db, row.merOrderNo, deps.secretKeys);
+  // It was checked before it was recorded.
+  return registerBeneficiary(deps, merchant, asInTheFile(row, payload) as unknown as Registration);
+}

@@ -1,0 +1,206 @@
+/** `beneficiary`: check, register, status; resend and release for those the platform gave no answer to. */
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { prepareRegistration } from '../beneficiaries/prepare.ts';
+import { registerBeneficiary, type RegisterDeps, type Registered } from '../beneficiaries/register.ts';
+import { resendBeneficiary } from '../beneficiaries/resend.ts';
+import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
+import type { PlatformHouse } from '../run/house.ts';
+import { oneMerchant } from '../run/one-merchant.ts';
+import type { Settings } from '../settings/settings.ts';
+import { listBeneficiaries, releaseBeneficiary, type BeneficiaryRow } from '../store/beneficiaries.ts';
+import { thisHolder } from '../store/process-identity.ts';
+import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
+import { readInputFile } from './input-file.ts';
+import { lines, table } from './text.ts';
+
+export function addBeneficiaryCommand(program: Command): void {
+  const beneficiary = program
+    .command('beneficiary')
+    .description('register beneficiaries with the platform, and see how they stand');
+  addCheck(beneficiary);
+  addRegister(beneficiary);
+  addStatus(beneficiary);
+  addResend(beneficiary);
+  addRelease(beneficiary);
+}
+
+const rulesOf = ({ platform: { walletMethods, filePaths } }: Settings) => ({
+  walletMethods,
+  filePaths,
+  isLocalFile: existsSync,
+});
+
+function addCheck(beneficiary: Command): void {
+  beneficiary
+    .command('check')
+    .argument('<file>', 'the registration, JSON or YAML')
+    .description('check a registration in full, and send nothing')
+    .action(async (path: string, _flags: object, self: Command) => {
+      const settings = platformSettings(self);
+      const file = readInputFile(path);
+      await withHouse(settings, async ({ database }) => {
+        await prepareRegistration(database.db, file, rulesOf(settings));
+        tell(self, { document: { problems: [] }, text: 'nothing to mend; it can be registered' });
+      });
+    });
+}
+
+function addRegister(beneficiary: Command): void {
+  beneficiary
+    .command('register')
+    .argument('<file>', 'the registration, JSON or YAML: the fields of sp1401')
+    .option('--merchant <no>', 'for this merchant; may be left out where there is one alone')
+    .description(
+      'check a registration in full, record it, and send it; the same file again never registers twice',
+    )
+    .addHelpText(
+      'after',
+      '\nmerOrderNo in the file decides what is the same registration. Needs DAYBOOK_SECRET_KEYS; the result comes to ' +
+        '\n`daybook serve` where DAYBOOK_PUBLIC_URL is set.\n\nExample:\n  daybook beneficiary register supplier.yaml',
+    )
+    .action(async (path: string, { merchant: asked }: { readonly merchant?: string }, self: Command) => {
+      const settings = platformSettings(self);
+      const file = readInputFile(path);
+      await withPlatform(settings, async (house) => {
+        const merchant = await oneMerchant(house, asked);
+        const registration = await prepareRegistration(house.database.db, file, rulesOf(settings));
+        tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration));
+      });
+    });
+}
+
+function addStatus(beneficiary: Command): void {
+  beneficiary
+    .command('status')
+    .argument('[id]', 'the registration’s number; all where left out')
+    .description('how registrations stand')
+    .action(async (id: string | undefined, _flags: object, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database }) => {
+        if (id === undefined) {
+          const rows = await listBeneficiaries(database.db);
+          tell(self, { document: rows.map(documentOf), text: listText(rows) });
+        } else {
+          const row = await registrationOf(database.db, id);
+          tell(self, { document: documentOf(row), text: rowText(row) });
+        }
+      });
+    });
+}
+
+function addResend(beneficiary: Command): void {
+  beneficiary
+    .command('resend')
+    .argument('<id>', 'the registration’s number')
+    .description('send one without a reply again as it was recorded, when its file is no longer at hand')
+    .action(async (id: string, _flags: object, self: Command) => {
+      await withPlatform(platformSettings(self), async (house) => {
+        const row = await registrationOf(house.database.db, id);
+        const merchant = await oneMerchant(house, row.merchantNo);
+        tellRegistered(self, await resendBeneficiary(depsOf(house), merchant, row));
+      });
+    });
+}
+
+function addRelease(beneficiary: Command): void {
+  beneficiary
+    .command('release')
+    .argument('<id>', 'the registration’s number')
+    .requiredOption('--note <text>', 'how it is known that the platform never took it; kept with it')
+    .description('let go of a registration without a reply, so that its payee can be registered anew')
+    .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
+      if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
+      await withHouse(offlineSettings(self), async ({ database }) => {
+        const { id: number } = await registrationOf(database.db, id);
+        if (!(await releaseBeneficiary(database.db, number, `released by a person: ${note.trim()}`)))
+          throw new UsageError(
+            `registration ${id} cannot be released: it has the platform’s answer, or is being sent just now.`,
+          );
+        const released = await registrationOf(database.db, id);
+        tell(self, { document: documentOf(released), text: rowText(released) });
+      });
+    });
+}
+
+const depsOf = ({ database, beneficiaries, settings, now }: PlatformHouse): RegisterDeps => ({
+  db: database.db,
+  client: beneficiaries,
+  secretKeys: settings.secretKeys,
+  publicUrl: settings.publicUrl,
+  holder: thisHolder(),
+  now,
+  signal: stopSignal(),
+});
+
+async function registrationOf(db: RegisterDeps['db'], id: string): Promise<BeneficiaryRow> {
+  const [row] = /^\d{1,15}$/.test(id) ? await listBeneficiaries(db, Number(id)) : [];
+  if (row === undefined)
+    throw new UsageError(`${id} is no registration’s number; \`daybook beneficiary status\` lists them.`);
+  return row;
+}
+
+function tellRegistered(self: Command, { beneficiary, sent, approvedBefore }: Registered): void {
+  tell(self, {
+    document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf) },
+    text: lines(
+      !sent && 'nothing was sent: this number was registered before',
+      rowText(beneficiary),
+      ...approvedBefore.map(
+        ({ id, payeeId }) =>
+          `the same account is approved already: payeeId ${payeeId ?? 'not told'} (registration ${id})`,
+      ),
+    ),
+    exitCode: exitCodeFor(beneficiary),
+  });
+}
+
+const exitCodeFor = ({ status }: BeneficiaryRow): ExitCode =>
+  status === '03' || status === 'refused' ? EXIT.needsPerson : EXIT.done;
+
+/** Section 3.1; the first two are before it. */
+const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
+  sending: 'sent or about to be, no reply yet',
+  refused: 'not taken by the platform',
+  '01': 'under review',
+  '03': 'rejected',
+  '04': 'approved',
+};
+
+const documentOf = (row: BeneficiaryRow) => ({ ...row, meaning: MEANING[row.status] });
+
+function rowText(row: BeneficiaryRow): string {
+  const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, problem, isNotified } = row;
+  return lines(
+    `registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}`,
+    payeeId !== null && `  payeeId ${payeeId}`,
+    bizFlowNo !== null && `  bizFlowNo ${bizFlowNo}`,
+    problem !== null && `  ${problem}`,
+    status === '01' && (isNotified ? RESULT_COMES : NO_RESULT),
+    status === 'sending' && SEND_AGAIN,
+    status === 'refused' && MEND,
+  );
+}
+
+const RESULT_COMES = '  its result comes to `daybook serve`';
+const NO_RESULT =
+  '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own';
+const SEND_AGAIN =
+  '  register the same file again, or `daybook beneficiary resend` it: the platform does not process a number twice.' +
+  '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';
+const MEND = '  mend the file, or the settings, and register it again under the same number';
+
+const listText = (rows: readonly BeneficiaryRow[]): string =>
+  rows.length === 0
+    ? 'no registration yet; `daybook beneficiary register FILE` makes one'
+    : table(
+        ['>id', 'merOrderNo', 'merchant', 'kind', 'status', 'payeeId', 'recorded'],
+        rows.map((row) => [
+          row.id,
+          row.merOrderNo,
+          row.merchantNo,
+          row.bizMode === 'B' ? 'enterprise' : 'individual',
+          MEANING[row.status],
+          row.payeeId,
+          row.recordedAt.toISOString(),
+        ]),
+      );

@@ -1,0 +1,49 @@
+/** `merchants rekey`: encrypts everything stored with the key in use, so that older keys can be taken away. */
+import type { Command } from 'commander';
+import { EXIT } from '../run/exit-codes.ts';
+import { rekey, type RekeyReport } from '../store/rekey.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { counted, lines } from './text.ts';
+
+/** Goes under `merchants`, where tokens are added. */
+export function addRekeyCommand(program: Command): void {
+  const merchants =
+    program.commands.find((command) => command.name() === 'merchants') ?? program.command('merchants');
+  merchants
+    .command('rekey')
+    .description(
+      'encrypt every stored token, application, beneficiary and notification with the first secret key',
+    )
+    .addHelpText(
+      'after',
+      '\nTo change keys: put a new one in front in DAYBOOK_SECRET_KEYS, restart what runs, `daybook merchants rekey`,\n' +
+        'then take away the keys it says nothing needs any more. It can be stopped and started again at any time.',
+    )
+    .action(async (_flags: object, self: Command) => {
+      const { secretKeys, ...settings } = offlineSettings(self);
+      await withHouse({ ...settings, secretKeys }, async ({ database }) => {
+        const report = await rekey(database.db, secretKeys);
+        tell(self, {
+          document: report,
+          text: textOf(report),
+          exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
+        });
+      });
+    });
+}
+
+function textOf({ keyId, rekeyed, unreadable, problems, idle }: RekeyReport): string {
+  const changed = rekeyed.filter(({ count }) => count > 0);
+  const unnamed = unreadable - problems.length;
+  return lines(
+    changed.length === 0 && `nothing to do: whatever can be read is encrypted with key "${keyId}"`,
+    ...changed.map(
+      ({ table, column, count }) => `${counted(count, 'row')} of ${table} (${column}) now under "${keyId}"`,
+    ),
+    unreadable > 0 && `${counted(unreadable, 'row')} left as they are:`,
+    ...problems.map((problem) => `  ${problem}`),
+    unnamed > 0 && `  and ${unnamed} more`,
+    idle.length > 0 &&
+      `nothing needs ${idle.map((id) => `"${id}"`).join(', ')} any more: it can be taken away`,
+  );
+}

@@ -1,0 +1,264 @@
+/** `onboard`: applications for merchants (sp1101): check, submit, status, list, settle. */
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { adviceOf } from '../onboarding/advice.ts';
+import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
+import { ApplicationInvalid } from '../onboarding/errors.ts';
+import { settleApplication } from '../onboarding/settle.ts';
+import { statusOfApplication, type ApplicationStatus } from '../onboarding/standing.ts';
+import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
+import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
+import type { Settings } from '../settings/settings.ts';
+import {
+  listApplications,
+  markBrokenOff,
+  type ApplicationRow,
+  type ApplicationState,
+} from '../store/applications.ts';
+import { callbackUrlOf, newNotifySecret } from '../store/notify-path.ts';
+import { thisHolder } from '../store/process-identity.ts';
+import {
+  offlineSettings,
+  platformSettings,
+  stopSignal,
+  tell,
+  withHouse,
+  withPlatform,
+  type Told,
+} from './context.ts';
+import { readInputFile } from './input-file.ts';
+import { lines, table } from './text.ts';
+
+const LISTED_MAX = 1_000;
+
+/** What each state means to a script that submits or asks. */
+const EXIT_OF: Readonly<Record<ApplicationState, ExitCode>> = {
+  submitting: EXIT.done,
+  accepted: EXIT.done,
+  approved: EXIT.done,
+  refused: EXIT.needsPerson,
+  supplement: EXIT.needsPerson,
+  rejected: EXIT.needsPerson,
+  unknown: EXIT.incomplete,
+};
+
+export function addOnboardCommand(program: Command): void {
+  const onboard = program
+    .command('onboard')
+    .description('applications for new merchants: check, submit, and how they stand');
+  addCheckCommand(onboard);
+  addSubmitCommand(onboard);
+  addStatusCommand(onboard);
+  addListCommand(onboard);
+  addSettleCommand(onboard);
+}
+
+const rulesOf = ({ platform }: Settings, now: Date): Omit<ApplicationRules, 'defaults'> => ({
+  codeLists: platform.codeLists,
+  filePaths: platform.filePaths,
+  isLocalFile: existsSync,
+  today: now.toISOString().slice(0, 10),
+});
+
+function addCheckCommand(onboard: Command): void {
+  onboard
+    .command('check')
+    .argument('<file>', 'the application, JSON or YAML')
+    .description('check an application in full, and send nothing')
+    .action((path: string, _flags: object, self: Command) => {
+      const settings = platformSettings(self);
+      const now = settings.nowMs === null ? new Date() : new Date(settings.nowMs);
+      const { publicUrl, platform } = settings;
+      const checked = checkApplication(readInputFile(path), {
+        ...rulesOf(settings, now),
+        defaults: {
+          merOrderNo: newOrderNo(now),
+          referralChannel: platform.referralChannel,
+          callbackUrl: publicUrl === null ? null : callbackUrlOf(publicUrl, 'onboarding', newNotifySecret()),
+          processVersion: null,
+        },
+      });
+      tell(
+        self,
+        'problems' in checked
+          ? invalid(new ApplicationInvalid(checked.problems))
+          : { document: { problems: [] }, text: 'nothing to mend; it can be submitted' },
+      );
+    });
+}
+
+function addSubmitCommand(onboard: Command): void {
+  onboard
+    .command('submit')
+    .argument('<file>', 'the application, JSON or YAML')
+    .option(
+      '--replaces <id>',
+      'an earlier application, known not to stand, that this one is submitted in place of',
+    )
+    .description(
+      'check an application and send it, once; what it holds is stored encrypted (needs DAYBOOK_SECRET_KEYS)',
+    )
+    .addHelpText(
+      'after',
+      '\nThe platform does not promise to take the same application twice for one. When nobody can tell whether it ' +
+        'arrived,\nit stands as unknown and is never sent again by itself; `daybook onboard status ID` says what to do.\n' +
+        '\nExample:\n  daybook onboard submit merchant.yaml',
+    )
+    .action(async (path: string, { replaces }: { readonly replaces?: string }, self: Command) => {
+      const settings = platformSettings(self);
+      const file = readInputFile(path);
+      await withPlatform(settings, async ({ database: { db }, applications, now }, log) => {
+        await markBrokenOff(db, now());
+        const deps: SubmitDeps = {
+          db,
+          client: applications,
+          secretKeys: settings.secretKeys,
+          rules: rulesOf(settings, now()),
+          referralChannel: settings.platform.referralChannel,
+          publicUrl: settings.publicUrl,
+          holder: thisHolder(),
+          now,
+          newOrderNo: () => newOrderNo(now()),
+          newSecret: newNotifySecret,
+          signal: stopSignal(),
+        };
+        try {
+          const earlier = replaces === undefined ? null : idOf(replaces);
+          const row = await submitApplication({ file, replaces: earlier }, deps);
+          log.info({ application: row.id, state: row.state }, 'application submitted');
+          tell(self, told(standingOf(row)));
+        } catch (error) {
+          if (!(error instanceof ApplicationInvalid)) throw error;
+          tell(self, invalid(error));
+        }
+      });
+    });
+}
+
+function addStatusCommand(onboard: Command): void {
+  onboard
+    .command('status')
+    .argument('[id]', 'the application’s number; without it, every one that is not settled')
+    .option('--reveal', 'print what the platform said in full: it may repeat personal data')
+    .description('how applications stand, what the platform wants, and what to do next')
+    .action(
+      async (id: string | undefined, { reveal = false }: { readonly reveal?: boolean }, self: Command) => {
+        const { secretKeys } = offlineSettings(self);
+        await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+          await markBrokenOff(db, now());
+          const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
+          if (id !== undefined) {
+            const status = await statusOf(idOf(id));
+            if (status === null) throw unknownId(id);
+            tell(self, told(status));
+            return;
+          }
+          const rows = await listApplications(db, LISTED_MAX);
+          const statuses = await Promise.all(rows.filter(isUnsettled).map((row) => statusOf(row.id)));
+          const open = statuses.filter(
+            (one) => one !== null && one.replacedBy === null,
+          ) as ApplicationStatus[];
+          tell(self, {
+            document: open.map(documentOf),
+            text: open.length === 0 ? 'no application is open' : open.map(textOf).join('\n\n'),
+          });
+        });
+      },
+    );
+}
+
+const isUnsettled = ({ state }: ApplicationRow): boolean =>
+  state === 'submitting' || state === 'accepted' || state === 'unknown' || state === 'supplement';
+
+function addListCommand(onboard: Command): void {
+  onboard
+    .command('list')
+    .description('every application, newest first')
+    .action(async (_flags: object, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+        await markBrokenOff(db, now());
+        const rows = await listApplications(db, LISTED_MAX);
+        tell(self, {
+          document: rows,
+          text:
+            rows.length === 0
+              ? 'no application yet; submit one with `daybook onboard submit FILE`'
+              : table(
+                  ['>id', 'state', 'merOrderNo', 'bizFlow', 'merchant', 'replaces', 'submitted', 'since'],
+                  rows.map((row) => [
+                    row.id,
+                    row.state,
+                    row.merOrderNo,
+                    row.bizFlow,
+                    row.merchantNo,
+                    row.replaces,
+                    row.submittedAt.toISOString(),
+                    row.changedAt.toISOString(),
+                  ]),
+                ),
+        });
+      });
+    });
+}
+
+function addSettleCommand(onboard: Command): void {
+  onboard
+    .command('settle')
+    .argument('<id>', 'an application that stands as unknown')
+    .requiredOption('--biz-flow <flow>', 'the number the platform has it under')
+    .description('say that the platform has an unknown application after all, as asking it has shown')
+    .action(async (id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
+      if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
+        throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
+      await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+        await markBrokenOff(db, now());
+        const row = await settleApplication(db, { id: idOf(id), bizFlow, now: now() });
+        tell(self, told(standingOf(row)));
+      });
+    });
+}
+
+const unknownId = (text: string): UsageError =>
+  new UsageError(`there is no application ${text}; \`daybook onboard list\` shows those there are.`);
+
+function idOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw unknownId(text);
+  return Number(text);
+}
+
+/** One just submitted or settled: nobody has replaced it, and the platform has said nothing of it yet. */
+const standingOf = (application: ApplicationRow): ApplicationStatus => ({
+  application,
+  replacedBy: null,
+  advice: adviceOf(application),
+  findings: null,
+});
+
+const invalid = ({ problems, message }: ApplicationInvalid): Told => ({
+  document: { problems },
+  text: message,
+  exitCode: EXIT.usage,
+});
+
+const documentOf = ({ application, ...rest }: ApplicationStatus) => ({ ...application, ...rest });
+
+const told = (status: ApplicationStatus): Told => ({
+  document: documentOf(status),
+  text: textOf(status),
+  exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
+});
+
+function textOf({ application, replacedBy, advice, findings }: ApplicationStatus): string {
+  const { id, state, merOrderNo, bizFlow, processVersion, problem, changedAt } = application;
+  const version = findings?.processVersion ?? processVersion;
+  return lines(
+    `application ${id}: ${state} since ${changedAt.toISOString()}`,
+    `  merOrderNo ${merOrderNo}${bizFlow === null ? '' : `, bizFlow ${bizFlow}`}`,
+    problem !== null && `  problem: ${problem}`,
+    ...(findings?.reasons ?? []).map((reason) => `  reason: ${reason}`),
+    findings !== null && findings.fields.length > 0 && `  fields: ${findings.fields.join(', ')}`,
+    version !== null && `  process version: ${version}`,
+    replacedBy !== null && `  replaced by application ${replacedBy}`,
+    `  ${advice}`,
+  );
+}

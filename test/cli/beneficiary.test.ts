@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { saveReferenceList } from '../../src/store/reference.ts';
+import { ENTERPRISE, INDIVIDUAL, without, type File } from '../beneficiaries/files.ts';
+import { reply } from '../beneficiaries/support.ts';
+import { answer, MERCHANT, reset, stranger } from '../platform/stranger.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+
+/** The command by itself under a program of its own, as a process. */
+const PROGRAM = `
+  import { Command } from 'commander';
+  import { addBeneficiaryCommand } from './src/cli/beneficiary.ts';
+  import { tellError } from './src/cli/context.ts';
+  const program = new Command('daybook').option('--json').option('--config <file>');
+  addBeneficiaryCommand(program);
+  try { await program.parseAsync(); } catch (error) { tellError(error); }`;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let folder: string;
+beforeAll(async () => {
+  database = await freshDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'daybook-beneficiary-'));
+});
+beforeEach(() => emptyTables(database.db));
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  new Promise((resolve) => {
+    const given = {
+      PATH: process.env['PATH'],
+      DATABASE_URL: database.url,
+      DAYBOOK_DATA_DIR: folder,
+      DAYBOOK_SECRET_KEYS: SECRET_KEYS,
+      DAYBOOK_PUBLIC_URL: 'https://daybook.example',
+      PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+      PLATFORM_TIME_ZONE: 'UTC',
+      PLATFORM_RETRIES_MAX: '0',
+      PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
+      PLATFORM_TOKEN: MERCHANT.token,
+      ...env,
+    };
+    const node = ['--input-type=module', '-e', PROGRAM, '--', 'beneficiary', ...args];
+    const child = execFile(process.execPath, node, { cwd: ROOT, env: given }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+
+async function written(file: File, name = 'payee.yaml'): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, name.endsWith('.json') ? JSON.stringify(file) : stringify(file));
+  return path;
+}
+
+/** Nothing that stands in a file but codes and numbers of ours. */
+const expectDiscreet = ({ stdout, stderr }: Ended, file: File): void => {
+  for (const name of ['accountNo', 'companyName', 'addressLine', 'firstName', 'lastName', 'idNumber']) {
+    const value = file[name];
+    if (typeof value === 'string') expect(stdout + stderr).not.toContain(value);
+  }
+};
+
+describe('beneficiary', () => {
+  it('register sends a file once, and status shows how it stands', async () => {
+    const { url, received } = await stranger(reply('01'));
+    const path = await written(ENTERPRISE);
+    const first = await run(['register', path], { PLATFORM_BASE_URL: url });
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toBe(
+      'registration 1 (merOrderNo BEN-0001, merchant M0001) is under review\n' +
+        '  payeeId P1\n  bizFlowNo F-BEN-0001\n  its result comes to `daybook serve`\n',
+    );
+    const again = await run(['register', path, '--json'], { PLATFORM_BASE_URL: url });
+    expect(JSON.parse(again.stdout)).toMatchObject({ id: 1, status: '01', sent: false, approvedBefore: [] });
+    expect(received).toHaveLength(1);
+    const other = await written({ ...ENTERPRISE, merOrderNo: 'BEN-0099' }, 'other.json');
+    const twice = await run(['register', other], { PLATFORM_BASE_URL: url });
+    expect(twice).toMatchObject({ code: 2, stdout: '' });
+    expect(twice.stderr).toContain('this payee is under review already, as registration 1');
+    expect(received).toHaveLength(1);
+    const listed = await run(['status']);
+    expect(listed.stdout).toMatch(/^ 1 {2}BEN-0001 +M0001 +enterprise +under review +P1 /m);
+    expect((await run(['status', '2'])).code).toBe(2);
+    for (const one of [first, again, twice, listed]) expectDiscreet(one, ENTERPRISE);
+  });
+
+  it('a file that breaks rules is told in full, and nothing is recorded or sent', async () => {
+    const broken = { ...without(INDIVIDUAL, 'swiftCode', 'lastName'), gender: 'female' };
+    for (const command of ['check', 'register']) {
+      const ended = await run([command, await written(broken)]);
+      expect(ended).toMatchObject({ code: 2, stdout: '' });
+      expect(ended.stderr).toBe(
+        'daybook: 3 things in the registration need mending; nothing was recorded or sent:\n' +
+          '  swiftCode is required when paymentMode is SWIFT\n' +
+          '  lastName is required\n' +
+          '  gender must be M, F or X\n',
+      );
+    }
+    expect((await run(['check', await written(INDIVIDUAL)])).stdout).toContain('nothing to mend');
+    expect((await run(['status'])).stdout).toContain('no registration yet');
+  });
+
+  it('is checked against the lists that are stored for the country', async () => {
+    const readAt = new Date();
+    const save = (kind: 'payout_method' | 'bank', code: string) => {
+      const methodType = kind === 'bank' ? null : 'BANK';
+      const items = [{ code, name: code, methodType, isPrompt: false }];
+      return saveReferenceList(database.db, { kind, country: 'HK' }, { items, readAt });
+    };
+    await save('payout_method', 'HK_FPS');
+    await save('bank', 'HK012');
+    const ended = await run(['check', await written(ENTERPRISE)]);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain('  bankCode is none of the banks the platform lists for the country');
+    expect(ended.stderr).not.toContain('payoutMethod');
+    await save('bank', 'HK004');
+    expect((await run(['check', await written({ ...ENTERPRISE, bankCode: 'HK004' })])).code).toBe(0);
+  });
+
+  it('without a reply ends incomplete; resend sends what was recorded, byte for byte', async () => {
+    const { url, received } = await stranger(reset, reply('04'));
+    const lost = await run(['register', await written(INDIVIDUAL)], { PLATFORM_BASE_URL: url });
+    expect(lost).toMatchObject({ code: 4, stdout: '' });
+    expect(lost.stderr).toContain('registration 1 (merOrderNo BEN-0002) has no reply yet');
+    expectDiscreet(lost, INDIVIDUAL);
+    const resent = await run(['resend', '1'], { PLATFORM_BASE_URL: url });
+    expect(resent.stdout).toContain('is approved\n  payeeId P1');
+    expect(received).toHaveLength(2);
+    expect(received[1]!.body).toBe(received[0]!.body);
+  });
+
+  it('release frees a payee nobody at the platform knows of', async () => {
+    const { url } = await stranger(reset, reply('01'));
+    const env = { PLATFORM_BASE_URL: url };
+    await run(['register', await written(ENTERPRISE)], env);
+    const other = await written({ ...ENTERPRISE, merOrderNo: 'BEN-0099' }, 'other.yaml');
+    expect((await run(['register', other], env)).code).toBe(2);
+    const released = await run(['release', '1', '--note', 'case 4711']);
+    expect(released.stdout).toContain('is not taken by the platform\n  released by a person: case 4711');
+    expect((await run(['register', other], env)).code).toBe(0);
+    expect(await run(['release', '2', '--note', 'case 4711'])).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it.each([
+    ['rejected', reply('03'), 'is rejected'],
+    [
+      'refused',
+      answer('{"respCode":"E40001","respMsg":"004-123456-001"}', 400),
+      'is not taken by the platform',
+    ],
+  ])('%s needs a person', async (_, act, told) => {
+    const { url } = await stranger(act);
+    const ended = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
+    expect(ended.code).toBe(3);
+    expect(ended.stdout).toContain(told);
+    expectDiscreet(ended, ENTERPRISE);
+  });
+
+  it('asks for which merchant where there are several, and says where a result would go', async () => {
+    const { url, received } = await stranger(reply('01'));
+    await database.db
+      .insertInto('merchant')
+      .values({ merchant_no: 'M0002', added_at: new Date(), joined_at: new Date() })
+      .execute();
+    const path = await written({ ...ENTERPRISE, callbackUrl: 'https://pay.example/hook' });
+    const ended = await run(['register', path, '--merchant', 'M0003'], { PLATFORM_BASE_URL: url });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    const named = await run(['register', path, '--merchant', MERCHANT.merchantNo], {
+      PLATFORM_BASE_URL: url,
+    });
+    expect(named.stdout).toContain('its result does not come here');
+    expect(received).toHaveLength(1);
+  });
+
+  it.each([
+    ['a file that is not there', 'no-such.yaml', null, 'cannot be read (ENOENT)'],
+    ['neither JSON nor YAML', 'broken.yaml', 'merOrderNo: [Erika', 'is neither JSON nor YAML'],
+  ])('%s is told without what stands in it', async (_, name, text, told) => {
+    const path = join(folder, name);
+    if (text !== null) await writeFile(path, text);
+    const ended = await run(['register', path]);
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain(told);
+    expect(ended.stderr).not.toContain('Erika');
+  });
+});

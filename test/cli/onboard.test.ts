@@ -1,0 +1,249 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { applyApplicationResult } from '../../src/store/application-results.ts';
+import { applicationById } from '../../src/store/applications.ts';
+import { addMerchant } from '../../src/store/merchants.ts';
+import { application, path, person } from '../onboarding/applications.ts';
+import { answer, reset, stranger } from '../platform/stranger.ts';
+import { sandbox } from '../sandbox/support.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+
+/** The commands by themselves under a program of their own, as a process. */
+const PROGRAM = `
+  import { Command } from 'commander';
+  import { addOnboardCommand } from './src/cli/onboard.ts';
+  import { addRekeyCommand } from './src/cli/merchants-rekey.ts';
+  import { tellError } from './src/cli/context.ts';
+  const program = new Command('daybook').option('--json').option('--config <file>');
+  addOnboardCommand(program);
+  addRekeyCommand(program);
+  try { await program.parseAsync(); } catch (error) { tellError(error); }`;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const [k1, k2] = [randomBytes(32), randomBytes(32)];
+const KEYS = `k1:${k1.toString('base64')}`;
+const NOW = new Date('2026-03-10T02:00:00Z');
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let folder: string;
+beforeAll(async () => {
+  database = await freshDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'daybook-onboard-'));
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => emptyTables(database.db));
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const run = (
+  url: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> =>
+  new Promise((resolve) => {
+    const given = {
+      PATH: process.env['PATH'],
+      DATABASE_URL: database.url,
+      PLATFORM_BASE_URL: url,
+      PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+      PLATFORM_RETRIES_MAX: '0',
+      DAYBOOK_NOW: NOW.toISOString(),
+      DAYBOOK_SECRET_KEYS: KEYS,
+      DAYBOOK_PUBLIC_URL: 'http://127.0.0.1:9',
+      ...env,
+    };
+    const node = ['--input-type=module', '-e', PROGRAM, '--', ...args];
+    const child = execFile(process.execPath, node, { cwd: ROOT, env: given }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    );
+  });
+
+const fileOf = (content: object, name = 'merchant.yaml'): string => {
+  const file = join(folder, name);
+  writeFileSync(file, name.endsWith('.json') ? JSON.stringify(content) : stringify(content));
+  return file;
+};
+const AWAY = 'http://127.0.0.1:1';
+
+describe('onboard', () => {
+  it('checks a file without sending it, and tells every problem with its path', async () => {
+    expect(await run(AWAY, ['onboard', 'check', fileOf(application())])).toEqual({
+      code: 0,
+      stdout: 'nothing to mend; it can be submitted\n',
+      stderr: '',
+    });
+    const wrong = fileOf(application({ email: '', shareholder: [person('Ada Wong', { certNo: 12 })] }));
+    expect(await run(AWAY, ['onboard', 'check', wrong])).toEqual({
+      code: 2,
+      stdout:
+        '2 things need mending; nothing was sent.\n  email is required\n  shareholder[0].certNo must be text; put it in quotes\n',
+      stderr: '',
+    });
+    const { stdout, code } = await run(AWAY, ['onboard', 'submit', wrong, '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      2,
+      {
+        problems: [
+          { path: 'email', problem: 'is required' },
+          { path: 'shareholder[0].certNo', problem: 'must be text; put it in quotes' },
+        ],
+      },
+    ]);
+  });
+
+  it('refuses a file that is none, or on this machine, without a word of what is in it', async () => {
+    const broken = join(folder, 'broken.yaml');
+    writeFileSync(broken, 'email: kyc@example.com\n  certName: [Ada Wong\n');
+    const ended = await run(AWAY, ['onboard', 'submit', broken]);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(/broken\.yaml is neither JSON nor YAML/);
+    expect(ended.stderr).not.toMatch(/Ada|kyc/);
+    const local = fileOf(application({ certificate: [broken] }));
+    expect((await run(AWAY, ['onboard', 'check', local])).stdout).toMatch(
+      /certificate\[0\] is a file of this (machine|computer)/,
+    );
+  });
+
+  it('submits to the platform, which finds nothing to mend either, and shows how it stands', async () => {
+    const { url } = await sandbox();
+    const submitted = await run(url, ['onboard', 'submit', fileOf(application(), 'merchant.json'), '--json']);
+    expect(submitted).toMatchObject({ code: 0 });
+    const row = JSON.parse(submitted.stdout) as { id: number; merOrderNo: string; bizFlow: string };
+    expect(row).toMatchObject({
+      state: 'accepted',
+      replacedBy: null,
+      advice: expect.stringMatching(/no approval/),
+    });
+    expect(row.merOrderNo).toMatch(/^DB20260310[0-9a-f]{22}$/);
+    const status = await run(AWAY, ['onboard', 'status']);
+    expect(status.stdout).toBe(
+      `application ${row.id}: accepted since 2026-03-10T02:00:00.000Z\n  merOrderNo ${row.merOrderNo}, bizFlow ${row.bizFlow}\n` +
+        '  The platform has received it and reviews it; that is no approval yet. Keep `daybook serve` running: the result comes to it.\n',
+    );
+    expect((await run(AWAY, ['onboard', 'list'])).stdout).toMatch(
+      /id +state +merOrderNo +bizFlow.*\n +1 +accepted +DB2026/,
+    );
+    const twice = await run(url, ['onboard', 'submit', fileOf(application())]);
+    expect(twice).toMatchObject({ code: 2, stdout: '' });
+    expect(twice.stderr).toContain(
+      'application 1 is for the same registration number and stands as accepted',
+    );
+    for (const { stdout, stderr } of [submitted, status, twice])
+      expect(stdout + stderr).not.toMatch(/Ada|Lantern|kyc@/i);
+  });
+
+  it('an ambiguous failure ends with 4 and says what to do; a person settles it', async () => {
+    const { url, received } = await stranger(reset);
+    const { code, stdout } = await run(url, ['onboard', 'submit', fileOf(application())]);
+    expect(code).toBe(4);
+    expect(stdout).toMatch(
+      /^application 1: unknown since .*\n {2}merOrderNo DB\w+\n {2}problem: sp1101 for the agent: the connection failed/,
+    );
+    expect(stdout).toContain('daybook onboard settle 1 --biz-flow FLOW');
+    expect(received).toHaveLength(1);
+    expect(await run(AWAY, ['onboard', 'status', '1'])).toMatchObject({ code: 4 });
+    expect((await run(AWAY, ['onboard', 'settle', '1', '--biz-flow', 'two words'])).code).toBe(2);
+    expect(await run(AWAY, ['onboard', 'settle', '1', '--biz-flow', 'FLOW7'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^application 1: accepted .*\n.*bizFlow FLOW7/),
+    });
+    expect((await run(AWAY, ['onboard', 'status', '7'])).stderr).toContain('there is no application 7');
+  });
+
+  it('a refusal ends with 3; what the platform said is shown without what it repeats, unless asked for', async () => {
+    const { url } = await stranger(
+      answer('{"code":"E40000","message":"ada wong: K80012345 unknown","fields":["certNo"]}', 400),
+    );
+    expect(await run(url, ['onboard', 'submit', fileOf(application())])).toMatchObject({ code: 3 });
+    const status = await run(AWAY, ['onboard', 'status', '1']);
+    expect(status.stdout).toContain('  reason: ***: *** unknown\n  fields: certNo\n');
+    expect((await run(AWAY, ['onboard', 'status', '1', '--reveal'])).stdout).toContain(
+      'reason: ada wong: K80012345 unknown',
+    );
+    const lost = await run(AWAY, ['onboard', 'status', '1'], {
+      DAYBOOK_SECRET_KEYS: `k2:${k2.toString('base64')}`,
+    });
+    expect(lost).toMatchObject({ code: 2, stdout: '' });
+    expect(lost.stderr).toMatch(/was encrypted with key "k1", which DAYBOOK_SECRET_KEYS does not have/);
+  });
+
+  it('wanted supplements are shown with reasons, fields and process version, which the next one carries', async () => {
+    const { url } = await sandbox();
+    await run(url, ['onboard', 'submit', fileOf(application())]);
+    const row = (await applicationById(database.db, 1))!;
+    await database.db.transaction().execute((trx) =>
+      applyApplicationResult(trx, row, {
+        decision: {
+          to: 'supplement',
+          message: '{"reason":"the licence is cut off","fields":["certificate","director"]}',
+        },
+        bizFlow: row.bizFlow!,
+        processVersion: 'V2',
+        secretKeys: [{ id: 'k1', key: k1 }],
+        now: NOW,
+      }),
+    );
+    const status = await run(AWAY, ['onboard', 'status', '1']);
+    expect(status.code).toBe(3);
+    expect(status.stdout).toContain(
+      '  reason: the licence is cut off\n  fields: certificate, director\n  process version: V2\n  The platform wants documents',
+    );
+    const file = fileOf(application({ certificate: [path('whole')] }));
+    const next = await run(url, ['onboard', 'submit', file, '--replaces', '1', '--json']);
+    expect(JSON.parse(next.stdout)).toMatchObject({
+      id: 2,
+      state: 'accepted',
+      processVersion: 'V2',
+      replaces: 1,
+    });
+    expect(await run(AWAY, ['onboard', 'status', '1'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('replaced by application 2'),
+    });
+  });
+
+  it('sends nothing where there is no key to encrypt it with', async () => {
+    const { url, received } = await stranger(answer('{}'));
+    const ended = await run(url, ['onboard', 'submit', fileOf(application())], { DAYBOOK_SECRET_KEYS: '' });
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toContain('DAYBOOK_SECRET_KEYS');
+    expect(received).toHaveLength(0);
+  });
+});
+
+describe('merchants rekey', () => {
+  it('moves everything to the key in use and says which keys can go', async () => {
+    const add = (merchantNo: string, id: string, key: Buffer) =>
+      addMerchant(database.db, { merchantNo, token: 'made-up', secretKeys: [{ id, key }], now: NOW });
+    await add('M1', 'k1', k1);
+    await add('M2', 'lost', randomBytes(32));
+    const keys = { DAYBOOK_SECRET_KEYS: `k2:${k2.toString('base64')},${KEYS}` };
+    const first = await run(AWAY, ['merchants', 'rekey'], keys);
+    expect(first).toEqual({
+      code: 3,
+      stdout:
+        '1 row of merchant (token_ciphertext) now under "k2"\n1 row left as they are:\n  token_ciphertext of merchant M2 was ' +
+        'encrypted with key "lost", which DAYBOOK_SECRET_KEYS does not have; put it back after the key in use.\n' +
+        'nothing needs "k1" any more: it can be taken away\n',
+      stderr: '',
+    });
+    await add('M2', 'k2', k2);
+    const second = await run(AWAY, ['merchants', 'rekey', '--json'], {
+      DAYBOOK_SECRET_KEYS: `k2:${k2.toString('base64')}`,
+    });
+    expect(second.code).toBe(0);
+    expect(JSON.parse(second.stdout)).toMatchObject({ keyId: 'k2', unreadable: 0, idle: [] });
+  });
+});

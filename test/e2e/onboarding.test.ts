@@ -1,0 +1,280 @@
+/** From an application to the new merchant's statements and a beneficiary: daybook and sandbox over HTTP, both ways. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
+import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
+import { submitApplication } from '../../src/onboarding/submit.ts';
+import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
+import { EXIT } from '../../src/run/exit-codes.ts';
+import { openPlatformHouse, runDeps, type PlatformHouse } from '../../src/run/house.ts';
+import { executeRun } from '../../src/run/run.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { applicationById } from '../../src/store/applications.ts';
+import { listBeneficiaries } from '../../src/store/beneficiaries.ts';
+import { merchantTokens } from '../../src/store/merchants.ts';
+import { listNotifications } from '../../src/store/notification-outcomes.ts';
+import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+import { listStatements } from '../../src/store/statements.ts';
+import { serve, type Serving } from '../../src/web/serve.ts';
+import { application } from '../onboarding/applications.ts';
+import { ENTERPRISE } from '../beneficiaries/files.ts';
+import { freshDatabase } from '../support/database.ts';
+
+const NIGHT = '2026-03-06T01:30:00+08:00';
+const RANGE = { from: '2026-03-02', to: '2026-03-05' };
+const SCENARIO: ScenarioInput = {
+  seed: 7,
+  timeZone: 'Asia/Shanghai',
+  ...RANGE,
+  now: NIGHT,
+  merchants: [{ merchantNo: 'SBX-M-1', token: 'made-up-token-1', currencies: ['USD'] }],
+  reviews: { delayMs: 50 },
+  pushes: { retryMs: 20, retryMsMax: 100 },
+};
+const RESULT_MS_MAX = 30_000;
+
+interface Stage {
+  readonly sandbox: Sandbox;
+  readonly house: PlatformHouse;
+  readonly startServing: () => Promise<Serving>;
+  readonly stopServing: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+let stage: Stage | undefined;
+afterEach(async () => {
+  await stage?.close();
+  stage = undefined;
+});
+
+async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
+  const sandbox = createSandbox({ ...SCENARIO, ...change });
+  const { url } = await sandbox.listen({ port: 0 });
+  const dataDir = await mkdtemp(join(tmpdir(), 'daybook-onboarding-'));
+  const database = await freshDatabase();
+  const settings = loadSettings({
+    env: {
+      PLATFORM_BASE_URL: url,
+      PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+      PLATFORM_REFERRAL_CHANNEL: 'A0001',
+      PLATFORM_RETRIES_MAX: '0',
+      DATABASE_URL: database.url,
+      DAYBOOK_DATA_DIR: dataDir,
+      DAYBOOK_NOW: NIGHT,
+      DAYBOOK_SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    },
+    readFile: () => '',
+    needs: ['platform'],
+  });
+  const house = await openPlatformHouse(settings, { env: {} });
+  let serving: (Serving & { readonly stopping: AbortController }) | undefined;
+  // The first start takes a free port; the address stays, as the platform was told it.
+  let listen = { host: '127.0.0.1', port: 0 };
+  const stopServing = async (): Promise<void> => {
+    serving?.stopping.abort();
+    await serving?.ended;
+    serving = undefined;
+  };
+  return {
+    sandbox,
+    house,
+    startServing: async () => {
+      const stopping = new AbortController();
+      const started = await serve(house, { ...settings, listen }, stopping.signal, {
+        onRefusal: () => undefined,
+        onProcessed: () => undefined,
+        onFault: (error) => expect.fail(String(error)),
+      });
+      listen = { ...listen, port: Number(new URL(started.url).port) };
+      serving = { ...started, stopping };
+      return started;
+    },
+    stopServing,
+    close: async () => {
+      await sandbox.close();
+      await stopServing();
+      await house.close();
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const signal = new AbortController().signal;
+let orders = 0;
+
+function submit({ house }: Stage, publicUrl: string, file: object = application()) {
+  const { platform, secretKeys } = house.settings;
+  return submitApplication(
+    { file, replaces: null },
+    {
+      db: house.database.db,
+      client: house.applications,
+      secretKeys,
+      rules: {
+        codeLists: platform.codeLists,
+        filePaths: platform.filePaths,
+        isLocalFile: existsSync,
+        today: '2026-03-06',
+      },
+      referralChannel: platform.referralChannel,
+      publicUrl,
+      holder: thisHolder(),
+      now: house.now,
+      newOrderNo: () => `A${(orders += 1)}`,
+      newSecret: newNotifySecret,
+      signal,
+    },
+  );
+}
+
+async function register({ house }: Stage, publicUrl: string, file: object = ENTERPRISE) {
+  const { walletMethods, filePaths } = house.settings.platform;
+  const { db } = house.database;
+  const registration = await prepareRegistration(db, file, {
+    walletMethods,
+    filePaths,
+    isLocalFile: existsSync,
+  });
+  const [merchant] = await chosenMerchants(house, []);
+  const { beneficiary } = await registerBeneficiary(
+    {
+      db,
+      client: house.beneficiaries,
+      secretKeys: house.settings.secretKeys,
+      publicUrl,
+      holder: thisHolder(),
+      now: house.now,
+      signal,
+    },
+    merchant!,
+    registration,
+  );
+  return beneficiary;
+}
+
+const run = async ({ house }: Stage) =>
+  executeRun(
+    { command: 'run', range: RANGE, merchants: await chosenMerchants(house, []), currencies: null },
+    runDeps(house, signal),
+  );
+
+async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
+  for (let waitedMs = 0; waitedMs < RESULT_MS_MAX; waitedMs += 20) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await sleep(20);
+  }
+  throw new Error('it did not come to that');
+}
+
+/** The application once a result has decided it. */
+const decided = ({ house }: Stage, id: number) =>
+  until(async () => {
+    const row = await applicationById(house.database.db, id);
+    return row !== null && ['approved', 'supplement', 'rejected'].includes(row.state) ? row : undefined;
+  });
+
+const outcomesOf = async ({ house }: Stage) =>
+  (await listNotifications(house.database.db, { all: true, limit: 100 })).map(({ outcome }) => outcome);
+
+describe('onboarding', () => {
+  it('makes a merchant whose ledger is synced, proven and published, and pays through it', async () => {
+    stage = await openStage();
+    const { url } = await stage.startServing();
+    const sent = await submit(stage, url);
+    expect(sent.state).toBe('accepted');
+    const approved = await decided(stage, sent.id);
+    const [made] = stage.sandbox.merchants().slice(1);
+    expect(approved).toMatchObject({ state: 'approved', merchantNo: made!.merchantNo });
+    expect(await merchantTokens(stage.house.database.db, stage.house.settings.secretKeys)).toEqual([
+      { merchantNo: made!.merchantNo, token: made!.token },
+    ]);
+
+    const report = await run(stage);
+    expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
+    const statements = await listStatements(stage.house.database.db, {
+      fromDay: RANGE.from,
+      toDay: RANGE.to,
+    });
+    expect(statements.map(({ verdict }) => verdict)).toEqual(Array<string>(8).fill('continuous'));
+
+    const { id, status } = await register(stage, url);
+    expect(status).toBe('01');
+    const paid = await until(async () => {
+      const [row] = await listBeneficiaries(stage!.house.database.db, id);
+      return row?.status === '04' ? row : undefined;
+    });
+    expect(paid.payeeId).toBe(stage.sandbox.payees()[0]!.payeeId);
+    await stage.sandbox.settled();
+    expect(await outcomesOf(stage)).toEqual(['applied', 'applied']);
+  });
+
+  it('takes a result that overtakes our own reply, for an application and for a registration', async () => {
+    stage = await openStage({ reviews: { delayMs: 0, pushBeforeReply: true } });
+    const { url } = await stage.startServing();
+    const sent = await submit(stage, url);
+    expect((await decided(stage, sent.id)).state).toBe('approved');
+    await run(stage);
+    const { id } = await register(stage, url);
+    await until(async () => {
+      const [row] = await listBeneficiaries(stage!.house.database.db, id);
+      return row?.status === '04' ? row : undefined;
+    });
+  });
+
+  it('learns from its result what became of an application whose reply was lost', async () => {
+    stage = await openStage({ hostility: { lostRepliesEvery: 1 } });
+    const { url } = await stage.startServing();
+    const sent = await submit(stage, url);
+    expect(sent.state).toBe('unknown');
+    expect((await decided(stage, sent.id)).state).toBe('approved');
+    expect(stage.sandbox.applications()).toHaveLength(1);
+  });
+
+  it('loses no result while nobody listens: the platform comes again, and it is applied once', async () => {
+    stage = await openStage();
+    const { url } = await stage.startServing();
+    await stage.stopServing();
+    const sent = await submit(stage, url);
+    await until(() => {
+      const [push] = stage!.sandbox.pushes();
+      return Promise.resolve(push !== undefined && push.tries >= 2 ? push : undefined);
+    });
+    expect((await applicationById(stage.house.database.db, sent.id))?.state).toBe('accepted');
+    await stage.startServing();
+    expect((await decided(stage, sent.id)).state).toBe('approved');
+    await stage.sandbox.settled();
+    expect(await outcomesOf(stage)).toEqual(['applied']);
+  });
+
+  it('keeps a merchant out of the nightly job until its token works', async () => {
+    stage = await openStage();
+    const { url } = await stage.startServing();
+    const sent = await submit(stage, url);
+    const { merchantNo } = await decided(stage, sent.id);
+    stage.sandbox.setHostility({ http500Every: 1 });
+    expect((await run(stage)).sync).toMatchObject([{ merchantNo, notJoined: { mayPass: true } }]);
+    stage.sandbox.setHostility({});
+    const report = await run(stage);
+    expect(report.exitCode).toBe(EXIT.done);
+    expect(report.sync[0]!.notJoined).toBeUndefined();
+  });
+
+  it('tells what is missing, and what was refused', async () => {
+    stage = await openStage();
+    const { url } = await stage.startServing();
+    const sentBack = await submit(stage, url, application({ merNameEn: 'Acme SANDBOX-SUPPLEMENT' }));
+    expect(await decided(stage, sentBack.id)).toMatchObject({ state: 'supplement', processVersion: 'V2' });
+    const change = { merNameEn: 'Other SANDBOX-REJECT', certificateNo: '1234', email: 'b@example.com' };
+    const refused = await submit(stage, url, application(change));
+    expect((await decided(stage, refused.id)).state).toBe('rejected');
+  });
+});
