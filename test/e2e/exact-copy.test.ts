@@ -76,6 +76,29 @@ describe.each<[string, Partial<Hostility>, number?]>([
   });
 });
 
+test.each(['window-shuffled', 'request-shuffled'] as const)(
+  'a second of hundreds of entries, %s, is copied whole and put in the order of its balances',
+  async (order) => {
+    const burst = { merchant: MERCHANT.merchantNo, currency: 'USD', day: FROM, nth: 20, count: 320 };
+    stage = await openStage({
+      scenario: scenario({ planted: [{ what: 'burst', ...burst }], hostility: { order } }),
+    });
+    await expectExactCopy();
+    const csv = (await objectsOf(stage)).get(
+      `merchant=${MERCHANT.merchantNo}/date=${FROM}/${MERCHANT.merchantNo}_USD_${FROM}.r1.csv`,
+    )!;
+    const written = csv
+      .split('\r\n')
+      .slice(1, -1)
+      .map((line) => line.split(',')[0]);
+    const happened = stage.sandbox
+      .entriesOf(MERCHANT.merchantNo)
+      .filter(({ currency, busiDate }) => currency === 'USD' && busiDate.startsWith(FROM))
+      .map(({ batchNo }) => batchNo);
+    expect(written).toEqual(happened);
+  },
+);
+
 test('entries that appear while their window is paged are in the copy, whichever page they fall on', async () => {
   const planted = DAYS.flatMap((day) =>
     [3, 17, 40].map((nth) => ({

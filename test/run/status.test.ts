@@ -73,6 +73,13 @@ describe('status', () => {
     ]);
   });
 
+  test('reading one currency proves nothing of the whole', async () => {
+    await stage.run({ currencies: ['KWD'] });
+    expect(await status()).toMatchObject([{ provenThrough: null }]);
+    expect(await stage.run({ range: null }, { resweepDays: 3 })).toMatchObject({ exitCode: 0 });
+    expect(await status()).toMatchObject([{ provenThrough: TO, missing: [] }]);
+  });
+
   test('a day read half ends what is proven the day before', async () => {
     stage.setNow('2026-03-05T12:00:00+08:00');
     await stage.run();
