@@ -1,17 +1,17 @@
 /** `schedule`: the cron loop. The database says what is due, so it may be stopped and started at any time. */
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
-import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { EXIT, exitCodeOf } from '../run/exit-codes.ts';
-import { runDeps } from '../run/house.ts';
-import { executeScheduled } from '../run/run.ts';
 import { keepSchedule, recentRuns } from '../run/schedule.ts';
+import { runScheduledJob } from '../run/scheduled-job.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 
 export function addScheduleCommand(program: Command): void {
   program
     .command('schedule')
-    .description('run the nightly job and the re-sweep by themselves; stop it with SIGTERM or Ctrl-C')
+    .description(
+      'run the nightly job, the re-sweep and the reference data by themselves; stop it with SIGTERM or Ctrl-C',
+    )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
@@ -28,16 +28,8 @@ export function addScheduleCommand(program: Command): void {
           runJob: async (due) => {
             log.info(due, 'job begins');
             try {
-              const report = await executeScheduled(
-                {
-                  command: 'run',
-                  range: null,
-                  merchants: await chosenMerchants(house, []),
-                  currencies: null,
-                  scheduled: due,
-                },
-                runDeps(house, signal),
-              );
+              const { does } = jobs.find(({ name }) => name === due.job)!;
+              const report = await runScheduledJob(does, due, house, signal);
               if (report === null) {
                 log.info(due, 'job done by another process');
                 return;
