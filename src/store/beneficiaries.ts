@@ -51,7 +51,7 @@ export interface Claim {
 /** Another registration of the same payee is under review, or may be: the index `beneficiary_in_review` says so. */
 const IN_REVIEW: readonly BeneficiaryState[] = ['sending', '01'];
 
-export const payloadPlace = (merOrderNo: string): SecretPlace => ({
+const payloadPlace = (merOrderNo: string): SecretPlace => ({
   table: 'beneficiary',
   row: merOrderNo,
   column: 'payload_ciphertext',
