@@ -12,6 +12,9 @@ import {
   beneficiariesApproved,
   beneficiaryByOrderNo,
   beneficiaryInReview,
+  type BeneficiaryRow,
+} from '../store/beneficiaries.ts';
+import {
   beneficiaryPayload,
   claimBeneficiary,
   endBeneficiaryCall,
@@ -19,9 +22,8 @@ import {
   reopenBeneficiary,
   storeBeneficiaryReply,
   type BeneficiaryDraft,
-  type BeneficiaryRow,
   type Claim,
-} from '../store/beneficiaries.ts';
+} from '../store/beneficiary-calls.ts';
 import { fingerprintKey } from '../store/fingerprint-key.ts';
 import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notify-path.ts';
 import type { Holder } from '../store/process-identity.ts';

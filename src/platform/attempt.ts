@@ -74,7 +74,7 @@ function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: st
   }
   if (statusCode === 401 || statusCode === 403) {
     const message = `${call.subject}: the platform answered ${statusCode}; ${call.mend}${said}`;
-    return failed(new PlatformRejected(message, false, text), 'no');
+    return failed(new PlatformRejected(message, false, call.redact(text)), 'no');
   }
   if (statusCode >= 300 && statusCode < 400) {
     const location = call.excerpt((headerText(headers['location']) ?? 'nowhere').replace(/[?#].*$/s, ''));
@@ -88,7 +88,7 @@ function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: st
     return failed(error, 'no');
   }
   const message = `${call.subject}: the platform answered ${statusCode}${said}`;
-  return failed(new PlatformRejected(message, false, text), 'no');
+  return failed(new PlatformRejected(message, false, call.redact(text)), 'no');
 }
 
 /** Sends once. Rejects only with the reason of `signal`. */

@@ -21,7 +21,7 @@ const person = z
   });
 
 const people = z.array(person).min(1);
-const code = filled(64);
+const code = filled();
 const yesOrNo = z.enum(['0', '1']);
 
 /** 2.3, with the path rule of 4.3. */

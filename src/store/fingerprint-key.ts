@@ -9,7 +9,7 @@ const KEY_BYTES = 32;
 /** What is fingerprinted. */
 export type FingerprintName = 'payee';
 
-export const fingerprintKeyPlace = (name: string): SecretPlace => ({
+const placeOf = (name: string): SecretPlace => ({
   table: 'fingerprint_key',
   row: name,
   column: 'key_ciphertext',
@@ -24,7 +24,7 @@ export async function fingerprintKey(
   name: FingerprintName,
   secretKeys: readonly SecretKey[],
 ): Promise<Buffer> {
-  const place = fingerprintKeyPlace(name);
+  const place = placeOf(name);
   const stored = async (): Promise<string | undefined> => {
     const row = await db
       .selectFrom('fingerprint_key')

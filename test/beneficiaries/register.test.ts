@@ -6,11 +6,8 @@ import { sql } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import {
-  applyBeneficiaryResult,
-  listBeneficiaries,
-  releaseBeneficiary,
-} from '../../src/store/beneficiaries.ts';
+import { applyBeneficiaryResult, listBeneficiaries } from '../../src/store/beneficiaries.ts';
+import { releaseBeneficiary } from '../../src/store/beneficiary-calls.ts';
 import { notifyHashOf } from '../../src/store/notify-path.ts';
 import { freshDatabase } from '../support/database.ts';
 import {

@@ -1,10 +1,10 @@
 /** What our check lets through, against the sandbox's own reading of the document: neither looks at the other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
+import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/register.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { sandbox, TOKEN } from '../sandbox/support.ts';
 import { freshDatabase } from '../support/database.ts';
-import { transportTo } from '../platform/stranger.ts';
+import { rejection, transportTo } from '../platform/stranger.ts';
 import type { Database } from '../../src/store/database.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { CONTEXT, RULES } from './cases.ts';
@@ -20,6 +20,27 @@ const ACCEPTED = RULES.flatMap(([rule, accepted]) =>
   accepted.map((file, index) => [`${rule} ${index + 1}`, file] as const),
 );
 
+const depsTo = (url: string): RegisterDeps => ({
+  db: database.db,
+  client: createBeneficiaryClient(transportTo(url, { retriesMax: 0 }).transport),
+  secretKeys: [{ id: 'k1', key: SECRET_KEY }],
+  publicUrl: null,
+  holder: thisHolder(),
+  now: () => new Date(),
+  signal: new AbortController().signal,
+});
+const SANDBOX_MERCHANT = { merchantNo: 'M1', token: TOKEN };
+
+it('a registration whose reply was lost is one registration, however often it is sent', async () => {
+  const { url, acted } = await sandbox({ hostility: { lostRepliesEvery: 1, strikesMax: 2 } });
+  const register = () => registerBeneficiary(depsTo(url), SANDBOX_MERCHANT, checked());
+  for (let lost = 1; lost <= 2; lost += 1)
+    expect(await rejection(register())).toMatchObject({ name: 'RegistrationUnanswered' });
+  const { beneficiary } = await register();
+  expect(beneficiary).toMatchObject({ sends: 3, isNotified: false });
+  expect(acted.payees()).toMatchObject([{ payeeId: beneficiary.payeeId, bizFlowNo: beneficiary.bizFlowNo }]);
+});
+
 describe('the sandbox takes what the check lets through', () => {
   it.each(ACCEPTED.map(([name, file], index) => [name, file, index] as const))(
     '%s',
@@ -28,18 +49,9 @@ describe('the sandbox takes what the check lets through', () => {
         walletMethods: [...CONTEXT.walletMethods],
         reference: { bank: {}, payout_method: {} },
       });
-      const { transport } = transportTo(url, { retriesMax: 0 });
       const { beneficiary } = await registerBeneficiary(
-        {
-          db: database.db,
-          client: createBeneficiaryClient(transport),
-          secretKeys: [{ id: 'k1', key: SECRET_KEY }],
-          publicUrl: null,
-          holder: thisHolder(),
-          now: () => new Date(),
-          signal: new AbortController().signal,
-        },
-        { merchantNo: 'M1', token: TOKEN },
+        depsTo(url),
+        SANDBOX_MERCHANT,
         checked({ ...file, merOrderNo: `CASE-${index}`, accountNo: `ACCOUNT-${index}` }),
       );
       expect(beneficiary).toMatchObject({ status: '01', problem: null });

@@ -35,7 +35,7 @@ export const reply =
   };
 
 /** A platform that acts so, and a way to register against it. */
-export async function registering(store: StoreUnderTest, ...acts: readonly Act[]) {
+export async function registering(store: Pick<StoreUnderTest, 'db'>, ...acts: readonly Act[]) {
   const platform = await stranger(...acts);
   const { transport } = transportTo(platform.url, { retriesMax: 0 });
   const deps: RegisterDeps = {

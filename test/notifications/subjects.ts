@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { markAccepted, recordApplication } from '../../src/store/applications.ts';
-import { recordBeneficiary, storeBeneficiaryReply } from '../../src/store/beneficiaries.ts';
+import { recordBeneficiary, storeBeneficiaryReply } from '../../src/store/beneficiary-calls.ts';
 import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import type { DB } from '../../src/store/schema.ts';

@@ -116,12 +116,14 @@ const FIELDS: readonly Case[] = [
   ['realCompanyAddress', '1 Harbour Road ', 'begins or ends with a blank; leave the blank out'],
   ['certificateNo', letters(18), null],
   ['certificateNo', letters(19), tooLong(18)],
+  ['certificateNo', 'A\ud800B', 'holds half a character; write it anew'],
   ['certificateNo', 76543210, 'must be text; put it in quotes'],
   ['certificate', [path('one'), path('two')], null],
   ['certificate', path('one'), 'must be a list'],
   ['companyWebsite', at(255, '/').replace('a'.repeat(30), 'https://www.example.com/aaaaaa'), null],
   ['companyWebsite', 'www.example.com', 'is no URL, like https://www.company.example'],
   ['companyWebsite', `https://example.com/${letters(236)}`, tooLong(255)],
+  ['companyWebsite', 'ftp://example.com', 'is no URL, like https://www.company.example'],
   ['webSiteOrApp', 'http://shop.example.com', null],
   ['webSiteOrApp', 'the App Store', 'is no URL, like https://www.company.example'],
   ['webSiteOrApp', `https://example.com/${letters(236)}`, tooLong(255)],
@@ -139,7 +141,8 @@ const FIELDS: readonly Case[] = [
   ['callbackUrl', `https://example.com/${letters(236)}`, tooLong(255)],
   ['callbackUrl', 'http://example.com/notify', 'must begin with https://'],
   ['callbackUrl', 'example.com/notify', 'is no URL, like https://company.example/notify'],
-  ['callbackUrl', 'https://me:secret@example.com/notify', 'must not carry a user or password'],
+  ['callbackUrl', 'https://me@example.com/notify', 'must not carry a user or password'],
+  ['callbackUrl', 'https://:secret@example.com/notify', 'must not carry a user or password'],
   ...['localhost', '127.0.0.1', '10.1.2.3', '192.168.0.1', '[::1]', '[fd00::1]', 'gateway', 'box.local'].map(
     (host): Case => [
       'callbackUrl',
@@ -287,7 +290,8 @@ describe('codes of the appendix the document does not show', () => {
   const fields = ['sourceFunds', 'paymentPurpose', 'customerIdentity'] as const;
 
   it.each(fields)('%s: whatever looks like a code', (field) => {
-    expect(told(application({ [field]: ['01', 'SALARY_A', 'a.b-c'] }))).toEqual([]);
+    expect(told(application({ [field]: ['01', 'SALARY_A', 'a.b-c', letters(64)] }))).toEqual([]);
+    expect(told(application({ [field]: [letters(65)] }))).toEqual([`${field}[0] ${tooLong(64)}`]);
     expect(told(application({ [field]: ['01', 'my own savings', 2] }))).toEqual([
       `${field}[1] is no code: letters and digits, with dots, dashes or underscores between them`,
       `${field}[2] must be text; put it in quotes`,
@@ -418,9 +422,15 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
     expect(images(path('a'), path('b'), path('c'))).toEqual([
       `${list}[1].certificates must be two images for an ID card, front and back; there are 3`,
     ]);
-    expect(images(path('id-back'), path('id-front'))).toEqual([
-      `${list}[1].certificates are in the wrong order by their names: an ID card’s front goes first, then its back`,
-    ]);
+    for (const wrong of [
+      [path('id-back'), path('id-front')],
+      [path('id-back'), path('b')],
+      [path('a'), path('id-front')],
+    ]) {
+      expect(images(...wrong)).toEqual([
+        `${list}[1].certificates are in the wrong order by their names: an ID card’s front goes first, then its back`,
+      ]);
+    }
     expect(images(path('a'), path('a'))).toEqual([
       `${list}[1].certificates[1] is the same as ${list}[1].certificates[0]`,
     ]);

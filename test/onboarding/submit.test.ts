@@ -15,6 +15,7 @@ import {
   SUBMITTING_MS_MAX,
   type ApplicationRow,
 } from '../../src/store/applications.ts';
+import { merchantTokens } from '../../src/store/merchants.ts';
 import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import {
@@ -273,6 +274,31 @@ onBothDatabases((store) => {
         problem: null,
       });
     });
+  });
+
+  it('a result that overtook the receipt stays, and a receipt with another bizFlow changes nothing', async () => {
+    const { submit } = await platform(reset);
+    const row = await submit();
+    const approve = (bizFlow: string) =>
+      store()
+        .db.transaction()
+        .execute((trx) =>
+          applyApplicationResult(trx, row, {
+            decision: { to: 'approved', merchantNo: 'M7', token: 'made-up' },
+            bizFlow,
+            processVersion: null,
+            secretKeys,
+            now: NOW,
+          }),
+        );
+    expect(await approve('FLOW1')).toBe('applied');
+    const approved = { state: 'approved', bizFlow: 'FLOW1', merchantNo: 'M7', problem: null };
+    for (const bizFlow of ['FLOW1', 'FLOW2'])
+      expect(await markAccepted(store().db, row.id, { bizFlow, now: NOW })).toMatchObject(approved);
+    expect(await approve('FLOW1')).toBe('conflict');
+    expect(await decide(row, 'no')).toBe('conflict');
+    expect((await all())[0]).toMatchObject(approved);
+    expect(await merchantTokens(store().db, secretKeys)).toEqual([{ merchantNo: 'M7', token: 'made-up' }]);
   });
 
   describe('a second application for the same merchant', () => {

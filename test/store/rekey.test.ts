@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { sql, type Kysely } from 'kysely';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   recordApplication,
   applicationDetail,
@@ -11,6 +11,8 @@ import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn } from '../.
 import { addMerchant, merchantTokens } from '../../src/store/merchants.ts';
 import { rekey } from '../../src/store/rekey.ts';
 import { decryptSecret, encryptSecret, type SecretKey } from '../../src/store/secrets.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { freshDatabase } from '../support/database.ts';
 import { NOW, onBothDatabases } from './support.ts';
 
 const newKey = (id: string): SecretKey => ({ id, key: randomBytes(32) });
@@ -51,7 +53,7 @@ onBothDatabases((store) => {
 
   describe('after rekeying', () => {
     it('the old keys can go, and everything reads as before', async () => {
-      for (let n = 10; n < 35; n += 1) await add(`M${n}`, n % 3 === 0 ? [k2] : [k1]);
+      for (let n = 34; n >= 10; n -= 1) await add(`M${n}`, n % 3 === 0 ? [k2] : [k1]);
       await add('M0', [k3]);
       await addMerchant(store().db, { merchantNo: 'M1', token: null, secretKeys: [], now: NOW });
       const refused = await apply('A1', [k1]);
@@ -152,4 +154,27 @@ onBothDatabases((store) => {
       store().db,
     );
   }
+});
+
+it('a token written while its row is rekeyed is the one that stays', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.close());
+  const { db } = database;
+  const add = (on: Kysely<DB>, token: string) =>
+    addMerchant(on, { merchantNo: 'M1', token, secretKeys: [k1], now: NOW });
+  await add(db, 'old');
+  let rekeying: ReturnType<typeof rekey> | undefined;
+  await db.transaction().execute(async (trx) => {
+    await add(trx, 'new');
+    rekeying = rekey(db, [k2, k1]);
+    await vi.waitUntil(async () => {
+      const { rows } = await sql`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(db);
+      return rows.length > 0;
+    });
+  });
+  expect((await rekeying!).rekeyed[0]).toMatchObject({ count: 0 });
+  expect(await merchantTokens(db, [k1])).toEqual([{ merchantNo: 'M1', token: 'new' }]);
+  expect((await rekey(db, [k2, k1])).rekeyed[0]).toMatchObject({ count: 1 });
+  expect(await merchantTokens(db, [k2])).toEqual([{ merchantNo: 'M1', token: 'new' }]);
 });
