@@ -1,8 +1,8 @@
 /** Every call to the platform goes through here: bounded, paced, timed, sent again where that may help. */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as loopTurn, setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
-import { attemptCall, type Outcome, type OutgoingCall } from './attempt.ts';
+import { attemptCall, type Failure, type Outcome, type OutgoingCall } from './attempt.ts';
 import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { isPlatformError, saying } from './errors.ts';
@@ -120,34 +120,46 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     };
   };
 
-  const send = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
+  const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingOf(call);
+    let tries = 0;
     let invalidReplies = 0;
     let mayHaveArrived = false;
-    for (let tries = 1; ; tries += 1) {
-      await pacer.turn(signal);
-      const reply = await attemptCall(pool, outgoing, signal);
-      const outcome = reply.ok ? readReply(reply.value, call, outgoing) : reply;
-      if (outcome.ok) return outcome.value;
-      const { error, retry, askedMs } = outcome.failure;
+    let waitMs = 0;
+    /** Sets the wait before the next try; throws once there is to be none. */
+    const judge = ({ error, retry, askedMs }: Failure): void => {
       if (retry === 'seldom') invalidReplies += 1;
       if (askedMs !== null) pacer.holdUntil(deps.clock() + askedMs);
       mayHaveArrived ||= error.mayHaveArrived;
       const mustEnd = retry === 'no' || (mayHaveArrived && !call.repeatable);
       const isOver = mustEnd || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
       if (isOver) throw saying(error.message + timesTried(tries), error, mayHaveArrived);
-      const waitMs = backoffMs(tries, askedMs, deps.random);
+      waitMs = backoffMs(tries, askedMs, deps.random);
       deps.onRetry?.({ subject: outgoing.subject, retry: tries, waitMs, reason: error.message });
-      await deps.sleep(waitMs, signal);
+    };
+    const replyText = async (): Promise<string> => {
+      signal?.throwIfAborted();
+      for (;;) {
+        if (tries > 0) await deps.sleep(waitMs, signal);
+        tries += 1;
+        await pacer.turn(signal);
+        const outcome = await attemptCall(pool, outgoing, signal);
+        if (outcome.ok) return outcome.value;
+        judge(outcome.failure);
+      }
+    };
+    for (;;) {
+      const text = await inFlight(replyText);
+      // Reading a page takes a while: whoever waits for the place first gets its call on the wire.
+      await loopTurn();
+      const outcome = readReply(text, call, outgoing);
+      if (outcome.ok) return outcome.value;
+      judge(outcome.failure);
     }
   };
 
   return {
-    post: (call, signal) =>
-      inFlight(async () => {
-        signal?.throwIfAborted();
-        return send(call, signal);
-      }),
+    post,
     close: () => pool.close(),
   };
 }

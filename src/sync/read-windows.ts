@@ -92,9 +92,10 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     };
     try {
       const outcome = await certifyWindow(task, source, limits);
-      await Promise.all(looks);
+      // Parts may be read while the look goes on; what is read of them is taken after their own.
       if (outcome.kind === 'split') putBack(task, outcome);
-      else await take(task, outcome);
+      await Promise.all(looks);
+      if (outcome.kind === 'read') await take(task, outcome);
     } finally {
       credits.give(held);
     }

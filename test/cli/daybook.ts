@@ -1,7 +1,7 @@
 /** `daybook` as a process of its own, with an environment of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Stage } from '../e2e/stage.ts';
+import type { Stage } from '../support/stage.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 

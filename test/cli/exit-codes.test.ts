@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LEASE_NAME } from '../../src/run/lease.ts';
 import { acquireLease, releaseLease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
-import { FROM, MERCHANT, openStage, scenario, storedOf, TO, truthOf, type Stage } from '../e2e/stage.ts';
+import { FROM, MERCHANT, openStage, scenario, storedOf, TO, truthOf, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 
 const RANGE = ['--from', FROM, '--to', TO];

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../e2e/stage.ts';
+import { FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 
 const place = { merchant: MERCHANT.merchantNo, currency: 'USD', day: '2026-03-03' };

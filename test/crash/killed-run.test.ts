@@ -14,7 +14,7 @@ import {
   TO,
   truthOf,
   type Stage,
-} from '../e2e/stage.ts';
+} from '../support/stage.ts';
 
 const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
 /** Slow enough to be killed in the middle: some twenty calls in flight eight at a time. */

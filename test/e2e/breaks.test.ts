@@ -12,7 +12,7 @@ import {
   storedOf,
   truthOf,
   type Stage,
-} from './stage.ts';
+} from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 let stage: Stage;

@@ -14,7 +14,7 @@ import {
   storedOf,
   truthOf,
   type Stage,
-} from './stage.ts';
+} from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const stages: Stage[] = [];

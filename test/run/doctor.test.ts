@@ -5,7 +5,7 @@ import { openObjectStore } from '../../src/objects/open.ts';
 import { examine, examinedExitCode, finding } from '../../src/run/doctor.ts';
 import type { PlatformHouse } from '../../src/run/house.ts';
 import { DatabaseUnreachable } from '../../src/store/errors.ts';
-import { MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../e2e/stage.ts';
+import { MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());

@@ -11,7 +11,7 @@ import {
   TO,
   truthOf,
   type Stage,
-} from '../e2e/stage.ts';
+} from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 let stage: Stage;

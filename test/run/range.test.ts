@@ -74,6 +74,13 @@ describe('coverage by certificates', () => {
       missing: [],
     });
   });
+
+  test('however long the downtime before now was, it is missing', () => {
+    expect(coverageOf([days(0, 1)], 102 * DAY_MS - 1)).toEqual({
+      provenThroughMs: 2 * DAY_MS - 1,
+      missing: [days(2, 101)],
+    });
+  });
 });
 
 describe('exit codes', () => {

@@ -5,7 +5,15 @@ import type { DueJob } from '../../src/run/due.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { keepSchedule, recentRuns, tick, type ScheduleOptions } from '../../src/run/schedule.ts';
 import { startRun, type RunRow } from '../../src/store/runs.ts';
-import { MERCHANT, openStage, publishedIn, scenario, storedOf, truthOf, type Stage } from '../e2e/stage.ts';
+import {
+  MERCHANT,
+  openStage,
+  publishedIn,
+  scenario,
+  storedOf,
+  truthOf,
+  type Stage,
+} from '../support/stage.ts';
 
 const NIGHTLY = { job: 'nightly', when: '30 1 * * *' };
 const RESWEEP = { job: 'resweep', when: '30 13 * * *' };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { statusOf, type MerchantStatus } from '../../src/run/status.ts';
-import { FROM, MERCHANT, openStage, OTHER, TO, ZONE, type Stage } from '../e2e/stage.ts';
+import { FROM, MERCHANT, openStage, OTHER, TO, ZONE, type Stage } from '../support/stage.ts';
 
 const HOUR_MS = 3_600_000;
 const { merchantNo } = MERCHANT;

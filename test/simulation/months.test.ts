@@ -15,7 +15,7 @@ import {
   storedOf,
   truthOf,
   type Stage,
-} from '../e2e/stage.ts';
+} from '../support/stage.ts';
 import { chanceOf, drawnChange, drawnHostility, drawnScenario, FIRST_DAY, LAST_DAY } from './months.ts';
 
 const MERCHANTS = [MERCHANT, OTHER];

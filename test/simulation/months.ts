@@ -3,7 +3,7 @@ import { addDays } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
 import { hostilitySchema, type Hostility } from '../../src/sandbox/hostility.ts';
 import type { Planted, ScenarioInput } from '../../src/sandbox/scenario.ts';
-import { MERCHANT, OTHER, type Stage } from '../e2e/stage.ts';
+import { MERCHANT, OTHER, type Stage } from '../support/stage.ts';
 
 export const FIRST_DAY = '2026-03-24';
 export const LAST_DAY = '2026-04-01';

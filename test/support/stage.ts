@@ -20,7 +20,7 @@ import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import type { Settings } from '../../src/settings/settings.ts';
-import { freshDatabase } from '../support/database.ts';
+import { freshDatabase } from './database.ts';
 
 export const ZONE = 'Asia/Shanghai';
 export const MERCHANT = { merchantNo: 'SBX-M-1', token: 'made-up-token-1' };
