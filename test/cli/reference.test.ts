@@ -73,6 +73,7 @@ describe('reference', () => {
     const gone = await run(['reference', 'sync', '--country', 'CN'], later);
     expect(gone.code).toBe(3);
     expect(gone.stdout).toContain('bank of CN: no longer listed: CN2');
+    expect(gone.stdout).not.toContain('AQ');
     const all = await run(['reference', 'list', 'bank', '--country', 'CN', '--all', '--json'], later);
     expect(JSON.parse(all.stdout)).toMatchObject({
       lists: [{ kind: 'bank', country: 'CN', itemCount: 1 }],

@@ -48,12 +48,12 @@ onBothDatabases((store) => {
   /** A platform that acts so, and what submits to it. */
   const platform = async (...acts: Act[]) => {
     const { url, received } = await stranger(...acts);
-    return { received, ...depsTo(url) };
+    return { received, ...depsTo(url, {}, acts.includes(stall) ? 150 : 30_000) };
   };
-  const depsTo = (url: string, more: Partial<SubmitDeps> = {}) => {
+  const depsTo = (url: string, more: Partial<SubmitDeps> = {}, timeoutMs = 30_000) => {
     const deps: SubmitDeps = {
       db: store().db,
-      client: createMerchantAccessClient(transportTo(url, { timeoutMs: 150, retriesMax: 2 }).transport),
+      client: createMerchantAccessClient(transportTo(url, { timeoutMs, retriesMax: 2 }).transport),
       secretKeys,
       rules: rules(),
       referralChannel: null,

@@ -137,6 +137,7 @@ describe('sp1101 refuses what the document forbids, and names the field', () => 
     ['shareholder.1.dateOfBirth', 'another form', of({ dateOfBirth: '29.02.1980' })],
     ['shareholder.1.dateOfBirth', 'no day', of({ dateOfBirth: '1981-02-29' })],
     ['shareholder.1.certValidEndDate', 'another form', of({ certValidEndDate: 'never' })],
+    ['shareholder.1.currentCountry', 'no country', of({ currentCountry: 'Hong Kong' })],
     ['shareholder.1.currentCountry', 'left out', of({ currentCountry: undefined })],
     ['shareholder.1.currentAddress', 'longer than 255', of({ currentAddress: longer(255) })],
     ['referralChannel', 'another agent', { referralChannel: 'A0002' }],

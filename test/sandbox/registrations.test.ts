@@ -107,6 +107,17 @@ describe('sp1401 refuses what the document forbids, and names the field', () => 
     ['proxyBankSwiftCode', 'one of three', individual({ ...PROXY, proxyBankSwiftCode: undefined })],
     ['proxyBankName', 'with LOCAL', enterprise(PROXY)],
     ['relationProof', 'four files', enterprise({ relationProof: ['/u/1', '/u/2', '/u/3', '/u/4'] })],
+    ...['businessLicenseImg', 'registerCertImg', 'incorporateCertImg'].map((field): Case => [
+      field,
+      'a local file',
+      enterprise({ [field]: 'scan.png' }),
+    ]),
+    ...['frontCertImg', 'backCertImg'].map((field): Case => [
+      field,
+      'a URL',
+      individual({ [field]: 'https://files.example/a/b.png' }),
+    ]),
+    ['payoutMethod', 'left out, no catalog', enterprise({ ...LOCAL_IN('KR'), payoutMethod: undefined })],
     ['relationProof.0', 'a local file', enterprise({ relationProof: ['contract.pdf'] })],
     ['callbackUrl', 'plain http', enterprise({ callbackUrl: 'http://daybook.example/n' })],
     ['callbackUrl', 'longer than 255', enterprise({ callbackUrl: `https://d.example/${'x'.repeat(255)}` })],

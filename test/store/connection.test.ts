@@ -86,7 +86,14 @@ describe('the embedded database', () => {
   it('keeps its folder to one process, hands columns out like the server, and keeps rows', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
     const first = await openDatabase({ databaseUrl: null, dataDir });
-    expect(await migrate(first.db)).toEqual(['0001_ledger', '0002_statements']);
+    expect(await migrate(first.db)).toEqual([
+      '0001_ledger',
+      '0002_statements',
+      '0003_reference',
+      '0004_onboarding',
+      '0005_beneficiaries',
+      '0006_notifications',
+    ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
     expect(second).toBeInstanceOf(EmbeddedDatabaseBusy);
