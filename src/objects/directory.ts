@@ -1,12 +1,13 @@
 /** Statements in a directory: the twin of s3.ts for one machine and for tests. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import {
   compareStored,
+  digestOf,
   metered,
   verifyStored,
   type Digest,
@@ -70,12 +71,19 @@ export function createDirectoryStore(root: string): ObjectStore {
     },
 
     get: async (key: string) => {
-      const file = await open(pathOf(key), 'r').catch((error: unknown) => {
-        if (isMissing(error)) return null;
-        throw directoryUnreachable(location, error);
-      });
+      const file = await openFile(pathOf(key), location);
       if (file === null) return null;
       return readFile(() => createReadStream('', { fd: file, highWaterMark: READ_CHUNK_BYTES }), location);
+    },
+
+    digest: async (key: string) => {
+      const file = await openFile(pathOf(key), location);
+      if (file === null) return null;
+      try {
+        return await digestOf(readFile(() => readThroughOneBuffer(file), location));
+      } finally {
+        await file.close();
+      }
     },
 
     head: async (key: string) => {
@@ -108,6 +116,25 @@ export function createDirectoryStore(root: string): ObjectStore {
 }
 
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
+
+async function openFile(path: string, location: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw directoryUnreachable(location, error);
+  }
+}
+
+/** Each chunk is over with the next one; a new buffer a chunk would pile up until garbage is next collected. */
+async function* readThroughOneBuffer(file: FileHandle): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(READ_CHUNK_BYTES);
+  for (;;) {
+    const { bytesRead } = await file.read(buffer);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
 
 async function* readFile(
   openStream: () => AsyncIterable<Uint8Array>,

@@ -33,6 +33,8 @@ export interface ObjectStore {
   readonly put: (key: string, content: ObjectContent, options?: PutOptions) => Promise<Digest>;
   /** The object's bytes, or null where there is none. */
   readonly get: (key: string) => Promise<AsyncIterable<Uint8Array> | null>;
+  /** Reads the object whole for its digest, or null where there is none. */
+  readonly digest: (key: string) => Promise<Digest | null>;
   /** Size without reading, or null where there is none. */
   readonly head: (key: string) => Promise<{ readonly bytes: number } | null>;
   /** Keys that start with `prefix`, in order. */
@@ -125,8 +127,7 @@ const READ_BACK_TRIES_MAX = 3;
 async function readBack(store: ObjectStore, key: string): Promise<Digest | null> {
   for (let tries = 1; ; tries += 1) {
     try {
-      const stream = await store.get(key);
-      return stream === null ? null : await digestOf(stream);
+      return await store.digest(key);
     } catch (error) {
       if (tries === READ_BACK_TRIES_MAX) throw error;
     }

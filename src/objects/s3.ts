@@ -11,6 +11,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import {
   compareStored,
+  digestOf,
   metered,
   verifyStored,
   type Digest,
@@ -116,6 +117,11 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
         if (isMissing(error)) return null;
         throw s3Unreachable(place, error);
       }
+    },
+
+    digest: async (key: string) => {
+      const stream = await store.get(key);
+      return stream === null ? null : digestOf(stream);
     },
 
     head: async (key: string) => {

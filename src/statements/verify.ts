@@ -71,7 +71,7 @@ export async function verifyPaths(paths: readonly string[]): Promise<VerifyRepor
           basename(path) === expected.file &&
           (expected.currency !== null || dirname(path) === dirname(one.path)),
       );
-      if (copies.length === 0 && one.whole && expected.current) {
+      if (copies.length === 0 && one.whole && expected.current && !hasOtherRevision(one, expected, sheets)) {
         problems.push({ path: one.path, problem: `${expected.file} is listed and not here` });
       }
       for (const path of copies) {
@@ -127,6 +127,16 @@ const isFor = (manifestPath: string, file: string): boolean => {
   const name = basename(manifestPath);
   return !name.endsWith('.manifest.json') || manifestFileBeside(file) === name;
 };
+
+/** A manifest that came with one statement answers for the revision that was asked for, current or not. */
+const hasOtherRevision = (one: ReadManifest, { file, currency }: ExpectedFile, sheets: readonly string[]) =>
+  basename(one.path).endsWith('.manifest.json') &&
+  expectedFiles(one.manifest).some(
+    (other) =>
+      other.currency === currency &&
+      other.file !== file &&
+      sheets.includes(join(dirname(one.path), other.file)),
+  );
 
 interface ExpectedFile {
   readonly file: string;

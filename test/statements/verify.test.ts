@@ -97,6 +97,16 @@ describe('statements as they were published', () => {
   });
 });
 
+test('an earlier revision downloaded by itself, with its day’s manifest', async () => {
+  const flat = join(folder, 'flat');
+  await mkdir(flat);
+  const name = `${MERCHANT}_USD_${DAYS[0]}`;
+  await copyFile(join(day(0), 'manifest.json'), join(flat, `${name}.manifest.json`));
+  expect(await problems(flat)).toEqual([`${name}.r2.csv is listed and not here`]);
+  await copyFile(sheet(0, 1), join(flat, `${name}.r1.csv`));
+  expect(await problems(flat)).toEqual([]);
+});
+
 describe('what does not hold is told', () => {
   test('an altered amount: bytes, sum and chain', async () => {
     await edit(sheet(0, 2), '25.50', '25.51');
