@@ -71,12 +71,15 @@ export function addMerchantsCommand(program: Command): void {
             rows.length === 0
               ? 'no merchant yet; add one with `daybook merchants add`'
               : table(
-                  ['merchant', 'status', 'token', 'added'],
-                  rows.map(({ merchantNo, status, hasToken, addedAt, source }) => [
+                  ['merchant', 'status', 'token', 'added', 'joined the nightly job'],
+                  rows.map(({ merchantNo, status, hasToken, addedAt, joinedAt, source }) => [
                     merchantNo,
                     status,
                     hasToken ? (source === 'settings' ? 'from the settings' : 'stored') : 'none',
                     source === 'settings' ? '' : addedAt.toISOString(),
+                    source === 'settings'
+                      ? 'yes'
+                      : (joinedAt?.toISOString() ?? 'not yet: known by its approval'),
                   ]),
                 ),
         });
