@@ -16,12 +16,13 @@ import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
 import { naive } from './measures/naive.ts';
 import { nightly } from './measures/nightly.ts';
+import { notifications } from './measures/notifications.ts';
 import { publish } from './measures/publish.ts';
 import { sync } from './measures/sync.ts';
 import { runDaybook, startSandbox } from './processes.ts';
 import { startServer } from './server.ts';
 
-const MEASURES: readonly Measure[] = [calls, latency, sync, naive, chain, publish, nightly];
+const MEASURES: readonly Measure[] = [calls, latency, sync, naive, chain, publish, nightly, notifications];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 
 const { values: flags } = parseArgs({

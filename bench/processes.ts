@@ -75,17 +75,18 @@ export interface SandboxProcess {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the sandbox and waits until it listens. */
-export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProcess> {
-  const child = start('./sandbox.ts', scenario, {}, []);
+interface Listening {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a script and waits until it has printed where it listens. */
+async function startListening(script: string, input: object): Promise<Listening> {
+  const child = start(script, input, {}, []);
   const lines = createInterface({ input: child.stdout! });
   const [url] = (await once(lines, 'line')) as [string];
   return {
     url,
-    requests: async () => {
-      const state = (await (await fetch(`${url}/sandbox`)).json()) as { requests: number };
-      return state.requests;
-    },
     stop: async () => {
       const ended = once(child, 'close');
       child.kill();
@@ -93,3 +94,19 @@ export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProc
     },
   };
 }
+
+export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProcess> {
+  const { url, stop } = await startListening('./sandbox.ts', scenario);
+  return {
+    url,
+    requests: async () => {
+      const state = (await (await fetch(`${url}/sandbox`)).json()) as { requests: number };
+      return state.requests;
+    },
+    stop,
+  };
+}
+
+/** Starts the receiver of notifications, with processing stopped. */
+export const startReceiver = (databaseUrl: string): Promise<Listening> =>
+  startListening('./receiver.ts', { databaseUrl });

@@ -6,6 +6,7 @@ const MEGABYTES_MAX = 300;
 export const memory: Measure = {
   name: 'memory',
   measure: ({ peaks }) => {
+    if (peaks.length === 0) return Promise.resolve([]);
     const largest = peaks.reduce((a, b) => (a.megabytes >= b.megabytes ? a : b));
     return Promise.resolve([
       {
