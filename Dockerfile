@@ -16,6 +16,9 @@ COPY config ./config
 # The embedded database and statements, where no DATABASE_URL and STATEMENTS_URL are given: mount a volume here.
 RUN ln -s /app/src/cli/main.ts /usr/local/bin/daybook && mkdir /data && chown node:node /data
 ENV DAYBOOK_DATA_DIR=/data
+# Where `serve` listens; put a proxy that ends TLS in front.
+ENV DAYBOOK_LISTEN=0.0.0.0:8080
+EXPOSE 8080
 USER node
 # Node itself is process 1, so that SIGTERM reaches it and a run ends at a window's edge.
 ENTRYPOINT ["node", "/app/src/cli/main.ts"]
