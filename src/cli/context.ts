@@ -30,7 +30,7 @@ export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
     if (controller.signal.aborted) process.exit(EXIT.incomplete);
-    process.stderr.write('stopping at the next window’s edge; once more ends at once\n');
+    process.stderr.write('stopping once what is begun is safe; a second signal ends at once\n');
     controller.abort(new Interrupted());
     setTimeout(() => process.exit(EXIT.incomplete), STOP_WITHIN_MS).unref();
   };
