@@ -65,17 +65,25 @@ export function createSandbox(input: ScenarioInput): Sandbox {
     refuse(reply, 404, 'E40400', `no operation at ${request.url}`),
   );
   server.post('/api/sp2404', async (request, reply) => {
-    const down = striker.arrive();
-    if (striker.hostility.latencyMs > 0) await sleep(striker.hostility.latencyMs);
-    if (down) return cut(reply);
-    const struck = await strike(striker, reply);
-    if (struck) return reply;
+    const { latencyMs } = striker.hostility;
+    const arrived = performance.now();
+    const answer = answerTo(request);
+    // What making the answer took is part of the latency, so that many calls at once do not wait for each other.
+    if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrived)));
+    return answer(reply);
+  });
+
+  /** Everything is decided when the request comes in; the answer is given when it is time. */
+  const answerTo = (request: FastifyRequest): Answer => {
+    if (striker.arrive()) return cut;
+    const way = SPOILING_STRIKES.find((one) => striker.strikes(one));
+    if (way !== undefined) return SPOILED[way];
     const merchant = authenticated(request, scenario);
-    if (merchant === null) return refuse(reply, 401, 'E40100', 'merchantNo or token is not known');
+    if (merchant === null) return (reply) => refuse(reply, 401, 'E40100', 'merchantNo or token is not known');
     const parsed = ledgerRequestSchema.safeParse(request.body);
     if (!parsed.success) {
       const issue = parsed.error.issues[0]!;
-      return refuse(reply, 400, 'E40000', `${issue.path.join('.')}: ${issue.message}`);
+      return (reply) => refuse(reply, 400, 'E40000', `${issue.path.join('.')}: ${issue.message}`);
     }
     const text = ledgerPage(parsed.data, {
       ledger: ledgerOf(merchant),
@@ -83,10 +91,10 @@ export function createSandbox(input: ScenarioInput): Sandbox {
       timeZone: scenario.timeZone,
     });
     if (striker.strikes('truncatedEvery')) {
-      return reply.type('application/json').send(text.slice(0, Math.floor(text.length / 2)));
+      return (reply) => reply.type('application/json').send(text.slice(0, Math.floor(text.length / 2)));
     }
-    return reply.type('application/json; charset=utf-8').send(text);
-  });
+    return (reply) => reply.type('application/json; charset=utf-8').send(text);
+  };
   addControls(server, scenario, striker, setHostility, (ms) => (fixedNowMs = ms));
 
   return {
@@ -125,38 +133,25 @@ function authenticated(request: FastifyRequest, scenario: Scenario): string | nu
     : null;
 }
 
-/** Spoils the whole reply where a strike falls on it. */
-async function strike(striker: Striker, reply: FastifyReply): Promise<boolean> {
-  for (const way of REPLY_STRIKES) {
-    if (way === 'truncatedEvery' || !striker.strikes(way)) continue;
-    switch (way) {
-      case 'http429Every':
-        await reply
-          .header('retry-after', String(RETRY_AFTER_S))
-          .code(429)
-          .send({ code: 'E42900', message: 'slow down' });
-        break;
-      case 'http500Every':
-        await refuse(reply, 500, 'E50000', 'out of order');
-        break;
-      case 'resetEvery':
-        cut(reply);
-        break;
-      case 'stallEvery':
-        // The connection stays open and silent until the client gives up.
-        reply.hijack();
-        break;
-      case 'htmlEvery':
-        await reply.type('text/html').send('<!doctype html><title>Maintenance</title><p>Back soon.');
-        break;
-      case 'errorDocumentEvery':
-        await reply.send({ code: 'E99999', message: 'system busy' });
-        break;
-    }
-    return true;
-  }
-  return false;
-}
+type Answer = (reply: FastifyReply) => FastifyReply;
+
+const SPOILING_STRIKES = REPLY_STRIKES.filter((way) => way !== 'truncatedEvery');
+
+/** The whole reply, spoiled. */
+const SPOILED: Readonly<Record<(typeof SPOILING_STRIKES)[number], Answer>> = {
+  http429Every: (reply) =>
+    reply
+      .header('retry-after', String(RETRY_AFTER_S))
+      .code(429)
+      .send({ code: 'E42900', message: 'slow down' }),
+  http500Every: (reply) => refuse(reply, 500, 'E50000', 'out of order'),
+  resetEvery: cut,
+  // The connection stays open and silent until the client gives up.
+  stallEvery: (reply) => reply.hijack(),
+  htmlEvery: (reply) =>
+    reply.type('text/html').send('<!doctype html><title>Maintenance</title><p>Back soon.'),
+  errorDocumentEvery: (reply) => reply.send({ code: 'E99999', message: 'system busy' }),
+};
 
 /** For a person with curl: what is acted out, and switches. Only ever on loopback. */
 function addControls(
