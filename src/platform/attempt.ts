@@ -50,7 +50,7 @@ async function readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer |
     if (bytes > REPLY_BYTES_MAX) return null;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 const headerText = (value: string | string[] | undefined): string | undefined =>
@@ -93,14 +93,20 @@ export async function attemptCall(
   call: OutgoingCall,
   signal?: AbortSignal,
 ): Promise<Outcome<string>> {
-  const timeOut = AbortSignal.timeout(call.timeoutMs);
+  // AbortSignal.timeout and .any would keep every reply in memory until the next full garbage collection.
+  const stop = new AbortController();
+  const late = new Error('no whole reply in time');
+  const timer = setTimeout(() => stop.abort(late), call.timeoutMs);
+  const abort = () => stop.abort(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
   try {
+    signal?.throwIfAborted();
     const response = await pool.request({
       path: call.path,
       method: 'POST',
       headers: { ...call.headers, 'content-type': 'application/json', accept: 'application/json' },
       body: call.body,
-      signal: signal === undefined ? timeOut : AbortSignal.any([signal, timeOut]),
+      signal: stop.signal,
     });
     const bytes = await readBody(response.body);
     if (bytes === null) return invalid(`${call.subject}: the reply has more than ${REPLY_BYTES_MAX} bytes`);
@@ -109,7 +115,7 @@ export async function attemptCall(
     return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch (error) {
     signal?.throwIfAborted();
-    if (timeOut.aborted) {
+    if (stop.signal.reason === late) {
       const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
       return failed(new PlatformUnreachable(message), 'yes');
     }
@@ -121,5 +127,8 @@ export async function attemptCall(
       call.redact,
     );
     return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`), 'yes');
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }
