@@ -54,7 +54,7 @@ async function readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer |
     if (bytes > REPLY_BYTES_MAX) return null;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 const headerText = (value: string | string[] | undefined): string | undefined =>
@@ -97,15 +97,21 @@ export async function attemptCall(
   call: OutgoingCall,
   signal?: AbortSignal,
 ): Promise<Outcome<string>> {
-  const timeOut = AbortSignal.timeout(call.timeoutMs);
   const body = Buffer.from(call.body);
   let begun = false;
   // Pulled when a connection stands and the call is about to be written: until then not a byte of it has left.
-  const late = function* (): Generator<Buffer> {
+  const lateBody = function* (): Generator<Buffer> {
     begun = true;
     yield body;
   };
+  // AbortSignal.timeout and .any would keep every reply in memory until the next full garbage collection.
+  const stop = new AbortController();
+  const late = new Error('no whole reply in time');
+  const timer = setTimeout(() => stop.abort(late), call.timeoutMs);
+  const abort = () => stop.abort(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
   try {
+    signal?.throwIfAborted();
     const response = await pool.request({
       path: call.path,
       method: 'POST',
@@ -115,8 +121,8 @@ export async function attemptCall(
         'content-length': String(body.length),
         accept: 'application/json',
       },
-      body: Readable.from(late()),
-      signal: signal === undefined ? timeOut : AbortSignal.any([signal, timeOut]),
+      body: Readable.from(lateBody()),
+      signal: stop.signal,
     });
     const bytes = await readBody(response.body);
     if (bytes === null) return invalid(`${call.subject}: the reply has more than ${REPLY_BYTES_MAX} bytes`);
@@ -125,7 +131,7 @@ export async function attemptCall(
     return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch (error) {
     signal?.throwIfAborted();
-    if (timeOut.aborted) {
+    if (stop.signal.reason === late) {
       const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
       return failed(new PlatformUnreachable(message, begun), 'yes');
     }
@@ -137,5 +143,8 @@ export async function attemptCall(
       call.redact,
     );
     return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, begun), 'yes');
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }

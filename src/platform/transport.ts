@@ -100,6 +100,8 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
   });
   const inFlight = pLimit(settings.concurrency);
   const pacer = createPacer(settings.rateLimitPerS, deps);
+  /** Reading a reply takes as long as sending many calls: between two of them, calls that wait get on the wire. */
+  const oneATurn = pLimit(1);
 
   const outgoingOf = (call: PlatformCall<unknown>): OutgoingCall => {
     const credentials = credentialsOf(settings, call.access);
@@ -150,9 +152,10 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     };
     for (;;) {
       const text = await inFlight(replyText);
-      // Reading a page takes a while: whoever waits for the place first gets its call on the wire.
-      await loopTurn();
-      const outcome = readReply(text, call, outgoing);
+      const outcome = await oneATurn(async () => {
+        await loopTurn();
+        return readReply(text, call, outgoing);
+      });
       if (outcome.ok) return outcome.value;
       judge(outcome.failure);
     }

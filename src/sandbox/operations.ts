@@ -6,7 +6,7 @@ import type { Striker } from './hostility.ts';
 import { ledgerPage, ledgerRequestSchema } from './ledger-history.ts';
 import { applicationSchema } from './merchant-access.ts';
 import type { SandboxMerchants } from './merchants.ts';
-import { cut, refuse, strike } from './misbehaviour.ts';
+import { cut, refuse, spoiled, type Answer } from './misbehaviour.ts';
 import { itemsOf, referenceReply, referenceRequestSchema } from './reference-data.ts';
 import { accepted, Refused } from './refusal.ts';
 import type { Reviews } from './reviews.ts';
@@ -29,27 +29,37 @@ interface Operation {
 
 export function addOperations(server: FastifyInstance, operating: Operating): void {
   const { striker } = operating;
-  for (const { code, isSubmission, answer } of operationsOf(operating)) {
-    server.post(`/api/${code}`, async (request, reply) => {
-      const isDown = striker.arrive();
-      if (striker.hostility.latencyMs > 0) await sleep(striker.hostility.latencyMs);
-      if (isDown) return cut(reply);
-      if (await strike(striker, reply)) return reply;
-      let said: string | object;
-      try {
-        said = await answer(request);
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        return refuse(reply, error.status, error.code, error.message);
-      }
-      if (isSubmission && striker.strikes('lostRepliesEvery')) return cut(reply);
-      const text = typeof said === 'string' ? said : JSON.stringify(said);
-      const isCutShort = striker.strikes('truncatedEvery');
-      return reply
-        .type(isCutShort ? 'application/json' : 'application/json; charset=utf-8')
-        .send(isCutShort ? text.slice(0, Math.floor(text.length / 2)) : text);
+  for (const operation of operationsOf(operating)) {
+    server.post(`/api/${operation.code}`, async (request, reply) => {
+      const { latencyMs } = striker.hostility;
+      const arrivedMs = performance.now();
+      const answer = await answerTo(operation, request, striker);
+      // What making the answer took is part of the latency, so that many calls at once do not wait for each other.
+      if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs)));
+      return answer(reply);
     });
   }
+}
+
+/** Everything is decided when the request comes in; the answer is given when it is time. */
+async function answerTo(operation: Operation, request: FastifyRequest, striker: Striker): Promise<Answer> {
+  if (striker.arrive()) return cut;
+  const instead = spoiled(striker);
+  if (instead !== null) return instead;
+  let said: string | object;
+  try {
+    const answer = operation.answer(request);
+    said = answer instanceof Promise ? await answer : answer;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const { status, code, message } = error;
+    return (reply) => refuse(reply, status, code, message);
+  }
+  if (operation.isSubmission && striker.strikes('lostRepliesEvery')) return cut;
+  const text = typeof said === 'string' ? said : JSON.stringify(said);
+  if (striker.strikes('truncatedEvery'))
+    return (reply) => reply.type('application/json').send(text.slice(0, Math.floor(text.length / 2)));
+  return (reply) => reply.type('application/json; charset=utf-8').send(text);
 }
 
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
