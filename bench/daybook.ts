@@ -1,5 +1,6 @@
 /** One daybook run as a process: settings from the environment, what to do as an argument, figures as a line of JSON. */
 import { readFileSync } from 'node:fs';
+import { keepHeapSmall } from '../src/cli/heap.ts';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';
 import { openPlatformHouse, runDeps } from '../src/run/house.ts';
 import { figuresOf } from '../src/run/report.ts';
@@ -7,6 +8,7 @@ import { executeRun } from '../src/run/run.ts';
 import type { RunRequest } from '../src/run/work.ts';
 import { loadSettings } from '../src/settings/load.ts';
 
+keepHeapSmall();
 const { command, range } = JSON.parse(process.argv[2] ?? '{}') as Pick<RunRequest, 'command' | 'range'>;
 const settings = loadSettings({ env: process.env, readFile: (path) => readFileSync(path, 'utf8') });
 const house = await openPlatformHouse(settings, { env: process.env });

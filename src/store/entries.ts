@@ -1,11 +1,13 @@
 /** Reads an account's entries in time order, a batch at a time, as fast as the server can spell them out. */
+import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import type { DB } from './schema.ts';
 
-/** Above this a batch gets hardly cheaper, and memory only grows. */
+/** Above this a batch gets hardly cheaper, and memory only grows; what the chain looks at takes less of it. */
 export const READ_BATCH_SIZE = 2_000;
+export const READ_TO_CHAIN_BATCH_SIZE = 5_000;
 
 interface ReadOptions {
   readonly batchSize?: number;
@@ -32,7 +34,7 @@ export const readAccountToChain = (
   db: Kysely<DB>,
   account: Account,
   window: Window,
-  { batchSize = READ_BATCH_SIZE }: ReadOptions = {},
+  { batchSize = READ_TO_CHAIN_BATCH_SIZE }: ReadOptions = {},
 ): AsyncGenerator<readonly ChainEntry[], void, undefined> =>
   inBatches(
     (after) => readChainEntries(db, rowsAfter(account, window, after, batchSize), account),
@@ -59,6 +61,8 @@ async function* inBatches<Entry extends Place>(
     next = readAfter(last);
     // Where the caller stops here, nobody waits for it any more.
     next.catch(() => undefined);
+    // Only now does the query leave this process: the caller keeps the loop from turning while it works.
+    await loopTurn();
     yield entries;
   }
 }

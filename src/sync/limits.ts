@@ -42,5 +42,5 @@ export const READ_LIMITS: ReadLimits = {
   failedCallsMax: 2_000,
   failedCallsPerPage: 4,
   windowsInProgressMax: 32,
-  pagesInProgressMax: 300,
+  pagesInProgressMax: 240,
 };
