@@ -38,7 +38,7 @@ if (chosen.length === 0) {
 }
 
 await mkdir(RESULTS, { recursive: true });
-const measured = await measureAll(chosen);
+const { measured, failures } = await measureAll(chosen);
 const results = measured.map((one) => ({ ...one, ok: flags.short ? null : meets(one) }));
 const record = {
   at: new Date().toISOString(),
@@ -46,13 +46,20 @@ const record = {
   cores: cpus().length,
   short: flags.short,
   results,
+  failures,
 };
 const path = `${RESULTS}${record.at.replaceAll(/[:.]/g, '-')}.json`;
 await writeFile(path, `${JSON.stringify(record, null, 2)}\n`);
 process.stdout.write(`${tableOf(results)}\n${path}\n`);
-process.exitCode = results.every(({ ok }) => ok !== false) ? 0 : 1;
+process.exitCode = failures.length === 0 && results.every(({ ok }) => ok !== false) ? 0 : 1;
 
-async function measureAll(measures: readonly Measure[]): Promise<Measured[]> {
+interface Outcome {
+  readonly measured: readonly Measured[];
+  /** Measures that could not be made, and why; the others stand. */
+  readonly failures: readonly { readonly name: string; readonly why: string }[];
+}
+
+async function measureAll(measures: readonly Measure[]): Promise<Outcome> {
   const server = await startServer();
   const peaks: MemoryPeak[] = [];
   const bench: Bench = {
@@ -68,11 +75,18 @@ async function measureAll(measures: readonly Measure[]): Promise<Measured[]> {
   };
   try {
     const found: Measured[] = [];
+    const failures: { name: string; why: string }[] = [];
     for (const { name, measure } of [...measures, memory]) {
       process.stderr.write(`measuring ${name}\n`);
-      found.push(...(await measure(bench)));
+      try {
+        found.push(...(await measure(bench)));
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        failures.push({ name, why });
+        process.stderr.write(`${name} failed: ${why}\n`);
+      }
     }
-    return found;
+    return { measured: found, failures };
   } finally {
     await server.stop();
   }

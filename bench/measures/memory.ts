@@ -7,7 +7,10 @@ export const memory: Measure = {
   name: 'memory',
   measure: ({ peaks }) => {
     if (peaks.length === 0) return Promise.resolve([]);
-    const largest = peaks.reduce((a, b) => (a.megabytes >= b.megabytes ? a : b));
+    const largest = peaks.reduce((a, b) => (a.megabytes >= b.megabytes ? a : b), {
+      what: 'nothing',
+      megabytes: 0,
+    });
     return Promise.resolve([
       {
         what: `peak resident memory, at ${largest.what}`,
