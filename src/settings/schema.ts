@@ -3,32 +3,29 @@
  * the keys: `platform.timeoutMs` in the file is `PLATFORM_TIMEOUT_MS` in the environment.
  */
 import { z } from 'zod';
+import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
+import { merchantNo, referralChannel, secretKeys, token } from './values/credentials.ts';
+import { headerTemplates } from './values/headers.ts';
+import { codeLists, codes, countries, currencyUnits } from './values/lists.ts';
 import {
-  baseUrl,
-  codeLists,
-  codes,
-  countries,
   cronExpression,
-  currencyUnits,
-  databaseUrl,
   directory,
-  headerTemplates,
   instant,
-  listenAddress,
-  merchantNo,
   oneOf,
   pattern,
   positiveNumber,
-  publicUrl,
-  referralChannel,
-  secretKeys,
-  statementsUrl,
   timeZone,
-  token,
   wholeNumber,
   yesOrNo,
-  type SettingNotes,
-} from './values.ts';
+} from './values/scalars.ts';
+
+/** What a setting's schema says about itself beside its type. */
+export interface SettingNotes {
+  /** A value that would do. */
+  readonly example: string;
+  /** Never repeat the value in a message. */
+  readonly secret?: true;
+}
 
 const DAY_S = 86_400;
 

@@ -1,0 +1,79 @@
+/** Where things are: the platform, this server, the database, the statements. */
+import type { ListenAddress } from '../settings.ts';
+import { reading, Wrong } from './reading.ts';
+
+/** Leaves 75 of the 255 characters of a callbackUrl for the path: kind and secret. */
+const PUBLIC_URL_CHARACTERS_MAX = 180;
+const PORT_MAX = 65_535;
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+const parseUrl = (value: string): URL => {
+  if (!URL.canParse(value)) throw new Wrong('is not a URL');
+  return new URL(value);
+};
+
+/** An address's origin and path: https, or http where nothing leaves this machine. */
+function addressOf(value: string, credentialsMend: string): string {
+  const url = parseUrl(value);
+  if (url.username !== '' || url.password !== '') {
+    throw new Wrong(`must not carry a user or password${credentialsMend}`);
+  }
+  if (url.search !== '' || url.hash !== '') throw new Wrong('must end with its path, without ? or #');
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
+    throw new Wrong('must be https; plain http is for loopback only');
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** Where the platform is. */
+export const baseUrl = () => reading((value) => addressOf(value, '; credentials go into PLATFORM_HEADERS'));
+
+/** Where the platform reaches us; a callbackUrl is made of it and has 255 characters at most (platform-api.md 8). */
+export const publicUrl = () =>
+  reading((value) => {
+    const address = addressOf(value, '');
+    if (address.length > PUBLIC_URL_CHARACTERS_MAX) {
+      throw new Wrong(
+        `has ${address.length} characters, where ${PUBLIC_URL_CHARACTERS_MAX} leave room for the path behind it`,
+      );
+    }
+    return address;
+  });
+
+/** `127.0.0.1:8080`, `[::1]:8080`; port 0 takes a free one. */
+export const listenAddress = () =>
+  reading((value): ListenAddress => {
+    const [, bracketed, plain, port = ''] =
+      /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(value) ?? [];
+    const host = bracketed ?? plain;
+    if (host === undefined) throw new Wrong('must be a host and a port, like 127.0.0.1:8080');
+    if (Number(port) > PORT_MAX) throw new Wrong(`has a port above ${PORT_MAX}`);
+    return { host, port: Number(port) };
+  });
+
+export const databaseUrl = () =>
+  reading((value) => {
+    const { protocol } = parseUrl(value);
+    if (protocol !== 'postgres:' && protocol !== 'postgresql:')
+      throw new Wrong('must begin with postgres://');
+    return value;
+  });
+
+/** Where statements go: a directory of this machine, or a bucket. */
+export const statementsUrl = () =>
+  reading((value) => {
+    const url = parseUrl(value);
+    if (url.username !== '' || url.password !== '' || url.search !== '') {
+      throw new Wrong(
+        'must not carry credentials or options; the AWS SDK reads them from its own environment',
+      );
+    }
+    if (url.protocol === 's3:') {
+      if (url.hostname === '') throw new Wrong('names no bucket');
+    } else if (url.protocol !== 'file:') {
+      throw new Wrong('must begin with file:// or s3://');
+    } else if (url.hostname !== '') {
+      throw new Wrong('must be absolute: three slashes after file:');
+    }
+    return value;
+  });

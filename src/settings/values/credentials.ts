@@ -1,0 +1,39 @@
+/** Who we are to the platform, and what keeps secrets. */
+import type { SecretKey } from '../settings.ts';
+import { reading, text, Wrong } from './reading.ts';
+
+const SECRET_KEY_BYTES = 32;
+
+/** Goes into statement paths, so it must not be able to climb out of them. */
+export const merchantNo = () =>
+  text().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/, {
+    error: 'must be 1 to 32 letters, digits, dots, dashes or underscores, the first a letter or digit',
+  });
+
+export const token = () =>
+  text().regex(/^[\x21-\x7e]{1,512}$/, {
+    error: 'must be printable ASCII without spaces or line breaks, up to 512 characters',
+  });
+
+/** The agent number sp1101 carries (platform-api.md 2.3, 5). */
+export const referralChannel = () =>
+  text().regex(/^[\x21-\x7e]{1,16}$/, {
+    error: 'must be 1 to 16 printable ASCII characters without spaces',
+  });
+
+/** `id:base64,...`, told apart by position in messages, as even an id may be a key put in the wrong place. */
+export const secretKeys = () =>
+  reading((value): readonly SecretKey[] => {
+    const keys = value.split(',').map((part, index): SecretKey => {
+      const which = `key ${index + 1}`;
+      const [, id, base64] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]+={0,2})$/.exec(part.trim()) ?? [];
+      if (id === undefined || base64 === undefined) throw new Wrong(`has no id:base64 as ${which}`);
+      const key = Buffer.from(base64, 'base64');
+      if (key.length !== SECRET_KEY_BYTES) {
+        throw new Wrong(`has ${key.length} bytes in ${which}, where ${SECRET_KEY_BYTES} are needed`);
+      }
+      return { id, key };
+    });
+    if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Wrong('gives two keys the same id');
+    return keys;
+  });

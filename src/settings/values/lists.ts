@@ -1,0 +1,56 @@
+/** Lists and mappings: codes, countries, currencies. */
+import { z } from 'zod';
+import { isCountryCode } from '../../ledger/countries.ts';
+import { jsonText } from './reading.ts';
+
+const LIST_LENGTH_MAX = 1_000;
+const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
+
+/** A list of words, told wrong once however many of them are. */
+const listOf = (isWord: (text: string) => boolean, error: string) =>
+  z
+    .array(z.unknown(), { error })
+    .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
+    .refine((list): list is string[] => list.every((one) => typeof one === 'string' && isWord(one)), {
+      error,
+    })
+    .readonly();
+
+/** A list of YAML; in the environment a JSON list, or words with commas between them. */
+const givenList = (value: unknown): unknown =>
+  typeof value === 'string' && !value.trimStart().startsWith('[')
+    ? value.split(',').map((part) => part.trim())
+    : jsonText(value);
+
+const isCode = (text: string): boolean => CODE.test(text);
+
+export const codes = () =>
+  z.preprocess(givenList, listOf(isCode, 'must be a list of codes, 1 to 64 printable characters each'));
+
+export const countries = () =>
+  z.preprocess(
+    givenList,
+    listOf(isCountryCode, 'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each'),
+  );
+
+/** Lists of codes by the name of the field they are for; null where the document's own list is not known. */
+export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
+  const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;
+  const list = listOf(isCode, error).nullable().default(null);
+  const shape = Object.fromEntries(fields.map((field) => [field, list])) as Record<Field, typeof list>;
+  return z.preprocess(jsonText, z.strictObject(shape, { error }).readonly());
+};
+
+export const currencyUnits = () => {
+  const error = 'must map three-letter codes to their number of decimals, 0 to 8 (in the environment: JSON)';
+  return z.preprocess(
+    jsonText,
+    z.record(
+      z.string({ error }).regex(/^[A-Z]{3}$/, { error }),
+      z.int({ error }).min(0, { error }).max(8, { error }),
+      {
+        error,
+      },
+    ),
+  );
+};

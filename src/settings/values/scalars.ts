@@ -1,0 +1,62 @@
+/** Numbers, choices, times and patterns, alike from the environment (always text) and from YAML. */
+import { validate as isCron } from 'node-cron';
+import { z } from 'zod';
+import { isTimeZone } from '../../ledger/business-day.ts';
+import { reading, text, Wrong } from './reading.ts';
+
+const PATTERN_CHARACTERS_MAX = 500;
+
+export const wholeNumber = (min: number, max: number) => {
+  const error = `must be a whole number from ${min} to ${max}`;
+  const fromText = (value: unknown) =>
+    typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return z.preprocess(fromText, z.int({ error }).min(min, { error }).max(max, { error }));
+};
+
+export const positiveNumber = (max: number) => {
+  const error = `must be a number above 0 and up to ${max}`;
+  const fromText = (value: unknown) =>
+    typeof value === 'string' && /^\d{1,9}(?:\.\d{1,9})?$/.test(value) ? Number(value) : value;
+  return z.preprocess(fromText, z.number({ error }).positive({ error }).max(max, { error }));
+};
+
+export const yesOrNo = () => {
+  const fromText = (value: unknown) => (value === 'true' ? true : value === 'false' ? false : value);
+  return z.preprocess(fromText, z.boolean({ error: 'must be true or false' }));
+};
+
+export const oneOf = <const T extends readonly [string, ...string[]]>(choices: T) =>
+  z.enum(choices, { error: `must be one of ${choices.join(', ')}` });
+
+export const timeZone = () => text().refine(isTimeZone, { error: 'is no IANA time zone this machine knows' });
+
+export const cronExpression = () =>
+  text().refine((value) => isCron(value), { error: 'is no cron expression (minute hour day month weekday)' });
+
+export const directory = () => text().min(1, { error: 'must name a directory' });
+
+/** An instant with its offset, in ms since 1970. */
+export const instant = () =>
+  reading((value) => {
+    const written = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(
+      value,
+    );
+    const ms = written ? Date.parse(value) : Number.NaN;
+    if (Number.isNaN(ms)) throw new Wrong('must be an instant with its offset, or Z');
+    return ms;
+  });
+
+/** A regular expression without flags that says what a whole text must look like. */
+export const pattern = () =>
+  reading((value) => {
+    if (value.length > PATTERN_CHARACTERS_MAX) {
+      throw new Wrong(`has more than ${PATTERN_CHARACTERS_MAX} characters`);
+    }
+    const whole = `^(?:${value})$`;
+    try {
+      new RegExp(whole, 'u');
+    } catch {
+      throw new Wrong('is no regular expression');
+    }
+    return whole;
+  });
