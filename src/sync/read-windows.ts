@@ -109,6 +109,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     patience.partsLeft += parts.length - 1;
     const partOf = (window: Window) => (): Task => ({ window, currency, grain: finer, patience, second });
     waiting.push(...parts.toReversed().map(partOf));
+    beginWaiting();
   };
 
   const take = async (task: Task, read: NotedReading): Promise<void> => {
@@ -125,9 +126,12 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
       .finally(() => running.delete(job));
     running.add(job);
   };
-  for (;;) {
+  const beginWaiting = (): void => {
     while (!signal.aborted && running.size < limits.windowsInProgressMax && waiting.length > 0)
       begin(waiting.pop()!());
+  };
+  for (;;) {
+    beginWaiting();
     if (running.size === 0) break;
     await Promise.race(running);
   }
