@@ -100,8 +100,8 @@ function tableOf(rows: readonly (Measured & { readonly ok: boolean | null })[]):
   });
   for (const { what, figure, limit, limitIs, unit, ratio, target, ok } of rows) {
     const shown = (value: number) => `${Math.round(value).toLocaleString('en')} ${unit}`;
-    const wanted = 'atMost' in target ? `<= ${target.atMost}` : `>= ${target.atLeast}`;
-    const verdict = ok === null ? '' : ok ? 'pass' : 'FAIL';
+    const bound = 'atMost' in target ? `<= ${target.atMost}` : `>= ${target.atLeast}`;
+    const [wanted, verdict] = ok === null ? ['', ''] : [bound, ok ? 'pass' : 'FAIL'];
     table.push([what, shown(figure), shown(limit), limitIs, ratio.toFixed(2), wanted, verdict]);
   }
   return table.toString();

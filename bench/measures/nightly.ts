@@ -26,12 +26,24 @@ export const nightly: Measure = {
       await withSandbox(bench, ledger.scenario, (sandbox) =>
         withDatabase(bench, (smallOne) =>
           withDatabase(bench, async (largeOne) => {
-            const onSmall = await house(bench, sandbox, smallOne, join(folder, 'small'), small / perDay);
-            const onLarge = await house(bench, sandbox, largeOne, join(folder, 'large'), large / perDay);
+            const nightOnSmall = await nightsOn(
+              bench,
+              sandbox,
+              smallOne,
+              join(folder, 'small'),
+              small / perDay,
+            );
+            const nightOnLarge = await nightsOn(
+              bench,
+              sandbox,
+              largeOne,
+              join(folder, 'large'),
+              large / perDay,
+            );
             for (let night = 0; night < nights; night += 1) {
               const yesterday = addDays(ledger.range.to, night + 1 - nights);
-              smallMs.push(await onSmall(yesterday));
-              largeMs.push(await onLarge(yesterday));
+              smallMs.push(await nightOnSmall(yesterday));
+              largeMs.push(await nightOnLarge(yesterday));
             }
           }),
         ),
@@ -56,7 +68,7 @@ export const nightly: Measure = {
 };
 
 /** Seeds a history, lets daybook take up from it, and gives a function that runs a night and tells its time. */
-async function house(
+async function nightsOn(
   bench: Bench,
   sandbox: SandboxProcess,
   database: BenchDatabase,
@@ -64,14 +76,14 @@ async function house(
   seededDays: number,
 ): Promise<(yesterday: string) => Promise<number>> {
   const { from, to } = benchLedger({ days: RESWEEP_DAYS + 1, entriesPerDay: 0 }).range;
-  const perDay = await entriesIn(sandbox, from);
-  const entries = seededDays * perDay.total;
+  const firstDay = await lookAt(sandbox, from);
+  const entries = seededDays * firstDay.total;
   await seedLedger(database.db, {
     merchantNo: MERCHANT.merchantNo,
     entries,
     days: seededDays,
     lastDay: addDays(from, -1),
-    closingCents: perDay.openingCents,
+    closingCents: firstDay.openingCents,
   });
   await seedPublishedDays(database.db, MERCHANT);
   const run = (range: { from: string; to: string } | null, yesterday: string) =>
@@ -88,7 +100,7 @@ async function house(
   await database.settle();
   return async (yesterday) => {
     const { elapsedMs, figures } = await run(null, yesterday);
-    const expected = { inserted: perDay.total, unchanged: RESWEEP_DAYS * perDay.total, published: 1 };
+    const expected = { inserted: firstDay.total, unchanged: RESWEEP_DAYS * firstDay.total, published: 1 };
     for (const [name, value] of Object.entries(expected)) {
       const found = figures[name as keyof typeof expected];
       if (found !== value) throw new Error(`the night of ${yesterday}: ${name} ${found}, not ${value}`);
@@ -98,7 +110,7 @@ async function house(
 }
 
 /** How many entries a day has, and the balance before its first. */
-async function entriesIn(
+async function lookAt(
   sandbox: SandboxProcess,
   day: string,
 ): Promise<{ readonly total: number; readonly openingCents: number }> {
