@@ -1,6 +1,6 @@
 /** Folds a chain into figures a business day: opening, credits, debits, closing, verdict. */
 import type { AccountDay, BusinessDay, ContinuityBreak, Verdict } from './entry.ts';
-import type { ChainStep } from './chain.ts';
+import type { ChainStep } from './chain-link.ts';
 import { annotateBreaks, type NeighbouredBreak } from './hints.ts';
 import { canonicalAmount, decimalsOf, fromScaled, toScaled } from './money.ts';
 

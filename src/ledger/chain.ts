@@ -5,9 +5,19 @@
  * Invariant: every entry comes out exactly once, and each one starts from the balance the one before it ended on, or
  * carries the break that says otherwise. Memory holds the entries of `clockToleranceS` seconds, whatever the day's size.
  */
-import type { BreakHint, BusinessDay, ContinuityBreak, LedgerEntry } from './entry.ts';
-import { decimalsOf, fromScaled, toScaled } from './money.ts';
-import { coverWithTrails, onlyOrder, type Cover, type Edge } from './trail.ts';
+import {
+  breakBetween,
+  jumpsIn,
+  maxMs,
+  startsOf,
+  type ChainEntry,
+  type ChainStep,
+  type Link,
+  type Reached,
+} from './chain-link.ts';
+import type { BusinessDay } from './entry.ts';
+import { decimalsOf, toScaled } from './money.ts';
+import { coverWithTrails, onlyOrder, type Cover } from './trail.ts';
 
 /** Where the chain takes up: the balance reached, and the entry that reached it. */
 export interface ChainStart {
@@ -23,49 +33,11 @@ export interface ChainOptions {
   readonly start: ChainStart | null;
 }
 
-/** What the chain looks at of an entry; of `bookedAt` it reads the day alone. */
-export type ChainEntry = Pick<
-  LedgerEntry,
-  'batchNo' | 'credit' | 'debit' | 'balance' | 'bookedAt' | 'bookedMs'
->;
-
-/** One entry in its proven place. */
-export interface ChainStep<Entry extends ChainEntry = ChainEntry> {
-  readonly entry: Entry;
-  readonly day: BusinessDay;
-  /** The jump between the entry before and this one. */
-  readonly break: ContinuityBreak | null;
-  /** Booked before an entry that comes earlier in the chain. */
-  readonly moved: boolean;
-  /** Credit minus debit, and the balances around the entry, all times 10^scale. */
-  readonly net: bigint;
-  readonly before: bigint;
-  readonly after: bigint;
-  readonly scale: number;
-}
-
 export interface Chain<Entry extends ChainEntry = ChainEntry> {
   /** Takes entries sorted by (bookedMs, batchNo), going on from the last push; returns what is certain by now. */
   readonly push: (entries: readonly Entry[]) => ChainStep<Entry>[];
   /** Returns the rest. */
   readonly end: () => ChainStep<Entry>[];
-}
-
-/** An entry on its way to its place; the step it comes out as, once that is certain, is the same object. */
-interface Link<Entry extends ChainEntry = ChainEntry> extends Edge {
-  readonly entry: Entry;
-  readonly day: BusinessDay;
-  readonly net: bigint;
-  break: ContinuityBreak | null;
-  moved: boolean;
-  scale: number;
-}
-
-/** Where the chain stands: at the entry that got it there, or at its start. */
-interface Reached {
-  readonly after: bigint;
-  readonly batchNo: string | null;
-  readonly bookedMs: number;
 }
 
 /** Most entries the chain looks at together when it widens a group that does not chain; a burst beyond it stands alone. */
@@ -211,6 +183,8 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
     const all = held.flat();
     const together =
       held.length > 1 && all.length <= WIDENED_ENTRIES_MAX ? coverWithTrails(all, start, next) : null;
+    const jumps = Math.min(jumpsApart, together?.jumps ?? jumpsApart);
+    if (settleFewerWithRecent(all, jumps, next)) return;
     if (together !== null && together.jumps < jumpsApart) {
       settle(together.trails.flat());
       held = [];
@@ -218,6 +192,34 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
       settle(apart[0]!.trails.flat());
       held.shift();
     }
+  };
+
+  /** Mixes the held seconds with those just settled where that saves jumps, with no more of them than it takes. */
+  const settleFewerWithRecent = (
+    unsettled: readonly Link<Entry>[],
+    jumps: number,
+    next: ReadonlySet<bigint>,
+  ): boolean => {
+    let saved = 0;
+    let best: { readonly back: number; readonly cover: Cover<Link<Entry>> } | null = null;
+    let jumpsBefore = jumps;
+    for (let back = 1; back <= recent.length; back += 1) {
+      const earlier = recent.slice(-back);
+      const { links, from } = earlier[0]!;
+      jumpsBefore += jumpsIn(links, from);
+      const all = [...earlier.flatMap((second) => second.links), ...unsettled];
+      if (all.length > WIDENED_ENTRIES_MAX) break;
+      const cover = coverWithTrails(all, from?.after ?? null, next);
+      if (jumpsBefore - cover.jumps <= saved) continue;
+      saved = jumpsBefore - cover.jumps;
+      best = { back, cover };
+    }
+    if (best === null) return false;
+    reached = recent.at(-best.back)!.from;
+    recent = recent.slice(0, -best.back);
+    settle(best.cover.trails.flat());
+    held = [];
+    return true;
   };
 
   /** Settles what can be settled, given that no entry earlier than `knownToMs` is to come. */
@@ -269,35 +271,4 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
   };
 
   return { push, end };
-}
-
-const startsOf = (links: readonly Link[]): ReadonlySet<bigint> => new Set(links.map(({ before }) => before));
-const maxMs = (links: readonly Link[]): number =>
-  links.length === 1 ? links[0]!.bookedMs : links.reduce((ms, link) => Math.max(ms, link.bookedMs), 0);
-
-function jumpsIn(links: readonly Link[], from: Reached | null): number {
-  let jumps = 0;
-  let balance = from?.after ?? links[0]!.before;
-  for (const link of links) {
-    if (link.before !== balance) jumps += 1;
-    balance = link.after;
-  }
-  return jumps;
-}
-
-function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
-  return {
-    afterBatchNo: at.batchNo,
-    beforeBatchNo: link.batchNo,
-    expectedBalance: fromScaled(at.after, scale),
-    foundBalance: fromScaled(link.before, scale),
-    missingNet: fromScaled(link.before - at.after, scale),
-    hint: 'unexplained' satisfies BreakHint,
-    hintBatchNo: null,
-    span: {
-      beginMs: Math.min(at.bookedMs, link.bookedMs),
-      endMs: Math.max(at.bookedMs, link.bookedMs) + 999,
-    },
-    day: link.entry.bookedAt.slice(0, 10),
-  };
 }

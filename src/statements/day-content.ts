@@ -1,7 +1,8 @@
 /** One account day's statement as a stream of bytes: read, chained, spelled out, and checked against its figures. */
 import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain, type ChainStart, type ChainStep } from '../ledger/chain.ts';
+import { createChain, type ChainStart } from '../ledger/chain.ts';
+import type { ChainStep } from '../ledger/chain-link.ts';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { compareAmounts, fromScaled } from '../ledger/money.ts';
 import { accountDay, dayAfter, dayBefore, type AccountDayRow } from '../store/account-days.ts';

@@ -1,7 +1,7 @@
 /** Reads an account's entries in time order, a batch at a time, as fast as the server can spell them out. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { ChainEntry } from '../ledger/chain.ts';
+import type { ChainEntry } from '../ledger/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import type { DB } from './schema.ts';
 

@@ -1,7 +1,8 @@
 /** The chain calls as few breaks as any order of the entries would, against every order there is. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createChain, type ChainStep } from '../../src/ledger/chain.ts';
+import { createChain } from '../../src/ledger/chain.ts';
+import type { ChainStep } from '../../src/ledger/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { coverWithTrails, type Edge } from '../../src/ledger/trail.ts';
 
@@ -122,6 +123,26 @@ describe('the number of breaks is the fewest possible', () => {
         expect(breakCount(steps)).toBe(fewestJumps(pairs, balances[0]!));
       }),
       { numRuns: 400 },
+    );
+  });
+
+  test('whatever the entries of seconds within the tolerance are', () => {
+    const drawn = fc.array(fc.tuple(balance, balance, fc.integer({ min: 0, max: 2 })), {
+      minLength: 1,
+      maxLength: ENTRIES_MAX,
+    });
+    fc.assert(
+      fc.property(drawn, fc.option(balance), (triples, start) => {
+        const sorted = [...triples].sort((a, b) => a[2] - b[2]);
+        const entries = sorted.map(([before, after, second], index) =>
+          entryOf([before, after], index, 10 + second),
+        );
+        const steps = stepsOf(entries, start);
+        expectHonest(steps, entries, start);
+        const pairs = sorted.map(([before, after]): Pair => [before, after]);
+        expect(breakCount(steps)).toBe(fewestJumps(pairs, start));
+      }),
+      { numRuns: 1_000 },
     );
   });
 

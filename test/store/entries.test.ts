@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { ChainEntry } from '../../src/ledger/chain.ts';
+import type { ChainEntry } from '../../src/ledger/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { arrayLiteral } from '../../src/store/array-literal.ts';
 import { listAccounts, readAccount, readAccountToChain } from '../../src/store/entries.ts';
