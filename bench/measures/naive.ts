@@ -9,7 +9,7 @@ export const naive: Measure = {
   name: 'naive',
   measure: async (bench) => {
     const ledger = benchLedger(
-      bench.short ? { days: 2, entriesPerDay: 1_000 } : { days: 10, entriesPerDay: 12_500 },
+      bench.short ? { days: 2, entriesPerDay: 1_000 } : { days: 40, entriesPerDay: 12_500 },
     );
     const syncRates: number[] = [];
     const naiveRates: number[] = [];
