@@ -1,14 +1,13 @@
 /** Where the onboarding demo plays: an embedded database of its own, and a server the sandbox pushes results to. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlatformHouse, type PlatformHouse } from '../run/house.ts';
 import type { ScenarioInput } from '../sandbox/scenario.ts';
-import { loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/settings.ts';
 import { serve, type Serving } from '../web/serve.ts';
 import { stopSignal } from './context.ts';
+import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 
 export const SETTINGS_FILE = '.daybook/demo-onboarding.yaml';
 const DATA_DIR = '.daybook/demo-onboarding';
@@ -34,23 +33,13 @@ export interface Stage {
 
 /** Settings from `SETTINGS_FILE`, written when first needed; what an earlier demo stored is thrown away. */
 export function demoSettings(url: string): Settings {
-  if (!existsSync(SETTINGS_FILE)) {
-    mkdirSync(dirname(SETTINGS_FILE), { recursive: true });
-    writeFileSync(SETTINGS_FILE, settingsText(), { mode: 0o600 });
-  }
   rmSync(DATA_DIR, { recursive: true, force: true });
-  const settings = loadSettings({
-    env: {},
-    configPath: SETTINGS_FILE,
-    readFile: (path) => readFileSync(path, 'utf8'),
-    needs: ['platform'],
-  });
-  return { ...settings, platform: { ...settings.platform, baseUrl: url } };
+  return settingsForDemo(SETTINGS_FILE, settingsText, url);
 }
 
 const settingsText = (): string => `# Written by \`npm run demo:onboarding\`.
 platform:
-  baseUrl: http://127.0.0.1:8404
+  baseUrl: ${SANDBOX_URL}
   timeZone: ${SCENARIO.timeZone ?? ''}
   referralChannel: A0001
 daybook:

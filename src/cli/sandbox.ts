@@ -7,7 +7,8 @@ import { createSandbox } from '../sandbox/server.ts';
 import { stopSignal, tell } from './context.ts';
 import { lines } from './text.ts';
 
-const PORT_DEFAULT = 8404;
+/** On loopback, unless another is asked for. */
+export const PORT_DEFAULT = 8404;
 const SCENARIO_DEFAULT = new URL('../../config/sandbox.yaml', import.meta.url).pathname;
 
 interface SandboxFlags {
