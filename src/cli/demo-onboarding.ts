@@ -14,6 +14,7 @@ import { runDeps } from '../run/house.ts';
 import { oneMerchant } from '../run/one-merchant.ts';
 import { executeReferenceRun, listName, referenceWork } from '../run/reference-run.ts';
 import { executeRun } from '../run/run.ts';
+import { syncTotal } from '../run/report.ts';
 import { createSandbox, type Sandbox } from '../sandbox/server.ts';
 import { applicationById } from '../store/applications.ts';
 import { listBeneficiaries } from '../store/beneficiaries.ts';
@@ -118,7 +119,7 @@ async function firstStatements({ house, signal }: Stage, step: Step) {
     runDeps(house, signal),
   );
   const statements = await listStatements(database.db, { fromDay: range.from, toDay: range.to });
-  const entries = report.sync.reduce((total, { report: sync }) => total + sync.inserted, 0);
+  const entries = syncTotal(report.sync, ({ inserted }) => inserted);
   const folder = relative('.', resolve(settings.dataDir, 'statements'));
   step(
     `4. Ledger (sp2404) of ${range.from} to ${range.to}\n` +

@@ -1,23 +1,22 @@
 /** `demo`, which is `npm start`: the whole nightly job against the sandbox, on embedded defaults, in one readable result. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { openPlatformHouse, runDeps, type PlatformHouse } from '../run/house.ts';
-import type { RunReport } from '../run/report.ts';
+import { syncTotal, type RunReport } from '../run/report.ts';
+import type { SyncReport } from '../sync/sync.ts';
 import { executeRun } from '../run/run.ts';
 import { readScenario, type Scenario } from '../sandbox/scenario.ts';
 import { createSandbox } from '../sandbox/server.ts';
-import { loadSettings } from '../settings/load.ts';
-import type { Settings } from '../settings/settings.ts';
 import { listAccountDays, type AccountDayRow } from '../store/account-days.ts';
 import { listBreaks } from '../store/breaks.ts';
 import { addMerchant } from '../store/merchants.ts';
 import { listStatements } from '../store/statements.ts';
 import { stopSignal, tell } from './context.ts';
+import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 import { createProgressLine } from './progress-line.ts';
 import { runDocument } from './run-document.ts';
 import { accountDaysTable, breakText } from './run-text.ts';
@@ -26,8 +25,6 @@ import { counted, lines } from './text.ts';
 const SCENARIO = fileURLToPath(new URL('../../config/sandbox.yaml', import.meta.url));
 const SETTINGS_FILE = '.daybook/demo.yaml';
 const DATA_DIR = '.daybook/demo';
-/** Where `daybook sandbox` listens, so that the settings written here go on working with it. */
-const SANDBOX_URL = 'http://127.0.0.1:8404';
 const DAYS = 7;
 
 export function addDemoCommand(program: Command): void {
@@ -39,7 +36,7 @@ export function addDemoCommand(program: Command): void {
       const sandbox = createSandbox(scenario);
       const { url } = await sandbox.listen({ port: 0 });
       try {
-        const settings = demoSettings(scenario, url);
+        const settings = settingsForDemo(SETTINGS_FILE, () => settingsText(scenario), url);
         const house = await openPlatformHouse(settings, { env: {} });
         try {
           const report = await runWeek(house, scenario);
@@ -51,21 +48,6 @@ export function addDemoCommand(program: Command): void {
         await sandbox.close();
       }
     });
-}
-
-/** Settings from `SETTINGS_FILE`, written when first needed; the environment stays out, as it may speak of a real house. */
-function demoSettings(scenario: Scenario, url: string): Settings {
-  if (!existsSync(SETTINGS_FILE)) {
-    mkdirSync(dirname(SETTINGS_FILE), { recursive: true });
-    writeFileSync(SETTINGS_FILE, settingsText(scenario), { mode: 0o600 });
-  }
-  const settings = loadSettings({
-    env: {},
-    configPath: SETTINGS_FILE,
-    readFile: (path) => readFileSync(path, 'utf8'),
-    needs: ['platform'],
-  });
-  return { ...settings, platform: { ...settings.platform, baseUrl: url } };
 }
 
 const settingsText = ({
@@ -118,8 +100,7 @@ async function demoText({ database, settings }: PlatformHouse, report: RunReport
   const breaks = await listBreaks(database.db, range);
   const statements = await listStatements(database.db, range);
   const folder = relative('.', resolve(settings.dataDir, 'statements'));
-  const sum = (figure: (sync: RunReport['sync'][number]['report']) => number) =>
-    report.sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+  const sum = (figure: (sync: SyncReport) => number) => syncTotal(report.sync, figure);
   const command = (rest: string) => `  npx daybook ${rest} --config ${SETTINGS_FILE}`;
   const some = statements.find(({ verdict }) => verdict === 'broken') ?? statements[0];
   return lines(

@@ -1,7 +1,8 @@
 /** How a run's report reads for a person: what was read, each account day, what needs looking at, the files. */
 import type { Window } from '../ledger/entry.ts';
 import { explain } from '../ledger/hints.ts';
-import type { RunReport } from '../run/report.ts';
+import { syncTotal, type RunReport } from '../run/report.ts';
+import type { SyncReport } from '../sync/sync.ts';
 import { wallSecond } from '../run/wall-time.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import type { BreakRow } from '../store/breaks.ts';
@@ -79,8 +80,7 @@ const shown = <Item>(
 
 function readingText(report: RunReport): string | null {
   if (report.sync.length === 0) return null;
-  const sum = (figure: (sync: RunReport['sync'][number]['report']) => number) =>
-    report.sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+  const sum = (figure: (sync: SyncReport) => number) => syncTotal(report.sync, figure);
   const stored = [
     ['new', sum((r) => r.inserted)],
     ['unchanged', sum((r) => r.unchanged)],

@@ -23,17 +23,6 @@ export interface LedgerHistoryRequest {
   readonly pageSize?: number;
 }
 
-/** Field names of a ledger entry (CurFlowRes) in a reply. */
-export const ENTRY_FIELDS = [
-  'batchNo',
-  'currency',
-  'busiType',
-  'inAmount',
-  'outAmount',
-  'vailAmount',
-  'busiDate',
-] as const;
-
 /** The lists sp2502 serves (platform-api.md 2.2, 4.2). */
 export const META_TYPES = ['bank', 'occupation', 'business_nature', 'purpose', 'payout_method'] as const;
 export type MetaType = (typeof META_TYPES)[number];

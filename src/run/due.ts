@@ -2,7 +2,7 @@
 import { CronExpressionParser } from 'cron-parser';
 import { splitAtTransitions } from '../ledger/business-day.ts';
 import { wallMs, wallTime } from './wall-time.ts';
-import { EXIT } from './exit-codes.ts';
+import { isGoodEnd } from './exit-codes.ts';
 import type { RunRow } from '../store/runs.ts';
 
 /** A job that ended incomplete is tried again after this long, until its next slot. */
@@ -50,7 +50,7 @@ export function dueJobs(
   return jobs.flatMap(({ job, when }) => {
     const slot = lastSlot(when, zone, now);
     const tries = runs.filter((run) => run.command === job && run.slot === slot);
-    if (tries.some(({ exitCode }) => exitCode === EXIT.done || exitCode === EXIT.needsPerson)) return [];
+    if (tries.some(({ exitCode }) => isGoodEnd(exitCode))) return [];
     const lastEnd = Math.max(0, ...tries.map(({ finishedAt }) => finishedAt?.getTime() ?? 0));
     return now.getTime() - lastEnd < RETRY_AFTER_MS ? [] : [{ job, slot }];
   });

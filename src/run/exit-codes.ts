@@ -12,6 +12,10 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 const WEIGHT: readonly ExitCode[] = [EXIT.fault, EXIT.incomplete, EXIT.needsPerson, EXIT.done];
 
+/** Whether a run on record did its work, even where something it brought to light needs a person. */
+export const isGoodEnd = (exitCode: number | null): boolean =>
+  exitCode === EXIT.done || exitCode === EXIT.needsPerson;
+
 /** The gravest of what stages ended with: 70 before 4 before 3. */
 export const gravest = (codes: readonly ExitCode[]): ExitCode =>
   WEIGHT.find((code) => codes.includes(code)) ?? EXIT.done;

@@ -4,7 +4,8 @@ import { dayOf } from '../ledger/business-day.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/schema.ts';
 import { coverageOf } from './coverage.ts';
-import { nightlyRange, type DayRange } from './range.ts';
+import { nightlyRange, outerRange, type DayRange } from './range.ts';
+import type { RunDeps, RunRequest, RunWork } from './work.ts';
 
 /** All time, for questions about everything certified. */
 export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
@@ -30,4 +31,19 @@ export async function merchantRanges(options: {
     }),
   );
   return new Map(ranges);
+}
+
+/** What a run covers: the range of each merchant asked for, and the outer one for the record. */
+export async function runRanges(
+  { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
+  deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'now'>,
+): Promise<Pick<RunWork, 'ranges' | 'from' | 'to'>> {
+  const now = deps.now();
+  const ranges = await merchantRanges({
+    ...deps,
+    merchants: merchants.map(({ merchantNo }) => merchantNo),
+    asked: range,
+    now,
+  });
+  return { ranges, ...outerRange(ranges, range, dayOf(now.getTime(), deps.zone)) };
 }

@@ -1,13 +1,11 @@
 /** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
-import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayChange } from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
 import { rehearse } from '../store/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
-import { merchantRanges } from './merchant-ranges.ts';
-import { outerRange } from './range.ts';
+import { runRanges } from './merchant-ranges.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import type { MerchantSync } from './report.ts';
 import type { RunDeps, RunRequest, RunWork, StageOutcome } from './work.ts';
@@ -33,13 +31,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
     rehearse(deps.db, async (db) => {
       const rehearsal: RunDeps = { ...deps, db, signal };
       const asked: RunRequest = { ...request, command: 'run' };
-      const ranges = await merchantRanges({
-        ...rehearsal,
-        merchants: request.merchants.map(({ merchantNo }) => merchantNo),
-        asked: request.range,
-        now: deps.now(),
-      });
-      const { from, to } = outerRange(ranges, request.range, dayOf(deps.now().getTime(), deps.zone));
+      const { ranges, from, to } = await runRanges(asked, rehearsal);
       const runId = await startRun(db, {
         command: 'plan',
         holder: deps.holder,

@@ -2,6 +2,7 @@
 import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '../reference/sync.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import { finishRun, startRun } from '../store/runs.ts';
+import type { DueJob } from './due.ts';
 import { EXIT, exitCodeOf, gravest, type ExitCode } from './exit-codes.ts';
 import type { PlatformHouse } from './house.ts';
 
@@ -18,7 +19,7 @@ export interface ReferenceRunReport extends ReferenceSyncReport {
 export interface ReferenceRun extends ReferenceSync {
   readonly holder: string;
   /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
-  readonly scheduled?: { readonly job: string; readonly slot: string };
+  readonly scheduled?: DueJob;
 }
 
 /** What a reading takes, from an open house. */

@@ -23,6 +23,10 @@ export interface MerchantSync {
   readonly notJoined?: NotJoined;
 }
 
+/** A figure of all merchants together. */
+export const syncTotal = (sync: readonly MerchantSync[], figure: (report: SyncReport) => number): number =>
+  sync.reduce((total, { report }) => total + figure(report), 0);
+
 export interface RunReport {
   readonly command: RunCommand;
   readonly runId: number;
@@ -58,8 +62,7 @@ export function judge(
     codes.push(code);
     notes.push(sentence(count));
   };
-  const sum = (figure: (report: SyncReport) => number) =>
-    sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+  const sum = (figure: (report: SyncReport) => number) => syncTotal(sync, figure);
 
   for (const { merchantNo, report, notJoined } of sync) {
     if (notJoined !== undefined) {
@@ -101,8 +104,7 @@ export function judge(
 
 /** The figures kept with the run: counts only, nothing of any entry. */
 export function figuresOf(report: RunReport): Record<string, unknown> {
-  const sum = (figure: (sync: SyncReport) => number) =>
-    report.sync.reduce((total, merchant) => total + figure(merchant.report), 0);
+  const sum = (figure: (sync: SyncReport) => number) => syncTotal(report.sync, figure);
   return {
     merchants: report.sync
       .filter(({ notJoined }) => notJoined === undefined)

@@ -1,17 +1,16 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
-import { dayOf } from '../ledger/business-day.ts';
 import type { Lease } from '../store/lease.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
-import { EXIT, Interrupted, exitCodeOf, type ExitCode } from './exit-codes.ts';
+import type { DueJob } from './due.ts';
+import { EXIT, Interrupted, exitCodeOf, isGoodEnd, type ExitCode } from './exit-codes.ts';
 import { underLease } from './lease.ts';
-import { merchantRanges } from './merchant-ranges.ts';
+import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
-import { outerRange } from './range.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import { figuresOf, judge, type RunCommand, type RunReport } from './report.ts';
 import { standingIn } from './standing.ts';
 import { syncStage } from './sync-stage.ts';
-import type { RunDeps, RunRequest, ScheduledSlot, StageOutcome } from './work.ts';
+import type { RunDeps, RunRequest, StageOutcome } from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -38,7 +37,7 @@ export async function executeRun(request: RunRequest, deps: RunDeps): Promise<Ru
  * is due and the lease. Null then. Throws what `executeRun` throws.
  */
 export async function executeScheduled(
-  request: RunRequest & { readonly scheduled: ScheduledSlot },
+  request: RunRequest & { readonly scheduled: DueJob },
   deps: RunDeps,
 ): Promise<RunReport | null> {
   await deps.objects.check();
@@ -47,9 +46,9 @@ export async function executeScheduled(
   );
 }
 
-async function hasGoodRun(db: RunDeps['db'], { job, slot }: ScheduledSlot): Promise<boolean> {
+async function hasGoodRun(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
   const runs = await runsOfSlot(db, job, slot);
-  return runs.some(({ exitCode }) => exitCode === EXIT.done || exitCode === EXIT.needsPerson);
+  return runs.some(({ exitCode }) => isGoodEnd(exitCode));
 }
 
 async function runStages(
@@ -60,13 +59,7 @@ async function runStages(
 ): Promise<RunReport> {
   const stages = STAGES[request.command];
   const startedMs = performance.now();
-  const ranges = await merchantRanges({
-    ...deps,
-    merchants: request.merchants.map(({ merchantNo }) => merchantNo),
-    asked: request.range,
-    now: deps.now(),
-  });
-  const { from, to } = outerRange(ranges, request.range, dayOf(deps.now().getTime(), deps.zone));
+  const { ranges, from, to } = await runRanges(request, deps);
   const runId = await startRun(deps.db, {
     command: request.scheduled?.job ?? request.command,
     slot: request.scheduled?.slot ?? null,

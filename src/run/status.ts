@@ -8,7 +8,7 @@ import { latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
 import { certifiedWindows, uncertifiedWindows } from '../store/windows.ts';
 import { coverageOf } from './coverage.ts';
-import { EXIT } from './exit-codes.ts';
+import { isGoodEnd } from './exit-codes.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
 
 /** Runs looked through for a merchant's last good one. */
@@ -31,8 +31,7 @@ export async function statusOf(
 ): Promise<MerchantStatus[]> {
   const { zone, now, maxAgeMs } = options;
   const good = (await latestRuns(db, { limit: RUNS_LOOKED_AT_MAX })).filter(
-    ({ exitCode, figures }) =>
-      (exitCode === EXIT.done || exitCode === EXIT.needsPerson) && Array.isArray(figures['merchants']),
+    ({ exitCode, figures }) => isGoodEnd(exitCode) && Array.isArray(figures['merchants']),
   );
   // One that is known only has no good run yet, and is given as long to join.
   const knownAt = new Map(

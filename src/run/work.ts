@@ -8,6 +8,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
+import type { DueJob } from './due.ts';
 import type { Progress } from './progress.ts';
 import type { DayRange } from './range.ts';
 import type { HealingRead, MerchantSync, RunCommand } from './report.ts';
@@ -32,12 +33,6 @@ export interface RunDeps {
   readonly onProgress: (progress: Progress) => void;
 }
 
-export interface ScheduledSlot {
-  readonly job: string;
-  /** Wall-clock time it was due at. */
-  readonly slot: string;
-}
-
 export interface RunRequest {
   readonly command: RunCommand;
   /** Null: each merchant's nightly default. */
@@ -46,7 +41,7 @@ export interface RunRequest {
   /** Null: every currency. */
   readonly currencies: readonly string[] | null;
   /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
-  readonly scheduled?: ScheduledSlot;
+  readonly scheduled?: DueJob;
 }
 
 /** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */

@@ -7,6 +7,7 @@ import { isPlatformError, type PlatformError } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
+import type { StoredWindow } from '../store/window-reading.ts';
 import { storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
@@ -55,18 +56,12 @@ export interface UncertifiedSpan {
   readonly problem: string;
 }
 
-export interface SyncReport {
+export interface SyncReport extends StoredWindow {
   readonly requests: number;
   /** Windows stored, each part of a split one by itself. */
   readonly windows: number;
   readonly entries: number;
   readonly uncertified: readonly UncertifiedSpan[];
-  readonly inserted: number;
-  readonly amended: number;
-  readonly vanished: number;
-  readonly returned: number;
-  readonly quarantined: number;
-  readonly unchanged: number;
   /** How often the reader said each sentence. */
   readonly notices: Readonly<Record<string, number>>;
   /** Why the platform was not read to the end; what was certified before is stored and counted here. */
