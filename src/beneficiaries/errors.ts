@@ -1,10 +1,12 @@
 /** Why a registration was not sent, or brought no reply: values a caller decides on, without anything personal. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { BeneficiaryRow } from '../store/beneficiaries.ts';
 import type { RegistrationProblem } from './check.ts';
 
 /** The file breaks rules of the document; nothing was recorded or sent. */
-export class RegistrationInvalid extends Error {
+export class RegistrationInvalid extends ExpectedError {
   override readonly name = 'RegistrationInvalid';
+  readonly exitCode = EXIT.usage;
   readonly problems: readonly RegistrationProblem[];
 
   constructor(problems: readonly RegistrationProblem[]) {
@@ -19,8 +21,9 @@ export class RegistrationInvalid extends Error {
 }
 
 /** The number stands for another registration; the platform would take this one for a repetition of it. */
-export class OrderNoTaken extends Error {
+export class OrderNoTaken extends ExpectedError {
   override readonly name = 'OrderNoTaken';
+  readonly exitCode = EXIT.usage;
 
   constructor({ id, merOrderNo, merchantNo }: BeneficiaryRow, asked: string) {
     const other = merchantNo === asked ? 'with other contents' : `for merchant ${merchantNo}`;
@@ -32,8 +35,9 @@ export class OrderNoTaken extends Error {
 }
 
 /** The same payee must not be submitted again while under review (3.1). */
-export class PayeeInReview extends Error {
+export class PayeeInReview extends ExpectedError {
   override readonly name = 'PayeeInReview';
+  readonly exitCode = EXIT.usage;
 
   constructor({ id, merOrderNo, status }: BeneficiaryRow) {
     const stands = status === '01' ? 'is under review' : 'was sent and may be under review';
@@ -49,8 +53,9 @@ export class PayeeInReview extends Error {
 }
 
 /** Another process is sending this very registration. */
-export class RegistrationInFlight extends Error {
+export class RegistrationInFlight extends ExpectedError {
   override readonly name = 'RegistrationInFlight';
+  readonly exitCode = EXIT.leaseHeld;
 
   constructor({ id, merOrderNo }: BeneficiaryRow) {
     super(
@@ -61,8 +66,9 @@ export class RegistrationInFlight extends Error {
 }
 
 /** It was sent, or was about to be, and no reply came that could be stored. */
-export class RegistrationUnanswered extends Error {
+export class RegistrationUnanswered extends ExpectedError {
   override readonly name = 'RegistrationUnanswered';
+  readonly exitCode = EXIT.incomplete;
 
   constructor({ id, merOrderNo }: BeneficiaryRow, problem: string, options?: ErrorOptions) {
     super(

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Kysely } from 'kysely';
 import type { BeneficiaryClient, RegistrationReply } from '../platform/beneficiary.ts';
-import { isPlatformError } from '../platform/errors.ts';
+import { isPlatformError, PlatformRejected } from '../platform/errors.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import {
   beneficiariesApproved,
@@ -191,7 +191,7 @@ async function call(
   } catch (error) {
     const ours = isPlatformError(error) ? error : null;
     const mayHaveArrived = mayHaveArrivedBefore || (ours?.mayHaveArrived ?? true);
-    const isRefused = ours?.name === 'PlatformRejected' && !mayHaveArrived;
+    const isRefused = ours instanceof PlatformRejected && !mayHaveArrived;
     const problem = ours?.message ?? 'it was stopped before a reply came';
     await repeatStatement(() =>
       endBeneficiaryCall(db, claim.id, {

@@ -1,4 +1,5 @@
 /** Business days and wall-clock times of the platform's zone, turned into instants and back. */
+import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
 import type { BusinessDay, Window } from './entry.ts';
 
@@ -7,8 +8,9 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** A day that is not in the calendar, or not written `YYYY-MM-DD`. */
-export class InvalidDay extends Error {
+export class InvalidDay extends ExpectedError {
   override readonly name = 'InvalidDay';
+  readonly exitCode = EXIT.usage;
   constructor(text: string) {
     super(`'${text}' is not a day of the calendar; write it as YYYY-MM-DD, like 2026-03-31.`);
   }

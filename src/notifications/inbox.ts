@@ -1,4 +1,5 @@
 /** Takes posts in: many at once become one commit, and none is acknowledged that is not in the database. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Kysely } from 'kysely';
 import { isConnectionError } from '../store/errors.ts';
 import { keepNotifications, sealNotification, type SealedNotification } from '../store/notifications.ts';
@@ -14,8 +15,11 @@ export const POSTS_WAITING_MAX = 1_000;
 export const COMMIT_MS_MAX = 5_000;
 
 /** The post is not known to be kept: the sender has to send it again. */
-export class InboxUnavailable extends Error {
+export class InboxUnavailable extends ExpectedError {
   override readonly name = 'InboxUnavailable';
+  readonly exitCode = EXIT.incomplete;
+  /** What the server answers with. */
+  readonly statusCode = 503;
 }
 
 export interface Post {

@@ -11,7 +11,7 @@ import {
   type OpenNotification,
 } from '../store/notification-outcomes.ts';
 import type { DB } from '../store/schema.ts';
-import type { SecretKey } from '../store/secrets.ts';
+import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets.ts';
 import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
 import type { Settlement } from './verdict.ts';
@@ -89,8 +89,7 @@ async function processNext({ db, secretKeys, now }: ProcessDeps, after: number):
 }
 
 /** Errors of our own say nothing they should not; anything else might quote what it choked on. */
-const TOLD = ['UnknownSecretKey', 'SecretUnreadable'];
 const problemOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return 'a fault in daybook';
-  return TOLD.includes(error.name) ? error.message : `a fault in daybook (${error.name})`;
+  if (error instanceof UnknownSecretKey || error instanceof SecretUnreadable) return error.message;
+  return error instanceof Error ? `a fault in daybook (${error.name})` : 'a fault in daybook';
 };

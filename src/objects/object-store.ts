@@ -1,4 +1,5 @@
 /** Where statements go, as the rest sees it: few operations, all safe to repeat, alike for S3 and a directory. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createHash } from 'node:crypto';
 
 /** What an object holds: its size and the SHA-256 of its bytes, lower-case hex. */
@@ -42,13 +43,15 @@ export interface ObjectStore {
 }
 
 /** The store cannot be reached, or lost what it was given; trying again may help. */
-export class ObjectStoreUnreachable extends Error {
+export class ObjectStoreUnreachable extends ExpectedError {
   override readonly name = 'ObjectStoreUnreachable';
+  readonly exitCode = EXIT.incomplete;
 }
 
 /** The store answers and says no: settings, credentials or permissions have to be mended first. */
-export class ObjectStoreRefused extends Error {
+export class ObjectStoreRefused extends ExpectedError {
   override readonly name = 'ObjectStoreRefused';
+  readonly exitCode = EXIT.usage;
 }
 
 /** Another object, with other bytes, has this key. */

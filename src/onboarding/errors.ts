@@ -1,9 +1,11 @@
 /** Why an application is not sent, as values a caller decides on. None repeats anything of the application. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Problem } from './field-rules.ts';
 
 /** The file breaks rules of the document; all of them are told. */
-export class ApplicationInvalid extends Error {
+export class ApplicationInvalid extends ExpectedError {
   override readonly name = 'ApplicationInvalid';
+  readonly exitCode = EXIT.usage;
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
@@ -15,11 +17,13 @@ export class ApplicationInvalid extends Error {
 }
 
 /** It might be a second one for the same merchant; the message says which stands in the way and what to do. */
-export class ApplicationStands extends Error {
+export class ApplicationStands extends ExpectedError {
   override readonly name = 'ApplicationStands';
+  readonly exitCode = EXIT.usage;
 }
 
 /** The platform's receipt came and could not be stored; the message holds what it said. */
-export class ReceiptNotStored extends Error {
+export class ReceiptNotStored extends ExpectedError {
   override readonly name = 'ReceiptNotStored';
+  readonly exitCode = EXIT.incomplete;
 }

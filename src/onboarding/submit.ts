@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { isPlatformError, type PlatformError } from '../platform/errors.ts';
+import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
 import type { ApplicationReceipt, MerchantAccessClient } from '../platform/merchant-access.ts';
 import {
   applicationById,
@@ -135,7 +135,7 @@ async function standingAfter(
 }
 
 const replyOf = (error: PlatformError): string | null =>
-  error.name === 'PlatformRejected' ? error.replyText() : null;
+  error instanceof PlatformRejected ? error.replyText() : null;
 
 async function keepReceipt(
   { id, merOrderNo }: ApplicationRow,

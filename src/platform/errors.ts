@@ -1,8 +1,10 @@
 /** How a call to the platform can fail, as values a caller decides on. None ever shows a token or a header. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 /** No usable answer after every retry: the network, a time-out, 5xx or 429 throughout. */
-export class PlatformUnreachable extends Error {
+export class PlatformUnreachable extends ExpectedError {
   override readonly name = 'PlatformUnreachable';
+  readonly exitCode = EXIT.incomplete;
   /** False: nothing of the call ever left, or the platform asked to come back later. True: it may have been done. */
   readonly mayHaveArrived: boolean;
 
@@ -13,8 +15,9 @@ export class PlatformUnreachable extends Error {
 }
 
 /** The platform answered and said no: 401, 403, another 4xx, an error document, a redirect. */
-export class PlatformRejected extends Error {
+export class PlatformRejected extends ExpectedError {
   override readonly name = 'PlatformRejected';
+  readonly exitCode = EXIT.incomplete;
   /** True where it said no in a way that does not tell whether the call was done: a redirect to look elsewhere. */
   readonly mayHaveArrived: boolean;
   readonly #reply: string | null;
@@ -35,8 +38,9 @@ export class PlatformRejected extends Error {
 }
 
 /** The platform answered with something that is not the reply its contract promises. */
-export class PlatformReplyInvalid extends Error {
+export class PlatformReplyInvalid extends ExpectedError {
   override readonly name = 'PlatformReplyInvalid';
+  readonly exitCode = EXIT.incomplete;
   /** It answered, so it may have done what it was asked. */
   readonly mayHaveArrived = true;
 }
@@ -51,7 +55,7 @@ export const isPlatformError = (error: unknown): error is PlatformError =>
 /** The same failure in other words. `mayHaveArrived` can only be added: what an earlier try left open stays open. */
 export function saying(message: string, error: PlatformError, mayHaveArrived = false): PlatformError {
   const may = mayHaveArrived || error.mayHaveArrived;
-  if (error.name === 'PlatformUnreachable') return new PlatformUnreachable(message, may);
-  if (error.name === 'PlatformRejected') return new PlatformRejected(message, may, error.replyText());
+  if (error instanceof PlatformUnreachable) return new PlatformUnreachable(message, may);
+  if (error instanceof PlatformRejected) return new PlatformRejected(message, may, error.replyText());
   return new PlatformReplyInvalid(message);
 }

@@ -1,6 +1,6 @@
 /** Reads the platform's lists and keeps them: the five of sp2502, two of them per country (platform-api.md 4.2). */
 import type { Kysely } from 'kysely';
-import { isPlatformError } from '../platform/errors.ts';
+import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import type { MetaItem, ReferenceReader } from '../platform/reference-data.ts';
 import { META_TYPES, META_TYPES_BY_COUNTRY, NATURE_PROMPT_CODE, type MetaType } from '../platform/wire.ts';
 import {
@@ -96,7 +96,7 @@ export async function syncReferences({
     } catch (error) {
       if (!isPlatformError(error)) throw error;
       outcomes.push(failed(error.message));
-      if (error.name === 'PlatformUnreachable') unreachable = `not asked for, as ${error.message}`;
+      if (error instanceof PlatformUnreachable) unreachable = `not asked for, as ${error.message}`;
     }
   }
   return { lists: outcomes };

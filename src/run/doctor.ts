@@ -1,6 +1,7 @@
 /** Checks everything a run needs, one thing after the other, each with the mend where it fails. */
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
+import { MigrationsPending } from '../store/errors.ts';
 import { pendingMigrations } from '../store/migrations.ts';
 import { secretKeysInUse } from '../store/ciphertexts.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
@@ -43,9 +44,7 @@ export async function examine(
     await finding('tables', async () => {
       const pending = await pendingMigrations(database.db);
       if (pending.length === 0) return 'at this version';
-      const error = new Error(`lacks ${pending.join(', ')}; run \`daybook migrate\``);
-      error.name = 'MigrationsPending';
-      throw error;
+      throw new MigrationsPending(`lacks ${pending.join(', ')}; run \`daybook migrate\``);
     }),
     await finding('object store', async () => {
       await objects.check();

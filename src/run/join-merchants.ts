@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
-import { isPlatformError } from '../platform/errors.ts';
+import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { markJoined, notJoined } from '../store/merchants.ts';
 import type { DB } from '../store/schema.ts';
@@ -41,7 +41,7 @@ export async function createJoining(
       await reader.page({ merchant, window, pageNum: 1 }, signal);
     } catch (error) {
       if (!isPlatformError(error)) throw error;
-      return { problem: error.message, mayPass: error.name === 'PlatformUnreachable' };
+      return { problem: error.message, mayPass: error instanceof PlatformUnreachable };
     }
     await markJoined(db, merchant.merchantNo, now());
     return null;

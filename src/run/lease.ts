@@ -1,6 +1,6 @@
 /** Holds the run's lease while work goes on: renews it in time, and stops the work when it is lost. */
 import type { Kysely } from 'kysely';
-import { acquireLease, releaseLease, renewLease, type Lease } from '../store/lease.ts';
+import { acquireLease, LeaseLost, releaseLease, renewLease, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 
 /** Long enough to sit out a database fail-over, short enough that a dead host does not cost a night. */
@@ -33,7 +33,7 @@ export async function underLease<Result>(
       ? setInterval(() => {
           renewLease(db, lease, { ttlMs, now: clock() }).catch((error: unknown) => {
             // A database that cannot be reached for a moment is for the write transactions to judge.
-            if (error instanceof Error && error.name === 'LeaseLost') lost.abort(error);
+            if (error instanceof LeaseLost) lost.abort(error);
           });
         }, RENEW_EVERY_MS)
       : undefined;

@@ -1,4 +1,5 @@
 /** The scenario file: which merchants and days the sandbox acts out, and what is planted to go wrong. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -71,8 +72,9 @@ export type Scenario = z.output<typeof scenarioSchema>;
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 
 /** The scenario file cannot be used; the message names each place and problem. */
-export class ScenarioInvalid extends Error {
+export class ScenarioInvalid extends ExpectedError {
   override readonly name = 'ScenarioInvalid';
+  readonly exitCode = EXIT.usage;
 }
 
 /** Reads a scenario from YAML. Throws `ScenarioInvalid`. */

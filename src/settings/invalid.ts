@@ -1,4 +1,5 @@
 /** Why settings were refused: every problem at once, each with its key and an example, no secret among them. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 export interface SettingsProblem {
   /** As the user gave it: an environment name, or the file's key with the file. */
@@ -12,8 +13,9 @@ export interface SettingsProblem {
 const sentence = ({ key, problem, example }: SettingsProblem): string =>
   `  ${key} ${problem}${problem.endsWith('?') ? '' : '.'} Example: ${example}`;
 
-export class SettingsInvalid extends Error {
+export class SettingsInvalid extends ExpectedError {
   override readonly name = 'SettingsInvalid';
+  readonly exitCode = EXIT.usage;
   readonly problems: readonly SettingsProblem[];
 
   constructor(problems: readonly SettingsProblem[]) {

@@ -1,11 +1,13 @@
 /** Hands out a published statement's bytes, proving on the way that they are the ones published. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { metered, type ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements.ts';
 import { forSpreadsheet } from './spreadsheet.ts';
 
 /** The object is missing, or holds other bytes than were published. */
-export class StatementDamaged extends Error {
+export class StatementDamaged extends ExpectedError {
   override readonly name = 'StatementDamaged';
+  readonly exitCode = EXIT.incomplete;
 }
 
 /**

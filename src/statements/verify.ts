@@ -1,4 +1,5 @@
 /** Checks downloaded statements against their manifests, offline: bytes, sums, chain, and day after day. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,8 +13,9 @@ import { parseManifest, type Manifest, type ManifestStatement } from './manifest
 import { checkRows } from './verify-rows.ts';
 
 /** A path that is not there. */
-export class NothingToVerify extends Error {
+export class NothingToVerify extends ExpectedError {
   override readonly name = 'NothingToVerify';
+  readonly exitCode = EXIT.usage;
 }
 
 /** One file that a manifest names, and what does not hold of it. */

@@ -1,28 +1,34 @@
 /** How the database can fail, as values a caller decides on. None ever carries a password. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 /** The database cannot be opened at all. The message says where it was looked for and what to check. */
-export class DatabaseUnreachable extends Error {
+export class DatabaseUnreachable extends ExpectedError {
   override readonly name = 'DatabaseUnreachable';
+  readonly exitCode = EXIT.incomplete;
 }
 
 /** The server is older than daybook's SQL. */
-export class DatabaseUnsupported extends Error {
+export class DatabaseUnsupported extends ExpectedError {
   override readonly name = 'DatabaseUnsupported';
+  readonly exitCode = EXIT.usage;
 }
 
 /** Another process has the embedded database open: it takes one at a time. */
-export class EmbeddedDatabaseBusy extends Error {
+export class EmbeddedDatabaseBusy extends ExpectedError {
   override readonly name = 'EmbeddedDatabaseBusy';
+  readonly exitCode = EXIT.leaseHeld;
 }
 
 /** The database's tables are not those of this version. */
-export class MigrationsPending extends Error {
+export class MigrationsPending extends ExpectedError {
   override readonly name = 'MigrationsPending';
+  readonly exitCode = EXIT.usage;
 }
 
 /** The connection was lost in mid-work and did not come back within the retries. What was committed is kept. */
-export class StoreUnreachable extends Error {
+export class StoreUnreachable extends ExpectedError {
   override readonly name = 'StoreUnreachable';
+  readonly exitCode = EXIT.incomplete;
 }
 
 /** PostgreSQL's classes 08 (connection) and 57P (shutdown), and what the operating system says of a cut socket. */

@@ -2,6 +2,7 @@
  * One run at a time, decided by a row: its epoch grows with every holder, and every write transaction checks it. A row
  * and no advisory lock, so that it holds behind PgBouncer and outlives a lost connection.
  */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { isGone } from './process-identity.ts';
 import type { DB } from './schema.ts';
@@ -13,8 +14,9 @@ export interface Lease {
 }
 
 /** Another run holds the lease. Nothing was started. */
-export class LeaseHeld extends Error {
+export class LeaseHeld extends ExpectedError {
   override readonly name = 'LeaseHeld';
+  readonly exitCode = EXIT.leaseHeld;
   readonly holder: string;
   readonly since: Date;
   readonly until: Date;
@@ -31,8 +33,9 @@ export class LeaseHeld extends Error {
 }
 
 /** The lease was taken over or released in mid-run; nothing more may be written under it. */
-export class LeaseLost extends Error {
+export class LeaseLost extends ExpectedError {
   override readonly name = 'LeaseLost';
+  readonly exitCode = EXIT.incomplete;
 
   constructor(lease: Lease) {
     super(

@@ -1,4 +1,5 @@
 /** Encrypts what must not be readable in the database: AES-256-GCM, keys by id, bound to the row and column it is for. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 export interface SecretKey {
@@ -16,13 +17,15 @@ export interface SecretPlace {
 }
 
 /** A key that is needed is not among the settings. */
-export class UnknownSecretKey extends Error {
+export class UnknownSecretKey extends ExpectedError {
   override readonly name = 'UnknownSecretKey';
+  readonly exitCode = EXIT.usage;
 }
 
 /** The ciphertext is not what was once written at this place with that key. */
-export class SecretUnreadable extends Error {
+export class SecretUnreadable extends ExpectedError {
   override readonly name = 'SecretUnreadable';
+  readonly exitCode = EXIT.usage;
 }
 
 const FORMAT = 'v1';

@@ -5,7 +5,7 @@ import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { Window } from '../ledger/entry.ts';
 import { isPlatformError, type PlatformError } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { Lease } from '../store/lease.ts';
+import { LeaseLost, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { StoredWindow } from '../store/window-reading.ts';
 import { storeWindow } from '../store/windows.ts';
@@ -159,7 +159,8 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
     if (isPlatformError(error)) {
       tally.failure = error;
       await release();
-    } else if (signal.aborted && error === signal.reason && !isLeaseLost(error)) tally.interrupted = true;
+    } else if (signal.aborted && error === signal.reason && !(error instanceof LeaseLost))
+      tally.interrupted = true;
     else throw error;
   }
   uncertified.sort((a, b) => a.window.beginMs - b.window.beginMs);
@@ -167,8 +168,6 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
 }
 
 const STORED = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
-
-const isLeaseLost = (error: unknown): boolean => error instanceof Error && error.name === 'LeaseLost';
 
 /** The report of a merchant whose ledger was not read. */
 export const NOTHING_SYNCED: SyncReport = {

@@ -2,6 +2,7 @@
  * Proves the time zone of the platform's timestamps before a row is written (`busiDate` has no offset, while windows
  * are ms, platform-api.md 2.1 and 4.1): an entry must be found at the very second its timestamp means in the zone.
  */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { tzOffset } from '@date-fns/tz';
 import { zonesAt } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
@@ -14,8 +15,9 @@ const OFFSET_STEP_MIN = 15;
 const ZONES_NAMED_MAX = 6;
 
 /** Entries are not where the configured zone puts them, but all by the same offset: the setting is wrong. */
-export class TimeZoneWrong extends Error {
+export class TimeZoneWrong extends ExpectedError {
   override readonly name = 'TimeZoneWrong';
+  readonly exitCode = EXIT.usage;
   readonly zone: string;
   /** East of UTC. */
   readonly offsetMinutes: number;
@@ -38,8 +40,9 @@ export class TimeZoneWrong extends Error {
 }
 
 /** The platform's answers neither prove the zone nor point to another one. */
-export class TimeZoneUnproven extends Error {
+export class TimeZoneUnproven extends ExpectedError {
   override readonly name = 'TimeZoneUnproven';
+  readonly exitCode = EXIT.incomplete;
 
   constructor(zone: string, why: string) {
     super(

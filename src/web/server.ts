@@ -1,4 +1,5 @@
 /** The HTTP server: what it serves, its limits, and how every refusal looks, so that none tells a stranger anything. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Inbox } from '../notifications/inbox.ts';
 import { addHealth, type Readiness } from './health.ts';
@@ -10,8 +11,9 @@ export const REQUEST_MS_MAX = 10_000;
 export const CONNECTIONS_MAX = 2_000;
 
 /** The address cannot be listened on. */
-export class ListenRefused extends Error {
+export class ListenRefused extends ExpectedError {
   override readonly name = 'ListenRefused';
+  readonly exitCode = EXIT.usage;
 }
 
 /** What may be said of a request: never its path, which holds a secret, nor anything it carried. */

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { EXIT, ExpectedError } from '../../src/ledger/ending.ts';
+import { exitCodeOf } from '../../src/run/exit-codes.ts';
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => ({ path, text: readFileSync(`${SRC}/${path}`, 'utf8') }));
+
+/** A fault in daybook itself: a command it gets to ends with 70. */
+const OUR_FAULTS = ['StatementMisfit'];
+/** Caught inside the module that throws it, so that no command ends with it. */
+const CAUGHT = ['ObjectExists', 'Refused', 'Unreadable', 'Wrong'];
+
+const parents = new Map<string, string>();
+for (const { text } of sources) {
+  for (const [, name, parent] of text.matchAll(/class (\w+)(?:<[^{]*>)? extends (\w+)/g))
+    parents.set(name!, parent!);
+}
+const ancestors = (name: string): string[] => {
+  const parent = parents.get(name);
+  return parent === undefined ? [] : [parent, ...ancestors(parent)];
+};
+const errors = [...parents.keys()].filter((name) => ancestors(name).some((one) => one.endsWith('Error')));
+
+test('every class of error carries its ending, or is a fault of ours on purpose', () => {
+  expect(errors.length).toBeGreaterThan(30);
+  const without = errors.filter(
+    (name) => name !== 'ExpectedError' && !ancestors(name).includes('ExpectedError'),
+  );
+  expect(without.sort()).toEqual([...OUR_FAULTS, ...CAUGHT].sort());
+});
+
+test('no error is known by its name as text', () => {
+  const named = sources.flatMap(({ path, text }) =>
+    errors
+      .filter((name) => text.replaceAll(`name = '${name}'`, '').includes(`'${name}'`))
+      .map((name) => `${path}: ${name}`),
+  );
+  expect(named).toEqual([]);
+});
+
+test('an error ends a command with its own code, whatever its name; anything else with 70', () => {
+  class Odd extends ExpectedError {
+    override readonly name = 'TypeError';
+    readonly exitCode = EXIT.leaseHeld;
+  }
+  expect(exitCodeOf(new Odd('taken'))).toBe(5);
+  expect(exitCodeOf(Object.assign(new Error('made up'), { name: 'LeaseHeld' }))).toBe(70);
+  expect(exitCodeOf(new TypeError('a slip'))).toBe(70);
+  expect(exitCodeOf({ exitCode: 2 })).toBe(70);
+  expect(exitCodeOf(undefined)).toBe(70);
+});
