@@ -2,8 +2,10 @@
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
 import { EXIT, exitCodeOf } from '../run/exit-codes.ts';
-import { keepSchedule, recentRuns } from '../run/schedule.ts';
+import { nextTime, type ScheduledJob } from '../run/due.ts';
+import { keepSchedule } from '../run/schedule.ts';
 import { runScheduledJob } from '../run/scheduled-job.ts';
+import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 
 export function addScheduleCommand(program: Command): void {
@@ -18,13 +20,15 @@ export function addScheduleCommand(program: Command): void {
       await withPlatform(settings, async (house, log) => {
         const signal = stopSignal();
         const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
-        log.info({ jobs: scheduled, zone: settings.schedule.zone }, 'schedule kept');
+        const { zone } = settings.schedule;
+        const next = ({ when }: ScheduledJob): string => nextTime(when, zone, house.now()).toISOString();
+        log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
         await keepSchedule({
           jobs: scheduled,
-          zone: settings.schedule.zone,
+          zone,
           now: house.now,
           signal,
-          recentRuns: () => recentRuns(house.database.db),
+          slotEnds: (slots, now) => slotEnds(house.database.db, slots, now),
           runJob: async (due) => {
             log.info(due, 'job begins');
             try {
@@ -44,8 +48,9 @@ export function addScheduleCommand(program: Command): void {
               log[level]({ ...due, exitCode, problem: (error as Error).message }, 'job could not run');
             }
           },
-          onFault: (error) => {
-            log.error({ problem: error instanceof Error ? error.message : String(error) }, 'a tick failed');
+          onFault: (error, job) => {
+            const problem = error instanceof Error ? error.message : String(error);
+            log.error({ ...(job !== undefined && { job }), problem }, 'a tick failed');
           },
         });
         log.info('schedule ended');

@@ -1,7 +1,7 @@
 /** Which scheduled jobs are due. Pure: the cron library only tells when, the runs on record tell what is done. */
-import { CronExpressionParser } from 'cron-parser';
-import { splitAtTransitions } from '../ledger/business-day.ts';
-import { wallMs, wallTime } from './wall-time.ts';
+import { instantsOf, splitAtTransitions } from '../ledger/business-day.ts';
+import { cronTimeAfter, cronTimeBefore } from '../settings/cron.ts';
+import { wallMs, wallSecond, wallTime } from './wall-time.ts';
 import { isGoodEnd } from './exit-codes.ts';
 import type { RunRow } from '../store/runs.ts';
 
@@ -22,6 +22,15 @@ export interface DueJob {
 
 /** How far back a clock change can still matter: none has ever been set back by more. */
 const CLOCK_CHANGE_MAX_MS = 3 * 3_600_000;
+/** Whole days were skipped where the date line moved. */
+const CLOCK_GAP_MAX_MS = 48 * 3_600_000;
+
+/** The latest wall-clock reading up to now, which is what slots go by: a clock set back brings none of them again. */
+function reachedWallMs(zone: string, now: Date): number {
+  const nowMs = now.getTime();
+  const parts = splitAtTransitions({ beginMs: nowMs - CLOCK_CHANGE_MAX_MS, endMs: nowMs }, zone);
+  return Math.max(...parts.map(({ endMs }) => wallMs(endMs, zone)));
+}
 
 /**
  * The slot a job should have run in last, at or before `now`. It is looked for in wall-clock time, which takes a clock
@@ -29,29 +38,39 @@ const CLOCK_CHANGE_MAX_MS = 3 * 3_600_000;
  * first time only.
  */
 export function lastSlot(when: string, zone: string, now: Date): string {
-  const nowMs = now.getTime();
-  const parts = splitAtTransitions({ beginMs: nowMs - CLOCK_CHANGE_MAX_MS, endMs: nowMs }, zone);
-  const reachedMs = Math.max(...parts.map(({ endMs }) => wallMs(endMs, zone)));
-  const nextSecond = new Date(Math.floor(reachedMs / 1_000) * 1_000 + 1_000);
-  const cron = CronExpressionParser.parse(when, { tz: 'UTC', currentDate: nextSecond });
-  return wallTime(cron.prev().getTime(), 'UTC');
+  const nextSecondMs = Math.floor(reachedWallMs(zone, now) / 1_000) * 1_000 + 1_000;
+  return wallTime(cronTimeBefore(when, nextSecondMs), 'UTC');
 }
+
+/**
+ * When a job's next slot is due: the first instant after `now` at which `lastSlot` tells another slot than now. Right
+ * where clocks change too: the end of the gap for a slot that is skipped, the first pass of an hour that comes twice.
+ */
+export function nextTime(when: string, zone: string, now: Date): Date {
+  const slotMs = cronTimeAfter(when, reachedWallMs(zone, now));
+  const [instant] = instantsOf(wallSecond(slotMs, 'UTC'), zone);
+  if (instant !== undefined) return new Date(instant);
+  // The clock skips it. No offset is further from UTC than a day, so the gap lies within one of the slot's reading.
+  const around = { beginMs: slotMs - CLOCK_GAP_MAX_MS, endMs: slotMs + CLOCK_GAP_MAX_MS };
+  const after = splitAtTransitions(around, zone).find(({ beginMs }) => wallMs(beginMs, zone) >= slotMs);
+  return new Date(after?.beginMs ?? slotMs);
+}
+
+/** What is on record of a slot: how its runs ended, and when the last of each ending did. */
+export type SlotEnd = Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'>;
 
 /**
  * Jobs whose last slot has no good run. A slot with a good run is done for good; one whose run was killed is due again
  * at once (the lease keeps a living one alone); one that ended otherwise is due again after `RETRY_AFTER_MS`.
  */
-export function dueJobs(
-  jobs: readonly ScheduledJob[],
-  zone: string,
-  now: Date,
-  runs: readonly Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'>[],
-): DueJob[] {
-  return jobs.flatMap(({ job, when }) => {
-    const slot = lastSlot(when, zone, now);
-    const tries = runs.filter((run) => run.command === job && run.slot === slot);
-    if (tries.some(({ exitCode }) => isGoodEnd(exitCode))) return [];
-    const lastEnd = Math.max(0, ...tries.map(({ finishedAt }) => finishedAt?.getTime() ?? 0));
-    return now.getTime() - lastEnd < RETRY_AFTER_MS ? [] : [{ job, slot }];
+export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly SlotEnd[]): DueJob[] {
+  return slots.filter(({ job, slot }) => {
+    const tries = ends.filter((run) => run.command === job && run.slot === slot);
+    if (tries.some(({ exitCode }) => isGoodEnd(exitCode))) return false;
+    // An end in the future is of a clock that was ahead and has been set back since; nobody waits for it to come.
+    const endedAgoMs = tries
+      .flatMap(({ finishedAt }) => (finishedAt === null ? [] : [now.getTime() - finishedAt.getTime()]))
+      .filter((ms) => ms >= 0);
+    return Math.min(RETRY_AFTER_MS, ...endedAgoMs) >= RETRY_AFTER_MS;
   });
 }

@@ -75,29 +75,43 @@ export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | unde
   return row as RunRow | undefined;
 }
 
-/** Newest first; `scheduled`: only those the schedule started. */
+/** Newest first. */
 export async function latestRuns(
   db: Kysely<DB>,
-  {
-    limit,
-    command,
-    scheduled = false,
-  }: {
-    readonly limit: number;
-    readonly command?: string | undefined;
-    readonly scheduled?: boolean;
-  },
+  { limit, command }: { readonly limit: number; readonly command?: string | undefined },
 ): Promise<RunRow[]> {
   const rows = await db
     .selectFrom('run')
     .select(COLUMNS)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
-    .$if(scheduled, (query) => query.where('slot', 'is not', null))
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
   return rows as unknown as RunRow[];
+}
+
+/**
+ * What is on record of some jobs' slots, one row for each way their runs ended, however many runs those were; with the
+ * last end of that kind up to `now`.
+ */
+export async function slotEnds(
+  db: Kysely<DB>,
+  slots: readonly { readonly job: string; readonly slot: string }[],
+  now: Date,
+): Promise<Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'>[]> {
+  if (slots.length === 0) return [];
+  return db
+    .selectFrom('run')
+    .select(({ fn }) => [
+      'command',
+      'slot',
+      'exit_code as exitCode',
+      fn.max('finished_at').filterWhere('finished_at', '<=', now).as('finishedAt'),
+    ])
+    .where((run) => run.or(slots.map(({ job, slot }) => run.and({ slot, command: job }))))
+    .groupBy(['command', 'slot', 'exit_code'])
+    .execute();
 }
 
 /** Every run a schedule started for one slot of a job. */

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import { listsFor } from '../../src/reference/sync.ts';
 import { jobs } from '../../jobs/all.ts';
-import { dueJobs } from '../../src/run/due.ts';
+import { Interrupted } from '../../src/run/exit-codes.ts';
+import { dueJobs, lastSlot } from '../../src/run/due.ts';
 import { executeReferenceRun } from '../../src/run/reference-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { listReferenceItems, referenceCodes } from '../../src/store/reference.ts';
@@ -52,7 +53,11 @@ test('is a job of its own, due on Mondays until it is done', async () => {
     .filter(({ does }) => does === 'reference')
     .map(({ name, when }) => ({ job: name, when: when(schedule) }));
   const due = async (now: string) =>
-    dueJobs(scheduled, 'UTC', new Date(now), await latestRuns(database.db, { limit: 10 }));
+    dueJobs(
+      scheduled.map(({ job, when }) => ({ job, slot: lastSlot(when, 'UTC', new Date(now)) })),
+      new Date(now),
+      await latestRuns(database.db, { limit: 10 }),
+    );
   expect(await due('2026-03-02T03:00:00Z')).toEqual([{ job: 'reference', slot: '2026-03-02 03:00' }]);
   await runOn({});
   expect(await due('2026-03-08T23:59:00Z')).toEqual([]);
@@ -164,7 +169,7 @@ describe('a run', () => {
 
   test('that is stopped ends with the reason, on record as incomplete', async () => {
     const { url } = await sandbox();
-    const reason = Object.assign(new Error('stopped'), { name: 'Interrupted' });
+    const reason = new Interrupted();
     expect(await rejection(runAt(url, { signal: AbortSignal.abort(reason) }))).toBe(reason);
     expect(await latestRuns(database.db, { limit: 1 })).toMatchObject([{ exitCode: 4 }]);
   });

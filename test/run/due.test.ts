@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { dueJobs, lastSlot, RETRY_AFTER_MS, type ScheduledJob } from '../../src/run/due.ts';
+import { dueJobs, lastSlot, nextTime, RETRY_AFTER_MS, type ScheduledJob } from '../../src/run/due.ts';
 
 const MINUTE_MS = 60_000;
 const NIGHTLY: ScheduledJob = { job: 'nightly', when: '30 1 * * *' };
@@ -24,6 +25,13 @@ const tried = (
   finishedAt: finishedAt === null ? null : at(finishedAt),
 });
 
+const dueOf = (jobs: readonly ScheduledJob[], zone: string, now: Date, runs: readonly Try[]) =>
+  dueJobs(
+    jobs.map(({ job, when }) => ({ job, slot: lastSlot(when, zone, now) })),
+    now,
+    runs,
+  );
+
 describe('the last slot', () => {
   test('is due at its very minute, and not an instant before', () => {
     const slot = (iso: string) => lastSlot('30 1 * * *', 'Asia/Shanghai', at(iso));
@@ -37,7 +45,7 @@ describe('the last slot', () => {
 describe('what is due', () => {
   const zone = 'Asia/Shanghai';
   const slot = '2026-03-06 01:30';
-  const due = (now: string, runs: readonly Try[], jobs = [NIGHTLY]) => dueJobs(jobs, zone, at(now), runs);
+  const due = (now: string, runs: readonly Try[], jobs = [NIGHTLY]) => dueOf(jobs, zone, at(now), runs);
 
   test('a slot without a run, however long ago', () => {
     expect(due('2026-03-06T01:30:00+08:00', [])).toEqual([{ job: 'nightly', slot }]);
@@ -63,6 +71,15 @@ describe('what is due', () => {
     expect(due('2026-03-06T01:31:00+08:00', [tried(slot, null, null)])).toEqual([{ job: 'nightly', slot }]);
   });
 
+  test('at once where the clock was set back behind its end, whatever it ended with', () => {
+    const runs = [tried(slot, 4, '2026-03-06T05:00:00+08:00')];
+    expect(due('2026-03-06T02:00:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
+    // And ten minutes after an end that the clock set back does know.
+    const again = [...runs, tried(slot, 4, '2026-03-06T02:01:00+08:00')];
+    expect(due('2026-03-06T02:10:59+08:00', again)).toEqual([]);
+    expect(due('2026-03-06T02:11:00+08:00', again)).toEqual([{ job: 'nightly', slot }]);
+  });
+
   test('after several nights down: the last slot, once', () => {
     const runs = [tried('2026-03-02 01:30', 0, '2026-03-02T01:31:00+08:00')];
     expect(due('2026-03-06T15:00:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
@@ -84,7 +101,7 @@ describe('what is due', () => {
 function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 10 * MINUTE_MS): string[] {
   const runs: Try[] = [];
   for (let ms = from.getTime(); ms < to.getTime(); ms += everyMs) {
-    for (const { job, slot } of dueJobs([{ job: 'nightly', when }], zone, new Date(ms), runs)) {
+    for (const { job, slot } of dueOf([{ job: 'nightly', when }], zone, new Date(ms), runs)) {
       runs.push({ command: job, slot, exitCode: 0, finishedAt: new Date(ms) });
     }
   }
@@ -116,5 +133,60 @@ describe('where clocks change, each day has its run, once', () => {
       expect(days, `${zone} ${when}`).toEqual(days.map((_, n) => addDays(first, n)));
       expect(days.length, `${zone} ${when}`).toBeGreaterThanOrEqual(4);
     }
+  });
+});
+
+describe('the next time', () => {
+  const next = (when: string, zone: string, now: string) => nextTime(when, zone, at(now)).toISOString();
+
+  test('is the next slot, never the one that is due now', () => {
+    expect(next('30 1 * * *', 'Asia/Shanghai', '2026-03-06T01:29:59+08:00')).toBe('2026-03-05T17:30:00.000Z');
+    expect(next('30 1 * * *', 'Asia/Shanghai', '2026-03-06T01:30:00+08:00')).toBe('2026-03-06T17:30:00.000Z');
+    expect(next('0 3 * * mon', 'UTC', '2026-03-06T12:00:00Z')).toBe('2026-03-09T03:00:00.000Z');
+    expect(next('0 0 29 2 *', 'UTC', '2026-03-06T12:00:00Z')).toBe('2028-02-29T00:00:00.000Z');
+  });
+
+  test('is right where the clock skips it, repeats it, or a whole day is missing', () => {
+    // 02:30 is skipped: due when 03:00 comes, at 01:00Z.
+    expect(next('30 2 * * *', 'Europe/Berlin', '2026-03-29T00:00:00Z')).toBe('2026-03-29T01:00:00.000Z');
+    // 02:30 comes at 00:30Z and at 01:30Z: the first time only.
+    expect(next('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:00:00Z')).toBe('2026-10-25T00:30:00.000Z');
+    expect(next('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:30:00Z')).toBe('2026-10-26T01:30:00.000Z');
+    // Midnight is skipped.
+    expect(next('0 0 * * *', 'Asia/Beirut', '2026-03-28T12:00:00Z')).toBe('2026-03-28T22:00:00.000Z');
+    // Samoa had no 30 December 2011.
+    expect(next('0 12 30 12 *', 'Pacific/Apia', '2011-12-29T00:00:00Z')).toBe('2011-12-30T10:00:00.000Z');
+  });
+
+  test.each([
+    'UTC',
+    'Europe/Berlin',
+    'America/New_York',
+    'Australia/Lord_Howe',
+    'Asia/Beirut',
+    'Africa/Casablanca',
+    'America/Santiago',
+  ])('is the first instant at which another slot is the last one: %s', (zone) => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(
+          '* * * * *',
+          '*/7 * * * *',
+          '30 * * * *',
+          '0 0 * * *',
+          '30 2 * * *',
+          '59 1 * * *',
+          '15 3 * * 0',
+        ),
+        fc.date({ min: at('2025-01-01T00:00:00Z'), max: at('2028-01-01T00:00:00Z'), noInvalidDate: true }),
+        (when, now) => {
+          const next = nextTime(when, zone, now);
+          expect(next.getTime()).toBeGreaterThan(now.getTime());
+          expect(lastSlot(when, zone, new Date(next.getTime() - 1))).toBe(lastSlot(when, zone, now));
+          expect(lastSlot(when, zone, next) > lastSlot(when, zone, now)).toBe(true);
+        },
+      ),
+      { numRuns: 150 },
+    );
   });
 });

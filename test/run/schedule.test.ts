@@ -3,8 +3,8 @@ import { exitCodeOf } from '../../src/run/exit-codes.ts';
 import { executeScheduled } from '../../src/run/run.ts';
 import type { DueJob } from '../../src/run/due.ts';
 import type { RunReport } from '../../src/run/report.ts';
-import { keepSchedule, recentRuns, tick, type ScheduleOptions } from '../../src/run/schedule.ts';
-import { startRun, type RunRow } from '../../src/store/runs.ts';
+import { keepSchedule, tick, type ScheduleOptions } from '../../src/run/schedule.ts';
+import { finishRun, slotEnds, startRun } from '../../src/store/runs.ts';
 import {
   MERCHANT,
   openStage,
@@ -31,7 +31,7 @@ function scheduler(change: Partial<ScheduleOptions> = {}) {
     zone: stage.house.settings.schedule.zone,
     now: stage.house.now,
     signal: new AbortController().signal,
-    recentRuns: () => recentRuns(stage.house.database.db),
+    slotEnds: (slots, now) => slotEnds(stage.house.database.db, slots, now),
     runJob: async (due) => {
       jobs.push(due);
       const request = { command: 'run', range: null, merchants: [MERCHANT], currencies: null } as const;
@@ -97,9 +97,8 @@ describe('the schedule', () => {
 
   test('a process that looked before another one’s run, and comes to its turn after it, does nothing', async () => {
     stage = await openStage();
-    const stale: readonly RunRow[] = [];
     const one = scheduler({ jobs: [NIGHTLY] });
-    const late = scheduler({ jobs: [NIGHTLY], recentRuns: () => Promise.resolve(stale) });
+    const late = scheduler({ jobs: [NIGHTLY], slotEnds: () => Promise.resolve([]) });
     await one.tick();
     const calls = stage.sandbox.requestCount();
     await late.tick();
@@ -136,6 +135,73 @@ describe('the schedule', () => {
     }
     await one.tick();
     expect(one.jobs).toHaveLength(1);
+  });
+
+  test('a slot that is done stays done, however often the schedule tried other slots since', async () => {
+    stage = await openStage();
+    const { db } = stage.house.database;
+    const began = { holder: 'gone', fromDay: null, toDay: null };
+    const weekly = { job: 'weekly', when: '0 3 * * 1' };
+    const done = await startRun(db, {
+      ...began,
+      command: 'weekly',
+      slot: '2026-03-02 03:00',
+      now: new Date('2026-03-02T03:00:00+08:00'),
+    });
+    await finishRun(db, done, { exitCode: 3, figures: {}, now: new Date('2026-03-02T03:01:00+08:00') });
+    const retries = Array.from(
+      { length: 600 },
+      (_, n) => new Date(Date.parse('2026-03-02T04:00:00+08:00') + n * 600_000),
+    );
+    await db
+      .insertInto('run')
+      .values(
+        retries.map((now) => ({
+          command: 'nightly',
+          slot: '2026-03-06 01:30',
+          holder: 'gone',
+          started_at: now,
+          finished_at: now,
+          exit_code: 4,
+        })),
+      )
+      .execute();
+    const asked: string[] = [];
+    const one = scheduler({
+      jobs: [NIGHTLY, weekly],
+      runJob: ({ job }) => Promise.resolve(void asked.push(job)),
+    });
+    stage.setNow('2026-03-06T12:00:00+08:00');
+    await one.tick();
+    expect(asked).toEqual(['nightly']);
+    // Every try of the slot is looked at, and told in one row for each kind of end.
+    expect(
+      await slotEnds(
+        db,
+        [{ job: 'nightly', slot: '2026-03-06 01:30' }],
+        new Date('2026-03-06T12:00:00+08:00'),
+      ),
+    ).toEqual([{ command: 'nightly', slot: '2026-03-06 01:30', exitCode: 4, finishedAt: retries.at(-1) }]);
+  });
+
+  test('what goes wrong with one job is told, and keeps no other from its turn', async () => {
+    stage = await openStage();
+    const faults: unknown[] = [];
+    const asked: string[] = [];
+    const one = scheduler({
+      jobs: [{ job: 'unreadable', when: '0 3 * * Monday' }, NIGHTLY, RESWEEP],
+      runJob: ({ job }) => {
+        asked.push(job);
+        return job === 'nightly' ? Promise.reject(new TypeError('a slip')) : Promise.resolve();
+      },
+      onFault: (error, job) => faults.push([job, (error as Error).message]),
+    });
+    await one.tick();
+    expect(asked).toEqual(['nightly', 'resweep']);
+    expect(faults).toEqual([
+      ['unreadable', expect.stringContaining('alias')],
+      ['nightly', 'a slip'],
+    ]);
   });
 
   test('the night whose two o’clock comes twice has one run, and its day of 25 hours is whole', async () => {
@@ -185,7 +251,7 @@ describe('the loop', () => {
         zone: 'Asia/Shanghai',
         now: () => new Date(),
         signal: stop.signal,
-        recentRuns: () => {
+        slotEnds: () => {
           looks += 1;
           return Promise.resolve([]);
         },
@@ -214,6 +280,46 @@ describe('the loop', () => {
     }
   });
 
+  test.each([3 * 3_600_000, 36 * 3_600_000, -5 * 3_600_000])(
+    'goes on asking where the clock is set back by %d ms, and stops when told',
+    async (byMs) => {
+      stage = await openStage();
+      vi.useFakeTimers({ now: Date.parse('2026-03-06T12:00:30+08:00') });
+      try {
+        const stop = new AbortController();
+        let looks = 0;
+        const kept = keepSchedule({
+          jobs: [NIGHTLY],
+          zone: 'Asia/Shanghai',
+          now: () => new Date(),
+          signal: stop.signal,
+          slotEnds: () => {
+            looks += 1;
+            return Promise.resolve([]);
+          },
+          runJob: () => Promise.resolve(),
+          onFault: (error) => expect.unreachable(String(error)),
+        });
+        await vi.advanceTimersByTimeAsync(2 * 60_000);
+        const before = looks;
+        expect(before).toBeGreaterThanOrEqual(3);
+        vi.setSystemTime(Date.now() - byMs);
+        await vi.advanceTimersByTimeAsync(30 * 60_000);
+        // One a minute, or one every 75 seconds where node-cron waits for a time that was already.
+        expect(looks - before).toBeGreaterThanOrEqual(24);
+        expect(looks - before).toBeLessThanOrEqual(31);
+        stop.abort();
+        await kept;
+        const atEnd = looks;
+        await vi.advanceTimersByTimeAsync(10 * 60_000);
+        expect(looks).toBe(atEnd);
+        expect(vi.getTimerCount()).toBe(0);
+      } finally {
+        vi.useRealTimers();
+      }
+    },
+  );
+
   test('a tick that fails is told, and the next one asks again', async () => {
     stage = await openStage();
     vi.useFakeTimers({ now: Date.parse('2026-03-06T01:30:00+08:00') });
@@ -225,7 +331,7 @@ describe('the loop', () => {
         zone: 'Asia/Shanghai',
         now: () => new Date(),
         signal: stop.signal,
-        recentRuns: () => Promise.reject(new Error(`no database for ${MERCHANT.merchantNo}`)),
+        slotEnds: () => Promise.reject(new Error(`no database for ${MERCHANT.merchantNo}`)),
         runJob: () => Promise.resolve(),
         onFault: (error) => faults.push(error),
       });

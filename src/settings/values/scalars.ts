@@ -1,7 +1,7 @@
 /** Numbers, choices, times and patterns, alike from the environment (always text) and from YAML. */
-import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
 import { isTimeZone } from '../../ledger/business-day.ts';
+import { cronProblem } from '../cron.ts';
 import { reading, text, Wrong } from './reading.ts';
 
 const PATTERN_CHARACTERS_MAX = 500;
@@ -31,7 +31,11 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(choices: T
 export const timeZone = () => text().refine(isTimeZone, { error: 'is no IANA time zone this machine knows' });
 
 export const cronExpression = () =>
-  text().refine((value) => isCron(value), { error: 'is no cron expression (minute hour day month weekday)' });
+  reading((value) => {
+    const problem = cronProblem(value);
+    if (problem === null) return value;
+    throw new Wrong(`is no cron expression (minute hour day month weekday): ${problem}`);
+  });
 
 export const directory = () => text().min(1, { error: 'must name a directory' });
 
