@@ -74,12 +74,10 @@ export async function withHouse<Result>(
 export async function withPlatform<Result>(
   settings: Settings,
   work: (house: PlatformHouse, log: Logger) => Promise<Result>,
-  skipMigrationCheck = false,
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
   const house = await openPlatformHouse(settings, {
     env: process.env,
-    skipMigrationCheck,
     onRetry: createRetryLog(log, () => performance.now()),
   });
   try {

@@ -1,15 +1,21 @@
-/** `doctor`: checks settings, database, object store, platform and time zone, each with the mend. */
+/** `doctor`: checks settings, schedule, database, object store, platform and time zone, each with the mend. */
 import type { Command } from 'commander';
-import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { openObjectStore } from '../objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding } from '../run/doctor.ts';
+import { clockOf, openPlatform } from '../run/house.ts';
 import type { Settings } from '../settings/settings.ts';
-import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
+import { openDatabase } from '../store/connection.ts';
+import { createLog, platformSettings, stopSignal, tell } from './context.ts';
+import { createRetryLog } from './retry-log.ts';
+import { scheduledJobs } from './schedule.ts';
 import { lines } from './text.ts';
 
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('check settings, database, object store, platform and time zone, each with the mend')
+    .description(
+      'check settings, schedule, database, object store, platform and time zone, each with the mend',
+    )
     .action(async (_flags: object, self: Command) => {
       const findings = await findingsOf(self);
       tell(self, {
@@ -22,35 +28,27 @@ export function addDoctorCommand(program: Command): void {
 
 async function findingsOf(self: Command): Promise<Finding[]> {
   let settings: Settings | undefined;
-  const findings = [
-    await finding('settings', () => {
-      settings = platformSettings(self);
-      return Promise.resolve(`every value can be used; business days are of ${settings.platform.timeZone}`);
-    }),
-  ];
-  if (settings === undefined) return findings;
-  const checked = settings;
-  // What opening the house throws is the database's or the object store's own sentence.
-  const opened = await finding('database', async () => {
-    let kind = '';
-    await withPlatform(
-      checked,
-      async (house) => {
-        kind = house.database.kind === 'postgres' ? 'PostgreSQL' : `embedded, in ${checked.dataDir}`;
-        findings.push({ what: 'database', ok: true, detail: kind, exitCode: 0 });
-        let merchants: Awaited<ReturnType<typeof chosenMerchants>> = [];
-        findings.push(
-          await finding('merchants', async () => {
-            merchants = await chosenMerchants(house, []);
-            return merchants.map(({ merchantNo }) => merchantNo).join(', ');
-          }),
-        );
-        findings.push(...(await examine(house, merchants, stopSignal())));
-      },
-      true,
-    );
-    return kind;
+  const found = await finding('settings', () => {
+    settings = platformSettings(self);
+    return Promise.resolve(`every value can be used; business days are of ${settings.platform.timeZone}`);
   });
-  if (!opened.ok) findings.push(opened);
-  return findings;
+  return settings === undefined ? [found] : [found, ...(await examined(settings))];
+}
+
+async function examined(settings: Settings): Promise<Finding[]> {
+  const log = createLog(settings.logLevel);
+  const platform = openPlatform(settings, { onRetry: createRetryLog(log, () => performance.now()) });
+  try {
+    const patient = {
+      settings,
+      jobs: scheduledJobs(settings.schedule),
+      openDatabase: () => openDatabase(settings),
+      openObjects: () => openObjectStore({ ...settings, env: process.env }),
+      reader: platform.reader,
+      now: clockOf(settings),
+    };
+    return await examine(patient, stopSignal());
+  } finally {
+    await platform.close();
+  }
 }

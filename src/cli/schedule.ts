@@ -5,8 +5,13 @@ import { EXIT, exitCodeOf } from '../run/exit-codes.ts';
 import { nextTime, type ScheduledJob } from '../run/due.ts';
 import { keepSchedule } from '../run/schedule.ts';
 import { runScheduledJob } from '../run/scheduled-job.ts';
+import type { Schedule } from '../settings/settings.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
+
+/** The jobs with their times, as the settings have them. */
+export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
+  jobs.map(({ name, when }) => ({ job: name, when: when(schedule) }));
 
 export function addScheduleCommand(program: Command): void {
   program
@@ -19,7 +24,7 @@ export function addScheduleCommand(program: Command): void {
       const settings = platformSettings(self);
       await withPlatform(settings, async (house, log) => {
         const signal = stopSignal();
-        const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
+        const scheduled = scheduledJobs(settings.schedule);
         const { zone } = settings.schedule;
         const next = ({ when }: ScheduledJob): string => nextTime(when, zone, house.now()).toISOString();
         log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');

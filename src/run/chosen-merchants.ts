@@ -6,7 +6,7 @@ import type { PlatformHouse } from './house.ts';
 
 /** Throws `UsageError` for a merchant nobody knows, or where there is none at all. */
 export async function chosenMerchants(
-  { database, settings }: PlatformHouse,
+  { database, settings }: Pick<PlatformHouse, 'database' | 'settings'>,
   asked: readonly string[],
 ): Promise<MerchantAccess[]> {
   const stored = await merchantTokens(database.db, settings.secretKeys);

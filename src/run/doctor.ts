@@ -1,14 +1,18 @@
-/** Checks everything a run needs, one thing after the other, each with the mend where it fails. */
+/** Checks everything a run needs, one thing after the other, each with the mend where it fails; no failure ends it. */
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
-import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { MigrationsPending } from '../store/errors.ts';
-import { pendingMigrations } from '../store/migrations.ts';
-import { secretKeysInUse } from '../store/ciphertexts.ts';
-import { UnknownSecretKey } from '../store/secrets.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Settings } from '../settings/settings.ts';
+import { secretKeysInUse } from '../store/ciphertexts.ts';
+import type { Database } from '../store/database.ts';
+import { MigrationsPending } from '../store/errors.ts';
+import { migrate, pendingMigrations } from '../store/migrations.ts';
+import { UnknownSecretKey } from '../store/secrets.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
+import { chosenMerchants } from './chosen-merchants.ts';
+import { nextTime, type ScheduledJob } from './due.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
-import type { PlatformHouse } from './house.ts';
+import { wallTime } from './wall-time.ts';
 
 /** Days looked back for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
@@ -19,6 +23,16 @@ export interface Finding {
   /** What was found, or what is wrong and how to mend it. */
   readonly detail: string;
   readonly exitCode: ExitCode;
+}
+
+/** What is looked at. Each part is opened by its own check, so that one that cannot be opened hides no other. */
+export interface Patient {
+  readonly settings: Settings;
+  readonly jobs: readonly ScheduledJob[];
+  readonly openDatabase: () => Promise<Database>;
+  readonly openObjects: () => ObjectStore;
+  readonly reader: LedgerReader;
+  readonly now: () => Date;
 }
 
 /** Runs one check; an error a person can mend becomes its finding. */
@@ -32,55 +46,119 @@ export async function finding(what: string, check: () => Promise<string>): Promi
   }
 }
 
-/** Checks tables, object store, platform and time zone of an open house. */
-export async function examine(
-  house: PlatformHouse,
-  merchants: readonly MerchantAccess[],
-  signal: AbortSignal,
-): Promise<Finding[]> {
-  const { database, objects, reader, settings } = house;
-  const zone = settings.platform.timeZone;
-  const findings = [
-    await finding('tables', async () => {
-      const pending = await pendingMigrations(database.db);
-      if (pending.length === 0) return 'at this version';
-      throw new MigrationsPending(`lacks ${pending.join(', ')}; run \`daybook migrate\``);
-    }),
+/** Checks schedule, database, object store, platform and time zone; each that can be checked whatever the others say. */
+export async function examine(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
+  const { settings, openObjects, reader, now } = patient;
+  const findings = [await finding('schedule', () => Promise.resolve(nextTimes(patient)))];
+  const ofDatabase = await examineDatabase(patient);
+  findings.push(...ofDatabase.findings);
+  findings.push(
     await finding('object store', async () => {
+      const objects = openObjects();
       await objects.check();
       return objects.location;
     }),
-  ];
-  const keysInUse = findings[0]!.ok ? await secretKeysInUse(database.db) : new Map<string, number>();
-  if (keysInUse.size > 0) findings.push(await finding('secret keys', () => keysFound(keysInUse, settings)));
-  const latestMs = house.now().getTime() - settings.settleDelayS * 1_000;
-  for (const merchant of merchants) {
+  );
+  const latestMs = now().getTime() - settings.settleDelayS * 1_000;
+  const answered: MerchantAccess[] = [];
+  for (const merchant of ofDatabase.merchants) {
     findings.push(
       await finding(`platform, merchant ${merchant.merchantNo}`, async () => {
         const window = { beginMs: latestMs - 999, endMs: latestMs };
         await reader.page({ merchant, window, pageNum: 1 }, signal);
+        answered.push(merchant);
         return settings.platform.baseUrl;
       }),
     );
   }
-  if (findings.every(({ ok }) => ok)) {
-    findings.push(await finding('time zone', () => provenZone(house, merchants, zone, latestMs, signal)));
+  if (answered.length > 0) {
+    const { timeZone } = settings.platform;
+    findings.push(await finding('time zone', () => provenZone(reader, answered, timeZone, latestMs, signal)));
   }
   return findings;
 }
 
-/** Whether the settings have every key that something stored is encrypted with. */
-function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings): Promise<string> {
+function nextTimes({ jobs, settings, now }: Patient): string {
+  const { zone } = settings.schedule;
+  const next = jobs.map(({ job, when }) => `${job} ${wallTime(nextTime(when, zone, now()).getTime(), zone)}`);
+  return `next ${next.join(', ')} (${zone})`;
+}
+
+interface DatabaseExamined {
+  readonly findings: readonly Finding[];
+  /** Of the database and the settings, or of the settings alone where the database cannot tell. */
+  readonly merchants: readonly MerchantAccess[];
+}
+
+async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
+  const { settings, openDatabase } = patient;
+  let database: Database | undefined;
+  try {
+    const opened = await finding('database', async () => {
+      database = await openDatabase();
+      return database.kind === 'postgres' ? 'PostgreSQL' : `embedded, in ${settings.dataDir}`;
+    });
+    if (database === undefined) return withoutTables(settings, [opened]);
+    const { db, kind } = database;
+    const tables = await finding('tables', async () => {
+      // As any command does: the embedded database is brought to this version by itself.
+      if (kind === 'embedded') await migrate(db);
+      const pending = await pendingMigrations(db);
+      if (pending.length === 0) return 'at this version';
+      throw new MigrationsPending(`lacks ${pending.join(', ')}; run \`daybook migrate\``);
+    });
+    if (!tables.ok) return withoutTables(settings, [opened, tables]);
+    return await examineRows(settings, database, [opened, tables]);
+  } finally {
+    await database?.close();
+  }
+}
+
+/** What the settings alone tell. */
+function withoutTables({ platform }: Settings, found: readonly Finding[]): DatabaseExamined {
+  const { exitCode } = found.find(({ ok }) => !ok)!;
+  const { merchant } = platform;
+  if (merchant !== null) {
+    const detail = `${merchant.merchantNo}, of the settings; those added to the database are not known yet`;
+    return {
+      findings: [...found, { what: 'merchants', ok: true, detail, exitCode: EXIT.done }],
+      merchants: [merchant],
+    };
+  }
+  const detail =
+    'none in the settings, and those added to the database are not known yet: mend the database first';
+  return { findings: [...found, { what: 'merchants', ok: false, detail, exitCode }], merchants: [] };
+}
+
+async function examineRows(
+  settings: Settings,
+  database: Database,
+  found: readonly Finding[],
+): Promise<DatabaseExamined> {
+  let merchants: readonly MerchantAccess[] =
+    settings.platform.merchant === null ? [] : [settings.platform.merchant];
+  const findings = [
+    ...found,
+    await finding('secret keys', async () => keysFound(await secretKeysInUse(database.db), settings)),
+    await finding('merchants', async () => {
+      merchants = await chosenMerchants({ database, settings }, []);
+      return merchants.map(({ merchantNo }) => merchantNo).join(', ');
+    }),
+  ];
+  return { findings, merchants };
+}
+
+/** Whether the settings have every key that something stored is encrypted with. Throws `UnknownSecretKey`. */
+function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings): string {
+  if (inUse.size === 0) return 'none needed yet';
   const missing = [...inUse].filter(([id]) => !secretKeys.some((key) => key.id === id));
-  if (missing.length === 0) return Promise.resolve(`all there: ${[...inUse.keys()].sort().join(', ')}`);
+  if (missing.length === 0) return `all there: ${[...inUse.keys()].sort().join(', ')}`;
   const told = missing.map(([id, count]) => `"${id}" (${count} stored)`).join(', ');
-  return Promise.reject(
-    new UnknownSecretKey(`DAYBOOK_SECRET_KEYS lacks ${told}; put it back after the key in use.`),
-  );
+  throw new UnknownSecretKey(`DAYBOOK_SECRET_KEYS lacks ${told}; put it back after the key in use.`);
 }
 
 async function provenZone(
-  { reader }: PlatformHouse,
+  reader: LedgerReader,
   merchants: readonly MerchantAccess[],
   zone: string,
   latestMs: number,

@@ -37,10 +37,16 @@ export interface PlatformHouse extends House {
 
 export interface HouseOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Leave the tables as they are: `migrate` and `doctor` look at them first. */
+  /** Leave the tables as they are: `migrate` looks at them first. */
   readonly skipMigrationCheck?: boolean;
   readonly onRetry?: (retry: Retry) => void;
 }
+
+/** The clock, or the instant that DAYBOOK_NOW sets. */
+export const clockOf =
+  ({ nowMs }: Pick<SettingsWithoutPlatform, 'nowMs'>) =>
+  (): Date =>
+    nowMs === null ? new Date() : new Date(nowMs);
 
 /**
  * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
@@ -55,7 +61,7 @@ export async function openHouse(settings: SettingsWithoutPlatform, options: Hous
       database,
       objects: openObjectStore({ ...settings, env: options.env }),
       currencies: createCurrencies(settings.currencies),
-      now: () => (settings.nowMs === null ? new Date() : new Date(settings.nowMs)),
+      now: clockOf(settings),
       close: database.close,
     };
   } catch (error) {
@@ -64,28 +70,36 @@ export async function openHouse(settings: SettingsWithoutPlatform, options: Hous
   }
 }
 
-/** Opens the platform's client as well. */
-export async function openPlatformHouse(settings: Settings, options: HouseOptions): Promise<PlatformHouse> {
-  const house = await openHouse(settings, options);
+/** The platform's client, one part for each operation. Opens without connecting. */
+export function openPlatform(settings: Settings, { onRetry }: Pick<HouseOptions, 'onRetry'>) {
   const transport = createTransport(settings.platform, {
     ...systemTransportDeps,
     random: () => randomInt(2 ** 31) / 2 ** 31,
-    ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
-  });
-  const reader = createLedgerReader(transport, {
-    zone: settings.platform.timeZone,
-    currencies: house.currencies,
-    pageSize: PAGE_SIZE_MAX,
+    ...(onRetry === undefined ? {} : { onRetry }),
   });
   return {
-    ...house,
-    reader,
+    reader: createLedgerReader(transport, {
+      zone: settings.platform.timeZone,
+      currencies: createCurrencies(settings.currencies),
+      pageSize: PAGE_SIZE_MAX,
+    }),
     references: createReferenceReader(transport),
     applications: createMerchantAccessClient(transport),
     beneficiaries: createBeneficiaryClient(transport),
+    close: () => transport.close(),
+  };
+}
+
+/** Opens the platform's client as well. */
+export async function openPlatformHouse(settings: Settings, options: HouseOptions): Promise<PlatformHouse> {
+  const house = await openHouse(settings, options);
+  const platform = openPlatform(settings, options);
+  return {
+    ...house,
+    ...platform,
     settings,
     close: async () => {
-      await transport.close();
+      await platform.close();
       await house.close();
     },
   };

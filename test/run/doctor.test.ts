@@ -2,24 +2,64 @@ import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { examine, examinedExitCode, finding } from '../../src/run/doctor.ts';
-import type { PlatformHouse } from '../../src/run/house.ts';
+import { examine, examinedExitCode, finding, type Finding, type Patient } from '../../src/run/doctor.ts';
+import type { Settings } from '../../src/settings/settings.ts';
+import { openDatabase } from '../../src/store/connection.ts';
 import { DatabaseUnreachable } from '../../src/store/errors.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
 
 const signal = new AbortController().signal;
-const examined = (house: Partial<PlatformHouse> = {}, merchants = [MERCHANT]) =>
-  examine({ ...stage.house, ...house }, merchants, signal);
+const JOBS = [
+  { job: 'nightly', when: '30 1 * * *' },
+  { job: 'reference', when: '0 3 * * 1' },
+];
+function examined(change: Partial<Patient> = {}, settings: Partial<Settings> = {}) {
+  const { house } = stage;
+  const changed = { ...house.settings, ...settings };
+  return examine(
+    {
+      settings: changed,
+      jobs: JOBS,
+      openDatabase: () => openDatabase(changed),
+      openObjects: () => house.objects,
+      reader: house.reader,
+      now: house.now,
+      ...change,
+    },
+    signal,
+  );
+}
+/** `what` of each finding, with an exclamation mark where it is to be mended. */
+const told = (findings: readonly Finding[]) => findings.map(({ what, ok }) => (ok ? what : `${what}!`));
+const ALL = [
+  'schedule',
+  'database',
+  'tables',
+  'secret keys',
+  'merchants',
+  'object store',
+  'platform, merchant SBX-M-1',
+];
 
 describe('doctor', () => {
   test('finds all well, proves the zone, and writes nothing', async () => {
     stage = await openStage();
     const findings = await examined();
     expect(findings).toEqual([
+      {
+        what: 'schedule',
+        ok: true,
+        detail: 'next nightly 2026-03-07 01:30, reference 2026-03-09 03:00 (Asia/Shanghai)',
+        exitCode: 0,
+      },
+      { what: 'database', ok: true, detail: 'PostgreSQL', exitCode: 0 },
       { what: 'tables', ok: true, detail: 'at this version', exitCode: 0 },
+      { what: 'secret keys', ok: true, detail: 'none needed yet', exitCode: 0 },
+      { what: 'merchants', ok: true, detail: 'SBX-M-1', exitCode: 0 },
       { what: 'object store', ok: true, detail: stage.house.settings.statementsUrl, exitCode: 0 },
       {
         what: 'platform, merchant SBX-M-1',
@@ -53,12 +93,8 @@ describe('doctor', () => {
   test('tells a refused token with its mend and without the token, and goes on with the other checks', async () => {
     stage = await openStage();
     const wrong = { ...MERCHANT, token: 'another-made-up-one' };
-    const findings = await examined({}, [wrong]);
-    expect(findings.map(({ what, ok }) => [what, ok])).toEqual([
-      ['tables', true],
-      ['object store', true],
-      ['platform, merchant SBX-M-1', false],
-    ]);
+    const findings = await examined({}, { platform: { ...stage.house.settings.platform, merchant: wrong } });
+    expect(told(findings)).toEqual([...ALL.slice(0, -1), 'platform, merchant SBX-M-1!']);
     expect(findings.at(-1)!.detail).toMatch(/401.*check the merchant's token/);
     expect(JSON.stringify(findings)).not.toContain(wrong.token);
     expect(examinedExitCode(findings)).toBe(4);
@@ -72,12 +108,9 @@ describe('doctor', () => {
       s3ForcePathStyle: null,
       env: {},
     });
-    const findings = await examined({ objects });
-    expect(findings.map(({ ok, exitCode }) => [ok, exitCode])).toEqual([
-      [true, 0],
-      [false, 2],
-      [false, 4],
-    ]);
+    const findings = await examined({ openObjects: () => objects });
+    expect(told(findings)).toEqual([...ALL.slice(0, 5), 'object store!', 'platform, merchant SBX-M-1!']);
+    expect(findings.slice(5).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
 
@@ -86,13 +119,63 @@ describe('doctor', () => {
     const { db } = stage.house.database;
     await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db);
     const findings = await examined();
-    expect(findings[0]).toEqual({
+    expect(findings[2]).toEqual({
       what: 'tables',
       ok: false,
       detail: 'lacks 0002_statements; run `daybook migrate`',
       exitCode: 2,
     });
     expect(examinedExitCode(findings)).toBe(2);
+  });
+
+  test('on a database that nobody migrated yet says so, and checks all that needs no table', async () => {
+    stage = await openStage();
+    const { db, url, close } = await emptyDatabase();
+    const findings = await examined({}, { databaseUrl: url });
+    expect(told(findings)).toEqual([
+      'schedule',
+      'database',
+      'tables!',
+      'merchants',
+      'object store',
+      'platform, merchant SBX-M-1',
+      'time zone',
+    ]);
+    expect(findings[2]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
+    expect(findings[3]!.detail).toMatch(
+      /^SBX-M-1, of the settings; those added to the database are not known yet$/,
+    );
+    expect(examinedExitCode(findings)).toBe(2);
+    // It only looked: migrating is for the command of that name.
+    const { rows } = await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`.execute(db);
+    expect(rows).toEqual([]);
+    await close();
+  });
+
+  test('with the database away checks the store and the platform of the settings’ merchant', async () => {
+    stage = await openStage();
+    const findings = await examined({}, { databaseUrl: 'postgres://daybook:top-secret@127.0.0.1:1/daybook' });
+    expect(told(findings)).toEqual([
+      'schedule',
+      'database!',
+      'merchants',
+      'object store',
+      'platform, merchant SBX-M-1',
+      'time zone',
+    ]);
+    expect(examinedExitCode(findings)).toBe(4);
+    expect(JSON.stringify(findings)).not.toContain('top-secret');
+  });
+
+  test('without a merchant in the settings says that the database would know', async () => {
+    stage = await openStage();
+    const { settings } = stage.house;
+    const findings = await examined(
+      {},
+      { databaseUrl: 'postgres://127.0.0.1:1/daybook', platform: { ...settings.platform, merchant: null } },
+    );
+    expect(told(findings)).toEqual(['schedule', 'database!', 'merchants!', 'object store']);
+    expect(examinedExitCode(findings)).toBe(4);
   });
 
   test('a fault in daybook is none of its findings', async () => {

@@ -12,13 +12,22 @@ import { migrate } from '../../src/store/migrations.ts';
 import type { DB } from '../../src/store/schema.ts';
 import { TEMPLATE } from './postgres-server.ts';
 
+export interface ServerDatabase extends Database {
+  readonly url: string;
+}
+
 /** A new, migrated database on the test run's server. Close it; the server goes with the run. */
-export async function freshDatabase(): Promise<Database & { readonly url: string }> {
+export const freshDatabase = (): Promise<ServerDatabase> => newDatabase(TEMPLATE);
+
+/** A new database without a table, as a server gives it. Close it; the server goes with the run. */
+export const emptyDatabase = (): Promise<ServerDatabase> => newDatabase('template0');
+
+async function newDatabase(template: string): Promise<ServerDatabase> {
   const serverUrl = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
   try {
-    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(TEMPLATE)}`.execute(admin.db);
+    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(template)}`.execute(admin.db);
   } finally {
     await admin.close();
   }
