@@ -20,7 +20,7 @@ import { callbackUrlOf, notifyHashOf } from '../store/notify-path.ts';
 import type { Holder } from '../store/process-identity.ts';
 import type { DB } from '../store/schema.ts';
 import type { SecretKey } from '../store/secrets.ts';
-import { RETRY_DELAYS_MS } from '../store/write-transaction.ts';
+import { RETRY_DELAYS_MS } from '../store/retry.ts';
 import { checkApplication, type ApplicationRules } from './check.ts';
 import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
 import { findingsOf } from './findings.ts';

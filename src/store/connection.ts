@@ -1,11 +1,22 @@
 /** Opens the database: a PostgreSQL server, or the embedded one. What it hands out behaves alike on both. */
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { ExpectedError } from '../ledger/ending.ts';
 import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
 import { openEmbeddedFolder } from './embedded.ts';
-import { DatabaseUnreachable, DatabaseUnsupported, isConnectionError } from './errors.ts';
+import {
+  codeOf,
+  DatabaseRefused,
+  DatabaseUnreachable,
+  DatabaseUnsupported,
+  isConnectionError,
+  reasonOf,
+} from './errors.ts';
+import { RETRY_DELAYS_MS } from './retry.ts';
 import type { DB } from './schema.ts';
+import { sturdyDialect } from './sturdy-dialect.ts';
+import { troubleOf } from './troubles.ts';
 
 export const POOL_CONNECTIONS_MAX = 10;
 export const CONNECT_TIMEOUT_MS = 10_000;
@@ -18,25 +29,28 @@ export interface DatabaseSettings {
 }
 
 /**
- * Connects and checks that the server can be used. Throws `DatabaseUnreachable`, `DatabaseUnsupported` or
- * `EmbeddedDatabaseBusy`. Applies no migrations.
+ * Connects and checks that the server can be used. Throws `DatabaseUnreachable`, `DatabaseRefused`,
+ * `DatabaseUnsupported`, `EmbeddedDatabaseBusy`, `DatabaseUnusable` or another of the database's troubles. Applies no
+ * migrations.
  */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
-  const database = openServer(settings.databaseUrl);
+  const pool = createPool(settings.databaseUrl);
   try {
-    await checkVersion(database.db);
-    return database;
+    await checkVersion(pool);
   } catch (error) {
-    await database.close();
-    throw error instanceof DatabaseUnsupported ? error : unreachable(settings.databaseUrl, error);
+    await pool.end();
+    throw openingFailure(settings.databaseUrl, error);
   }
-}
-
-function openServer(databaseUrl: string): Database {
-  const pool = createPool(databaseUrl);
-  const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  return { db, kind: 'postgres', close: () => db.destroy() };
+  const dialect = new PostgresDialect({ pool });
+  const told = (error: unknown) => Promise.resolve(troubleOf(error));
+  const db = new Kysely<DB>({ dialect: sturdyDialect(dialect, { told, delaysMs: RETRY_DELAYS_MS }) });
+  // A Kysely that was never asked anything does not know its pool yet.
+  const close = async (): Promise<void> => {
+    await db.destroy();
+    if (!pool.ending) await pool.end();
+  };
+  return { db, kind: 'postgres', close };
 }
 
 function createPool(databaseUrl: string): pg.Pool {
@@ -57,7 +71,7 @@ function createPool(databaseUrl: string): pg.Pool {
     pool.on('connect', (client) => void client.on('error', () => undefined));
     return pool;
   } catch (error) {
-    throw unreachable(databaseUrl, error);
+    throw openingFailure(databaseUrl, error);
   }
 }
 
@@ -70,10 +84,10 @@ type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => 
 const defaultParserOf = pg.types.getTypeParser as ParserOf;
 const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
-async function checkVersion(db: Kysely<DB>): Promise<void> {
-  const { rows } = await sql<{
-    version: number;
-  }>`SELECT current_setting('server_version_num')::int AS version`.execute(db);
+async function checkVersion(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: number }>(
+    "SELECT current_setting('server_version_num')::int AS version",
+  );
   const version = rows[0]?.version ?? 0;
   if (version >= SERVER_VERSION_MIN) return;
   throw new DatabaseUnsupported(
@@ -82,10 +96,15 @@ async function checkVersion(db: Kysely<DB>): Promise<void> {
 }
 
 /** Names server, database and cause; the URL itself, with its password, stays out. */
-function unreachable(databaseUrl: string, cause: unknown): DatabaseUnreachable {
-  const why = cause instanceof Error && isConnectionError(cause) ? causeOf(cause) : refusalOf(cause);
+function openingFailure(databaseUrl: string, error: unknown): unknown {
+  const place = `the database ${placeOf(databaseUrl)}`;
+  const trouble = troubleOf(error);
+  if (trouble instanceof DatabaseRefused) return new DatabaseRefused(error, place);
+  if (trouble instanceof ExpectedError && !isConnectionError(trouble)) return trouble;
+  // What says nothing of its cause in a way that is known might quote the URL.
+  const why = isConnectionError(error) || codeOf(error) !== '' ? reasonOf(error) : 'the URL cannot be read';
   return new DatabaseUnreachable(
-    `the database ${placeOf(databaseUrl)} cannot be reached: ${why}. Check DATABASE_URL and that the server is up.`,
+    `${place} cannot be reached: ${why}. Check DATABASE_URL and that the server is up.`,
   );
 }
 
@@ -97,12 +116,3 @@ const placeOf = (databaseUrl: string): string => {
     return 'in DATABASE_URL (which is no URL)';
   }
 };
-
-const causeOf = (error: Error): string => {
-  const inner = error instanceof AggregateError ? (error.errors[0] as Error | undefined) : undefined;
-  return inner?.message ?? error.message;
-};
-
-/** A server's refusal (wrong password, no such database) has a code; anything else might quote the URL. */
-const refusalOf = (error: unknown): string =>
-  error instanceof pg.DatabaseError ? error.message : 'the URL cannot be read';

@@ -5,32 +5,47 @@ import { join } from 'node:path';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
 import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
-import { lockFolder } from './folder-lock.ts';
+import { openingTrouble, statementTrouble } from './embedded-failures.ts';
+import { lockFolder, type FolderLock } from './folder-lock.ts';
 import type { DB } from './schema.ts';
+import { sturdyDialect, type Sturdiness } from './sturdy-dialect.ts';
+import { troubleOf } from './troubles.ts';
 
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];
 
 /**
- * Opens the folder `dataDir/db`, creating it on first use. Throws `EmbeddedDatabaseBusy` while another process has it.
+ * Opens the folder `dataDir/db`, creating it on first use. Throws `EmbeddedDatabaseBusy` while another process has
+ * it, `DatabaseFull` or `DatabaseUnusable` where it cannot be opened.
  */
 export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
-  await mkdir(dataDir, { recursive: true });
   const folder = join(dataDir, 'db');
-  const lock = await lockFolder(folder);
+  const { PGlite: Pglite } = await import('@electric-sql/pglite');
+  let lock: FolderLock | undefined;
   try {
-    const { PGlite: Pglite } = await import('@electric-sql/pglite');
+    await mkdir(dataDir, { recursive: true });
+    lock = await lockFolder(folder);
     const pglite = await Pglite.create({ dataDir: folder, parsers: COLUMN_PARSERS });
-    return embeddedDatabase(pglite, () => lock.release());
+    return embeddedDatabase(
+      pglite,
+      () => lock?.release(),
+      (error) => statementTrouble(folder, dataDir, error),
+    );
   } catch (error) {
-    lock.release();
-    throw error;
+    lock?.release();
+    throw await openingTrouble(folder, dataDir, error);
   }
 }
 
 /** A `Database` over a running PGlite, which must parse columns with `COLUMN_PARSERS`. */
-export function embeddedDatabase(pglite: PGlite, onClosed: () => void = () => undefined): Database {
-  const db = new Kysely<DB>({ dialect: new PGliteDialect({ pglite: bySimpleProtocol(pglite) }) });
+export function embeddedDatabase(
+  pglite: PGlite,
+  onClosed: () => void = () => undefined,
+  told: Sturdiness['told'] = (error) => Promise.resolve(troubleOf(error)),
+): Database {
+  const dialect = new PGliteDialect({ pglite: bySimpleProtocol(pglite) });
+  // No connection is lost inside one process, so nothing is tried again.
+  const db = new Kysely<DB>({ dialect: sturdyDialect(dialect, { told, delaysMs: [] }) });
   return {
     db,
     kind: 'embedded',
@@ -57,8 +72,20 @@ function bySimpleProtocol(pglite: PGlite): DialectPglite {
   };
   return {
     query: queryOf(pglite),
-    transaction: (work) =>
-      pglite.transaction((trx) => work({ query: queryOf(trx), rollback: () => trx.rollback() })),
+    transaction: async (work) => {
+      let hasBegun = false;
+      try {
+        return await pglite.transaction((trx) => {
+          hasBegun = true;
+          return work({ query: queryOf(trx), rollback: () => trx.rollback() });
+        });
+      } catch (error) {
+        if (hasBegun) throw error;
+        // Kysely waits for the work to begin, for ever if need be; so it begins, and fails with its first statement.
+        const failing = (() => Promise.reject(error as Error)) as Query;
+        return work({ query: failing, rollback: () => Promise.resolve() });
+      }
+    },
     close: () => pglite.close(),
     get closed() {
       return pglite.closed;

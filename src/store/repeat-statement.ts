@@ -1,7 +1,7 @@
 /** Statements that may be run twice are: a connection cut in the middle of one does not end the work it belongs to. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isConnectionError, StoreUnreachable } from './errors.ts';
-import { RETRY_DELAYS_MS } from './write-transaction.ts';
+import { isConnectionError } from './errors.ts';
+import { lostForGood, RETRY_DELAYS_MS } from './retry.ts';
 
 /** Runs `statement` again while the connection is lost. Throws `StoreUnreachable` once the retries are used up. */
 export async function repeatStatement<Result>(
@@ -14,12 +14,7 @@ export async function repeatStatement<Result>(
     } catch (error) {
       if (!isConnectionError(error)) throw error;
       const delayMs = delaysMs[attempt];
-      if (delayMs === undefined) {
-        throw new StoreUnreachable(
-          `the database was lost and ${attempt + 1} attempts failed: ${String(error)}. The same command takes up from there.`,
-          { cause: error },
-        );
-      }
+      if (delayMs === undefined) throw lostForGood(attempt + 1, error);
       await sleep(delayMs);
     }
   }

@@ -1,12 +1,10 @@
 /** Every write of a run goes through here: under the lease, and once exactly even when the connection is cut. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { isConnectionError, StoreUnreachable } from './errors.ts';
+import { isConnectionError, isContention } from './errors.ts';
 import { assertLease, type Lease } from './lease.ts';
+import { lostForGood, RETRY_DELAYS_MS } from './retry.ts';
 import type { DB } from './schema.ts';
-
-/** Pauses between attempts: together about as long as a server takes to restart. */
-export const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it.
@@ -36,13 +34,7 @@ export async function writeTransaction<Result>(
     } catch (error) {
       if (!isConnectionError(error) && !isContention(error)) throw error;
       const delayMs = delaysMs[attempt];
-      if (delayMs === undefined) {
-        throw new StoreUnreachable(
-          `the database was lost in mid-work and ${attempt + 1} attempts failed: ${String(error)}. ` +
-            'What was committed is kept; the same command takes up from there.',
-          { cause: error },
-        );
-      }
+      if (delayMs === undefined) throw lostForGood(attempt + 1, error);
       await sleep(delayMs);
     }
   }
@@ -58,7 +50,3 @@ async function wasCommitted(db: Kysely<DB>, xid: string): Promise<boolean> {
   if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });
   return status === 'committed';
 }
-
-/** Deadlock or serialization failure: the server rolled back and asks for another try. */
-const isContention = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001');

@@ -39,17 +39,17 @@ describe('a PostgreSQL server', () => {
   });
 
   it.each([
-    ['a wrong password', (url: URL) => (url.password = 'hunter2')],
-    ['no such database', (url: URL) => (url.pathname = '/nowhere')],
-    ['a port nobody listens on', (url: URL) => (url.port = '1')],
-  ])('names the place and the cause, never the password: %s', async (_, spoil) => {
+    ['a wrong password', (url: URL) => (url.password = 'hunter2'), 'DatabaseRefused'],
+    ['no such database', (url: URL) => (url.pathname = '/nowhere'), 'DatabaseRefused'],
+    ['a port nobody listens on', (url: URL) => (url.port = '1'), 'DatabaseUnreachable'],
+  ])('names the place and the cause, never the password: %s', async (_, spoil, name) => {
     const url = new URL(`${inject('postgresUrl')}/postgres`);
     url.password = 'opensesame';
     spoil(url);
     const failure = await openDatabase({ databaseUrl: url.href, dataDir: '' }).catch(
       (error: unknown) => error,
     );
-    expect(failure).toMatchObject({ name: 'DatabaseUnreachable' });
+    expect(failure).toMatchObject({ name });
     expect(String(failure)).toContain('127.0.0.1');
     expect(String(failure)).not.toMatch(/hunter2|opensesame/);
   });

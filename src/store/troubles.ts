@@ -1,0 +1,47 @@
+/** Which errors of PostgreSQL are faults of the surroundings, told as such; what is left is a fault in daybook. */
+import {
+  codeOf,
+  DatabaseFailing,
+  DatabaseFull,
+  DatabaseLocked,
+  DatabaseReadOnly,
+  DatabaseRefused,
+  DatabaseUnusable,
+  isConnectionError,
+  reasonOf,
+  StatementCancelled,
+  StoreUnreachable,
+} from './errors.ts';
+
+/** By SQLSTATE (PostgreSQL's appendix A); the first that fits. A lost connection is none of them. */
+const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = [
+  [/^(28...|3D000|42501|0P000)$/, DatabaseRefused],
+  [/^25006$/, DatabaseReadOnly],
+  [/^53...$/, DatabaseFull],
+  [/^55P03$/, DatabaseLocked],
+  [/^57014$/, StatementCancelled],
+  [/^(57...|58...|F0...)$/, DatabaseFailing],
+  [/^XX00[12]$/, DatabaseUnusable],
+];
+
+/** What keeps a connection from being made and has no SQLSTATE: no password where one is wanted, certificates. */
+const REFUSED_CODES = /^(CERT_|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH)/;
+const REFUSED_MESSAGES = /^(SASL|The server does not support SSL)/;
+
+/** The error as one that knows its ending, where it is none of ours; any other comes back as it is. */
+export function troubleOf(error: unknown): unknown {
+  if (isConnectionError(error)) {
+    if (error instanceof StoreUnreachable) return error;
+    return new StoreUnreachable(
+      `the connection to the database was lost: ${reasonOf(error)}. What was committed is kept; once the server is ` +
+        'up, the same command takes up from there.',
+      { cause: error },
+    );
+  }
+  const code = codeOf(error);
+  const Trouble = TROUBLES.find(([codes]) => codes.test(code))?.[1];
+  if (Trouble !== undefined) return new Trouble(error);
+  const isRefused =
+    error instanceof Error && (REFUSED_CODES.test(code) || REFUSED_MESSAGES.test(error.message));
+  return isRefused ? new DatabaseRefused(error) : error;
+}

@@ -1,0 +1,244 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { openDatabase } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
+import { isConnectionError } from '../../src/store/errors.ts';
+import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { sturdyDialect } from '../../src/store/sturdy-dialect.ts';
+import { troubleOf } from '../../src/store/troubles.ts';
+import { freshDatabase, type ServerDatabase } from '../support/database.ts';
+import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
+import { NOW } from './support.ts';
+
+const ROLE = `weak_${process.pid}`;
+let admin: ServerDatabase;
+let proxy: CuttingProxy;
+let database: Database;
+
+beforeAll(async () => {
+  admin = await freshDatabase();
+  proxy = await cuttingProxy(admin.url);
+  database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
+  await sql`CREATE ROLE ${sql.id(ROLE)} LOGIN PASSWORD 'weak'`.execute(admin.db);
+});
+afterAll(async () => {
+  await database.close();
+  await proxy.close();
+  await sql`DROP ROLE ${sql.id(ROLE)}`.execute(admin.db);
+  await admin.close();
+});
+beforeEach(() => {
+  proxy.cuts.length = 0;
+});
+
+const failureOf = (promise: Promise<unknown>): Promise<Error> =>
+  promise.then(
+    () => expect.unreachable('it went well'),
+    (error: unknown) => error as Error,
+  );
+const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW };
+
+describe('a read that a lost connection cuts short', () => {
+  it.each<Cut>([
+    { message: 'from "run"', when: 'before' },
+    { message: 'from "run"', when: 'after' },
+    { message: 'SELECT 41', when: 'after' },
+  ])('is made again: wire cut $when $message, twice', async (cut) => {
+    const id = await startRun(database.db, run);
+    proxy.cuts.push(cut, cut);
+    const reads = async () => [
+      (await latestRuns(database.db, { limit: 1 }))[0]!.id,
+      (await sql<{ n: number }>`SELECT 41 + 1 AS n`.execute(database.db)).rows[0]!.n,
+    ];
+    expect(await reads()).toEqual([id, 42]);
+    expect(proxy.cuts).toEqual([]);
+  });
+
+  it('is made again however often backends are killed under it', async () => {
+    const { db, close } = await openDatabase({ databaseUrl: admin.url, dataDir: '' });
+    const kill = () =>
+      sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_sleep%'`.execute(
+        admin.db,
+      );
+    const reading = Promise.all(
+      [1, 2, 3].map((n) => sql<{ n: number }>`SELECT ${n}::int AS n, pg_sleep(0.3)`.execute(db)),
+    );
+    const sleeping = () =>
+      sql`SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT $1::int%' AND state = 'active'`.execute(
+        admin.db,
+      );
+    await expect.poll(async () => (await sleeping()).rows.length).toBe(3);
+    await kill();
+    expect((await reading).map(({ rows }) => rows[0]!.n)).toEqual([1, 2, 3]);
+    await close();
+  });
+
+  it('is given up after the last pause, with what to do', async () => {
+    const pool = new pg.Pool({ connectionString: proxy.url });
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => void client.on('error', () => undefined));
+    const db = new Kysely<DB>({
+      dialect: sturdyDialect(new PostgresDialect({ pool }), {
+        told: (error) => Promise.resolve(troubleOf(error)),
+        delaysMs: [1, 1],
+      }),
+    });
+    proxy.cuts.push(...Array.from({ length: 3 }, (): Cut => ({ message: 'from "run"', when: 'before' })));
+    const failure = await failureOf(latestRuns(db, { limit: 1 }));
+    expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true, exitCode: 4 });
+    expect(failure.message).toMatch(
+      /3 attempts failed: Connection terminated.*the same command takes up from there/,
+    );
+    // Nobody above tries again what was tried enough.
+    expect(isConnectionError(failure)).toBe(false);
+    expect(await latestRuns(db, { limit: 1 })).toHaveLength(1);
+    await db.destroy();
+  });
+});
+
+describe('what is not made again', () => {
+  it('a write on its own: nobody knows whether it arrived', async () => {
+    const id = await startRun(database.db, run);
+    proxy.cuts.push({ message: 'update "run"', when: 'after' });
+    const failure = await failureOf(finishRun(database.db, id, { exitCode: 0, figures: {}, now: NOW }));
+    expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: false });
+    expect(isConnectionError(failure)).toBe(true);
+  });
+
+  it('a read after something else on its connection, which another one would not know of', async () => {
+    proxy.cuts.push({ message: 'SELECT 43', when: 'before' });
+    const failure = await failureOf(
+      database.db.transaction().execute(async (trx) => {
+        await sql`SET LOCAL work_mem = '1MB'`.execute(trx);
+        return sql`SELECT 43`.execute(trx);
+      }),
+    );
+    expect(exitCodeOf(failure)).toBe(4);
+    proxy.cuts.push({ message: 'SELECT 44', when: 'before' });
+    const alike = database.db.connection().execute(async (one) => {
+      await sql`SET work_mem = '1MB'`.execute(one);
+      return sql`SELECT 44`.execute(one);
+    });
+    expect(exitCodeOf(await failureOf(alike))).toBe(4);
+  });
+});
+
+describe('a fault of the server is told as such, with its code and what to do', () => {
+  const asRole = (change: (url: URL) => void = () => undefined): string => {
+    const url = new URL(admin.url);
+    url.username = ROLE;
+    url.password = 'weak';
+    change(url);
+    return url.href;
+  };
+  /** What a statement ends with on a connection of its own, with these settings of the session. */
+  async function endOf(options: string, statement: string, url = admin.url): Promise<unknown> {
+    const opened = new URL(url);
+    opened.searchParams.set('options', options);
+    const one = await openDatabase({ databaseUrl: opened.href, dataDir: '' });
+    const failure = await failureOf(sql.raw(statement).execute(one.db));
+    await one.close();
+    return failure;
+  }
+
+  it.each<[string, string, string, number, string, RegExp]>([
+    [
+      'statement_timeout',
+      '-c statement_timeout=50',
+      'SELECT pg_sleep(9)',
+      4,
+      '57014',
+      /Raise statement_timeout/,
+    ],
+    [
+      'read-only',
+      '-c default_transaction_read_only=on',
+      "INSERT INTO lease (name, epoch) VALUES ('x', 1)",
+      4,
+      '25006',
+      /the server that takes writes/,
+    ],
+    [
+      'temporary space used up',
+      '-c temp_file_limit=64 -c work_mem=64',
+      'SELECT count(*) FROM (SELECT g FROM generate_series(1, 200000) g ORDER BY md5(g::text)) t',
+      4,
+      '53400',
+      /is full.*Make room/,
+    ],
+  ])('%s', async (_, options, statement, exitCode, code, said) => {
+    const failure = await endOf(options, statement);
+    expect(failure).toMatchObject({ exitCode, code, message: expect.stringMatching(said) });
+  });
+
+  it('a lock that is not let go of', async () => {
+    const failure = await admin.db.transaction().execute(async (trx) => {
+      await sql`LOCK TABLE lease`.execute(trx);
+      return endOf('-c lock_timeout=50', 'SELECT * FROM lease');
+    });
+    expect(failure).toMatchObject({ name: 'DatabaseLocked', exitCode: 4, code: '55P03' });
+  });
+
+  it('a table it may not read', async () => {
+    const failure = await endOf('', 'SELECT * FROM lease', asRole());
+    expect(failure).toMatchObject({ name: 'DatabaseRefused', exitCode: 2, code: '42501' });
+  });
+
+  it('a password changed and a database gone while daybook runs', async () => {
+    const one = await openDatabase({ databaseUrl: asRole(), dataDir: '' });
+    await sql`ALTER ROLE ${sql.id(ROLE)} PASSWORD 'another'`.execute(admin.db);
+    await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ${ROLE}`.execute(
+      admin.db,
+    );
+    const failure = await failureOf(sql`SELECT 1`.execute(one.db));
+    await sql`ALTER ROLE ${sql.id(ROLE)} PASSWORD 'weak'`.execute(admin.db);
+    await one.close();
+    expect(failure).toMatchObject({ name: 'DatabaseRefused', exitCode: 2, code: '28P01' });
+    expect(failure.message).toMatch(/Check user, password/);
+  });
+
+  it.each<[string, (url: URL) => void, number, RegExp]>([
+    [
+      'a wrong password',
+      (url) => (url.password = 'hunter2'),
+      2,
+      /refuses daybook: password authentication failed/,
+    ],
+    ['no password', (url) => (url.password = ''), 2, /refuses daybook: .*password/],
+    [
+      'no such database',
+      (url) => (url.pathname = '/nowhere'),
+      2,
+      /refuses daybook: database "nowhere" does not exist/,
+    ],
+    [
+      'no such user',
+      (url) => (url.username = 'nobody'),
+      2,
+      /refuses daybook: password authentication failed/,
+    ],
+    ['encryption it has not', (url) => url.searchParams.set('sslmode', 'require'), 2, /refuses daybook.*SSL/],
+    ['nobody listening', (url) => (url.port = '1'), 4, /cannot be reached.*ECONNREFUSED/],
+  ])('on opening: %s', async (_, spoil, exitCode, said) => {
+    const failure = await failureOf(openDatabase({ databaseUrl: asRole(spoil), dataDir: '' }));
+    expect(failure).toMatchObject({ exitCode, message: expect.stringMatching(said) });
+    expect(failure.message).toContain('127.0.0.1');
+    expect(failure.message).not.toMatch(/hunter2|:weak/);
+  });
+
+  it('on opening: no connection left', async () => {
+    await sql`ALTER ROLE ${sql.id(ROLE)} CONNECTION LIMIT 0`.execute(admin.db);
+    const failure = await failureOf(openDatabase({ databaseUrl: asRole(), dataDir: '' }));
+    await sql`ALTER ROLE ${sql.id(ROLE)} CONNECTION LIMIT -1`.execute(admin.db);
+    expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
+  });
+
+  it('a mistake of daybook’s own stays a fault', async () => {
+    expect(exitCodeOf(await endOf('', 'SELECT no_such_column FROM run'))).toBe(70);
+    expect(exitCodeOf(await endOf('', 'SELEKT 1'))).toBe(70);
+  });
+});
