@@ -17,14 +17,19 @@ const FILE_ERRORS: Readonly<Record<number, string>> = {
 };
 const NO_SPACE = /ENOSPC|EDQUOT|no space|disk is full/i;
 /** Names the engine gives to its own end. */
-const ENGINE_ERRORS: readonly string[] = ['RuntimeError', 'ErrnoError', 'ExitStatus'];
+const ENGINE_ERRORS: readonly string[] = ['RuntimeError', 'ExitStatus'];
 
-const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return 'its files are damaged';
-  if ('errno' in error && error.name === 'ErrnoError' && typeof error.errno === 'number')
-    return FILE_ERRORS[error.errno] ?? `file error ${error.errno}`;
-  return codeOf(error) === '' ? 'its files are damaged' : error.message;
-};
+/** An error of the engine's file system is no `Error`, only an object with a number. */
+const fileErrorOf = (error: unknown): number | null =>
+  typeof error === 'object' && error !== null && 'errno' in error && !(error instanceof Error)
+    ? Number(error.errno)
+    : null;
+
+function reasonOf(error: unknown): string {
+  const fileError = fileErrorOf(error);
+  if (fileError !== null) return FILE_ERRORS[fileError] ?? `file error ${fileError}`;
+  return error instanceof Error && codeOf(error) !== '' ? error.message : 'its files are damaged';
+}
 
 const ADVICE =
   'DAYBOOK_DATA_DIR must be a folder that can be written, and its db as daybook left it: restore it from a backup, or ' +

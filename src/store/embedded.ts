@@ -73,16 +73,19 @@ function bySimpleProtocol(pglite: PGlite): DialectPglite {
   return {
     query: queryOf(pglite),
     transaction: async (work) => {
-      let hasBegun = false;
+      const turn = { hasBegun: false };
       try {
         return await pglite.transaction((trx) => {
-          hasBegun = true;
+          turn.hasBegun = true;
           return work({ query: queryOf(trx), rollback: () => trx.rollback() });
         });
       } catch (error) {
-        if (hasBegun) throw error;
+        if (turn.hasBegun) throw error;
         // Kysely waits for the work to begin, for ever if need be; so it begins, and fails with its first statement.
-        const failing = (() => Promise.reject(error as Error)) as Query;
+        const failing: Query = () =>
+          Promise.resolve().then(() => {
+            throw error;
+          });
         return work({ query: failing, rollback: () => Promise.resolve() });
       }
     },
