@@ -141,6 +141,9 @@ function pageOf(
   return { total, entries, rejected, notices };
 }
 
+/** Oldest windows first, so that a platform that dies leaves them whole; the zone's proof, which all wait for, before. */
+const rankOf = ({ window, batchNo }: LedgerPageQuery): number => (batchNo === undefined ? window.beginMs : 0);
+
 /** Reads pages of a merchant's ledger. Throws `RangeError` where a query breaks the contract: that is a fault of ours. */
 export function createLedgerReader(transport: Transport, reading: LedgerReading): LedgerReader {
   return {
@@ -153,6 +156,7 @@ export function createLedgerReader(transport: Transport, reading: LedgerReading)
           access: { kind: 'merchant', merchant: query.merchant },
           repeatable: true,
           confidential: false,
+          rank: rankOf(query),
           body,
           read,
         },

@@ -61,7 +61,7 @@ describe('plainDecimal', () => {
     },
   );
 
-  test.each(['1E+400000', '1E-400000', '1e60', '1e-60'])(
+  test.each(['1E+400000', '1E-400000', '1e60', '1e-61'])(
     '%s would be written with more digits than an exponent may bring',
     (digits) => {
       expect(plainDecimal(digits)).toBeNull();
