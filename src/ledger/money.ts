@@ -1,8 +1,14 @@
 /** Exact money: decimal digits as text outside, scaled bigint inside, never a JS number. */
 import { data as isoCurrencies } from 'currency-codes';
 
-/** Most digits an amount may have; more is no amount, and an exponent like 1E+400000 costs no memory. */
-export const DIGITS_MAX = 60;
+/**
+ * Digits an amount of the platform may have before its point, and after it. Far beyond any ledger, and far within what
+ * sums, PostgreSQL's numeric and a statement carry: nothing that is worked out from amounts has a limit of its own.
+ */
+export const WHOLE_DIGITS_MAX = 30;
+export const DECIMALS_MAX = 30;
+/** Digits a number written with an exponent may come to: 1E+400000 costs no memory. */
+const EXPANDED_DIGITS_MAX = WHOLE_DIGITS_MAX + DECIMALS_MAX;
 
 export interface Currencies {
   /** Minor units of a code (ISO 4217), or null where no list knows it. */
@@ -19,20 +25,30 @@ export function createCurrencies(extra: Readonly<Record<string, number>>): Curre
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/;
 
-/** A JSON number's digits without exponent (`1E+3` gives `1000`), or null where it is none or has over 60 digits. */
+/**
+ * A JSON number's digits without exponent (`1E+3` gives `1000`). Null where it is none, or where its exponent makes it
+ * longer than 60 digits; what has no exponent may be of any length.
+ */
 export function plainDecimal(digits: string): string | null {
-  if (digits.length <= DIGITS_MAX && PLAIN.test(digits)) return digits === '-0' ? '0' : digits;
+  if (PLAIN.test(digits)) return digits === '-0' ? '0' : digits;
   const match = NUMBER.exec(digits);
   if (match === null) return null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = match;
   const all = whole + fraction;
   const point = whole.length + Number(exponentText);
-  if (Math.max(point, all.length) - Math.min(point, 0) > DIGITS_MAX) return null;
+  if (Math.max(point, all.length) - Math.min(point, 0) > EXPANDED_DIGITS_MAX) return null;
   const padded = point <= 0 ? '0'.repeat(1 - point) + all : all.padEnd(point, '0');
   const at = Math.max(point, 1);
   const left = padded.slice(0, at).replace(/^0+(?=\d)/, '');
   const right = padded.slice(at);
   return sign + left + (right === '' ? '' : `.${right}`);
+}
+
+/** Whether a plain decimal has no more digits than an amount of the platform may have. */
+export function isWithinDigits(amount: string): boolean {
+  const decimals = decimalsOf(amount);
+  const whole = amount.length - (decimals === 0 ? 0 : decimals + 1) - (amount.startsWith('-') ? 1 : 0);
+  return whole <= WHOLE_DIGITS_MAX && decimals <= DECIMALS_MAX;
 }
 
 /** Decimals written in a plain decimal. */

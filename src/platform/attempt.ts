@@ -18,6 +18,8 @@ export interface Failure {
   readonly retry: Retryable;
   /** What the platform asked to wait. */
   readonly askedMs: number | null;
+  /** Whether a reply came at all, whatever it said. */
+  readonly answered: boolean;
 }
 
 export type Outcome<T> =
@@ -41,7 +43,11 @@ export interface OutgoingCall {
 
 const failed = (error: PlatformError, retry: Retryable, askedMs: number | null = null): Outcome<never> => ({
   ok: false,
-  failure: { error, retry, askedMs },
+  failure: { error, retry, askedMs, answered: true },
+});
+const unanswered = (error: PlatformError): Outcome<never> => ({
+  ok: false,
+  failure: { error, retry: 'yes', askedMs: null, answered: false },
 });
 const invalid = (message: string): Outcome<never> => failed(new PlatformReplyInvalid(message), 'seldom');
 
@@ -133,7 +139,7 @@ export async function attemptCall(
     signal?.throwIfAborted();
     if (stop.signal.reason === late) {
       const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
-      return failed(new PlatformUnreachable(message, begun), 'yes');
+      return unanswered(new PlatformUnreachable(message, begun));
     }
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
@@ -142,7 +148,7 @@ export async function attemptCall(
       message.includes(code) ? message || 'no reason given' : `${code} ${message}`,
       call.redact,
     );
-    return failed(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, begun), 'yes');
+    return unanswered(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, begun));
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);

@@ -1,12 +1,25 @@
 /** One entry of a reply, checked field by field: what can be read is an entry, the rest is kept with the reason. */
 import { instantsOf, parseDay, InvalidDay } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { canonicalAmount, DIGITS_MAX, type Currencies } from '../ledger/money.ts';
+import {
+  canonicalAmount,
+  DECIMALS_MAX,
+  isWithinDigits,
+  WHOLE_DIGITS_MAX,
+  type Currencies,
+} from '../ledger/money.ts';
 import type { ExactJson } from './exact-json.ts';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './wire.ts';
 
 /** Longest batch number or transaction type kept. */
 export const NAME_CHARACTERS_MAX = 64;
 const HOUR_MS = 3_600_000;
+/**
+ * Earliest and latest booking kept. An entry is asked about again, to prove the zone or to read the span of a break, and
+ * then at up to a day from its own time: all of that must be an instant the platform can be asked about.
+ */
+const BOOKED_MS_MIN = INSTANT_MS_MIN + 48 * HOUR_MS;
+const BOOKED_MS_MAX = INSTANT_MS_MAX - 48 * HOUR_MS;
 /** Widest steps clocks have skipped: an hour, and a whole day where the date line moved. */
 const SKIPPED_HOURS = [1, 24];
 
@@ -68,7 +81,11 @@ function amountOf(
   const sent = reading.digitsOf(value);
   const minorUnits = reading.currencies.minorUnits(currency);
   const canonical = canonicalAmount(sent ?? value, minorUnits);
-  if (canonical === null) throw new Unreadable(`${field} is not a number of up to ${DIGITS_MAX} digits`);
+  if (canonical === null || !isWithinDigits(canonical.amount)) {
+    throw new Unreadable(
+      `${field} is not a number of up to ${WHOLE_DIGITS_MAX} digits before and ${DECIMALS_MAX} after its point`,
+    );
+  }
   if (sent === null) reading.onNotice(`${field} sent as text instead of a number`);
   if (canonical.excess)
     reading.onNotice(`${field} with more than the ${minorUnits ?? 0} decimals of ${currency}`);
@@ -112,6 +129,11 @@ function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; b
   const inside = instants.find((ms) => ms >= window.beginMs && ms <= window.endMs);
   const bookedMs = inside ?? instants[0] ?? skippedInstant(bookedAt, zone);
   if (bookedMs === undefined) throw new Unreadable(`busiDate is a time that ${zone} does not have`);
+  if (bookedMs < BOOKED_MS_MIN || bookedMs > BOOKED_MS_MAX) {
+    throw new Unreadable(
+      'busiDate lies before September 2001 or after November 2286, where the platform cannot be asked for it',
+    );
+  }
   return { bookedAt, bookedMs };
 }
 

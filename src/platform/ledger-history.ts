@@ -6,10 +6,7 @@ import { elementTexts, parseExactJson, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
 import type { Excerpt, Transport } from './transport.ts';
-import { PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
-
-const THIRTEEN_DIGITS_MIN = 1_000_000_000_000;
-const THIRTEEN_DIGITS_MAX = 9_999_999_999_999;
+import { INSTANT_MS_MAX, INSTANT_MS_MIN, PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
 
 export interface LedgerReading {
   /** IANA zone of `busiDate`. */
@@ -32,7 +29,7 @@ function requestOf(
   if (!isBetween(pageNum, 1, Number.MAX_SAFE_INTEGER))
     throw new RangeError(`pageNum ${pageNum} is no page number`);
   for (const ms of [window.beginMs, window.endMs]) {
-    if (!isBetween(ms, THIRTEEN_DIGITS_MIN, THIRTEEN_DIGITS_MAX)) {
+    if (!isBetween(ms, INSTANT_MS_MIN, INSTANT_MS_MAX)) {
       throw new RangeError(`${ms} is no timestamp of 13 digits`);
     }
   }
@@ -76,7 +73,7 @@ function wholeNumberOf(
   const value = fields[field];
   const digits = digitsOf(value) ?? (typeof value === 'string' ? value : '');
   const plain = plainDecimal(digits);
-  if (plain === null || !/^\d{1,15}$/.test(plain)) {
+  if (plain === null || !/^\d{1,15}(?:\.0+)?$/.test(plain)) {
     throw new PlatformReplyInvalid(`${field} is no whole number: ${came()}`);
   }
   return Number(plain);
@@ -144,6 +141,9 @@ function pageOf(
   return { total, entries, rejected, notices };
 }
 
+/** Oldest windows first, so that a platform that dies leaves them whole; the zone's proof, which all wait for, before. */
+const rankOf = ({ window, batchNo }: LedgerPageQuery): number => (batchNo === undefined ? window.beginMs : 0);
+
 /** Reads pages of a merchant's ledger. Throws `RangeError` where a query breaks the contract: that is a fault of ours. */
 export function createLedgerReader(transport: Transport, reading: LedgerReading): LedgerReader {
   return {
@@ -156,6 +156,7 @@ export function createLedgerReader(transport: Transport, reading: LedgerReading)
           access: { kind: 'merchant', merchant: query.merchant },
           repeatable: true,
           confidential: false,
+          rank: rankOf(query),
           body,
           read,
         },

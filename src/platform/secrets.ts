@@ -1,4 +1,5 @@
 /** Fills header templates, and keeps what is in them out of every message. */
+import { cutText } from '../ledger/text.ts';
 
 /** A fixed header value shorter than this is taken for a word, not for a secret. */
 const FIXED_SECRET_CHARACTERS_MIN = 8;
@@ -47,7 +48,7 @@ export function createRedactor({
 
 /** The beginning of what came, on one line, printable, without secrets. */
 export function excerptOf(text: string, redact: (text: string) => string): string {
-  const printable = redact(text.slice(0, SEARCHED_CHARACTERS_MAX)).replaceAll(/[\p{C}\s]+/gu, ' ');
+  const printable = redact(cutText(text, SEARCHED_CHARACTERS_MAX)).replaceAll(/[\p{C}\s]+/gu, ' ');
   const line = redact(printable).trim();
-  return line.length <= EXCERPT_CHARACTERS_MAX ? line : `${line.slice(0, EXCERPT_CHARACTERS_MAX)}...`;
+  return line.length <= EXCERPT_CHARACTERS_MAX ? line : `${cutText(line, EXCERPT_CHARACTERS_MAX)}...`;
 }

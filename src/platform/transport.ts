@@ -1,4 +1,4 @@
-/** Every call to the platform goes through here: bounded, paced, timed, sent again where that may help. */
+/** Every call to the platform goes through here: bounded, fairly shared, timed, sent again where that may help. */
 import { setImmediate as loopTurn, setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
@@ -6,7 +6,7 @@ import { attemptCall, type Failure, type Outcome, type OutgoingCall } from './at
 import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { isPlatformError, saying } from './errors.ts';
-import { createPacer, type TimeSource } from './pacer.ts';
+import { createLine, type Caller, type TimeSource } from './line.ts';
 import { INVALID_REPLY_RETRIES_MAX, backoffMs } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
@@ -59,6 +59,8 @@ export interface PlatformCall<T> {
   readonly repeatable: boolean;
   /** The body holds personal data, which a reply may repeat: no message quotes the reply then. */
   readonly confidential: boolean;
+  /** Of the calls of one merchant that wait, the lowest is sent first; 0 where not given. */
+  readonly rank?: number;
   readonly body: object;
   /** Makes sense of the reply; throws a `PlatformError` that says what came where there is none. */
   readonly read: (text: string, excerpt: Excerpt) => T;
@@ -73,6 +75,11 @@ export interface Transport {
   readonly close: () => Promise<void>;
 }
 
+const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
+  owner: access.kind === 'agent' ? 'the agent' : `merchant ${access.merchant.merchantNo}`,
+  rank,
+});
+
 const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
 
 function readReply<T>(text: string, call: PlatformCall<T>, { subject, excerpt }: OutgoingCall): Outcome<T> {
@@ -81,7 +88,7 @@ function readReply<T>(text: string, call: PlatformCall<T>, { subject, excerpt }:
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     const named = saying(`${subject}: ${error.message}`, error);
-    return { ok: false, failure: { error: named, retry: 'seldom', askedMs: null } };
+    return { ok: false, failure: { error: named, retry: 'seldom', askedMs: null, answered: true } };
   }
 }
 
@@ -98,8 +105,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const inFlight = pLimit(settings.concurrency);
-  const pacer = createPacer(settings.rateLimitPerS, deps);
+  const line = createLine(settings.concurrency, settings.rateLimitPerS, deps);
   /** Reading a reply takes as long as sending many calls: between two of them, calls that wait get on the wire. */
   const oneATurn = pLimit(1);
 
@@ -124,6 +130,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
 
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingOf(call);
+    const caller = callerOf(call);
     let tries = 0;
     let invalidReplies = 0;
     let mayHaveArrived = false;
@@ -131,7 +138,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     /** Sets the wait before the next try; throws once there is to be none. */
     const judge = ({ error, retry, askedMs }: Failure): void => {
       if (retry === 'seldom') invalidReplies += 1;
-      if (askedMs !== null) pacer.holdUntil(deps.clock() + askedMs);
+      if (askedMs !== null) line.holdUntil(caller.owner, deps.clock() + askedMs);
       mayHaveArrived ||= error.mayHaveArrived;
       const mustEnd = retry === 'no' || (mayHaveArrived && !call.repeatable);
       const isOver = mustEnd || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
@@ -139,25 +146,38 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
       waitMs = backoffMs(tries, askedMs, deps.random);
       deps.onRetry?.({ subject: outgoing.subject, retry: tries, waitMs, reason: error.message });
     };
-    const replyText = async (): Promise<string> => {
-      signal?.throwIfAborted();
-      for (;;) {
-        if (tries > 0) await deps.sleep(waitMs, signal);
-        tries += 1;
-        await pacer.turn(signal);
-        const outcome = await attemptCall(pool, outgoing, signal);
-        if (outcome.ok) return outcome.value;
-        judge(outcome.failure);
-      }
-    };
+    signal?.throwIfAborted();
     for (;;) {
-      const text = await inFlight(replyText);
-      const outcome = await oneATurn(async () => {
+      if (tries > 0) await deps.sleep(waitMs, signal);
+      tries += 1;
+      const sent = await inTurn(caller, signal, () => attemptCall(pool, outgoing, signal));
+      if (!sent.ok) {
+        judge(sent.failure);
+        continue;
+      }
+      const read = await oneATurn(async () => {
         await loopTurn();
-        return readReply(text, call, outgoing);
+        return readReply(sent.value, call, outgoing);
       });
-      if (outcome.ok) return outcome.value;
-      judge(outcome.failure);
+      if (read.ok) return read.value;
+      judge(read.failure);
+    }
+  };
+
+  /** Holds a slot for as long as the call is on the wire, and no longer. */
+  const inTurn = async (
+    caller: Caller,
+    signal: AbortSignal | undefined,
+    send: () => Promise<Outcome<string>>,
+  ): Promise<Outcome<string>> => {
+    const leave = await line.enter(caller, signal);
+    let answered: boolean | null = null;
+    try {
+      const outcome = await send();
+      answered = outcome.ok || outcome.failure.answered;
+      return outcome;
+    } finally {
+      leave(answered);
     }
   };
 

@@ -6,6 +6,10 @@
  */
 export type Operation = 'sp2404' | 'sp2502' | 'sp1101' | 'sp1401';
 
+/** First and last instant sp2404 can be asked about: timestamps have 13 digits (platform-api.md 4.1, 8). */
+export const INSTANT_MS_MIN = 1_000_000_000_000;
+export const INSTANT_MS_MAX = 9_999_999_999_999;
+
 /** sp2404 accepts at most this many records a page (platform-api.md 8). */
 export const PAGE_SIZE_MAX = 100;
 

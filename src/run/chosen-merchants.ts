@@ -1,10 +1,16 @@
 /** Whose ledgers a run reads: the one in the settings, those added, or just the ones asked for. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { merchantTokens } from '../store/merchants.ts';
+import { merchantTokens, type LockedMerchant } from '../store/merchants.ts';
 import { UsageError } from './exit-codes.ts';
 import type { PlatformHouse } from './house.ts';
 
-/** Throws `UsageError` for a merchant nobody knows, or where there is none at all. */
+/**
+ * The merchants of a run, in order. One whose stored token cannot be read is among them: what needs no call is done for
+ * it, and the first use of its token throws what is wrong with it, which is then that merchant's own failure.
+ *
+ * Throws `UsageError` for a merchant nobody knows, or where there is none at all; `UnknownSecretKey` or
+ * `SecretUnreadable` where no chosen merchant's token can be read.
+ */
 export async function chosenMerchants(
   { database, settings }: Pick<PlatformHouse, 'database' | 'settings'>,
   asked: readonly string[],
@@ -19,8 +25,8 @@ export async function chosenMerchants(
         '`daybook merchants add`.',
     );
   }
-  if (asked.length === 0) return [...known.values()].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
-  return asked.map((merchantNo) => {
+  const wanted = asked.length === 0 ? [...known.keys()].sort() : asked;
+  const chosen = wanted.map((merchantNo) => {
     const found = known.get(merchantNo);
     if (found === undefined) {
       throw new UsageError(
@@ -29,4 +35,15 @@ export async function chosenMerchants(
     }
     return found;
   });
+  const [first] = chosen;
+  if (first?.token === null && chosen.every(({ token }) => token === null)) throw first.problem;
+  return chosen.map((one) => (one.token === null ? locked(one) : one));
 }
+
+/** Stands for the merchant wherever no call is made; who reads the token learns why there is none. */
+const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({
+  merchantNo,
+  get token(): string {
+    throw problem;
+  },
+});

@@ -40,9 +40,17 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         now: deps.now(),
       });
       const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to };
-      const outcome: StageOutcome = { sync: [], reconcile: null, healingReads: [], publish: null };
+      const outcome: StageOutcome = {
+        sync: [],
+        reconcile: null,
+        healingReads: [],
+        publish: null,
+        failures: [],
+      };
       await syncStage(work, outcome);
       await reconcileStage(work, outcome);
+      const [failed] = outcome.failures;
+      if (failed !== undefined) throw failed.error;
       return {
         from,
         to,

@@ -1,9 +1,15 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
 import type { Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
-import { openBreaks, reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import {
+  openBreaks,
+  reconcileAccounts,
+  type ReconcileOptions,
+  type ReconcileReport,
+} from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
 import { syncMerchant, type SyncReport } from '../sync/sync.ts';
+import { alone } from './isolation.ts';
 import type { HealingRead } from './report.ts';
 import type { RunWork, StageOutcome } from './work.ts';
 
@@ -12,6 +18,7 @@ export const HEALING_READS_MAX = 50;
 /** A break's span longer than this is no narrow span: the next re-sweep reads it anyway. */
 export const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 
+/** Reconciles one merchant after the other; one that cannot be is told in `outcome`, and the others go on. */
 export async function reconcileStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId } = work;
   const options = {
@@ -23,13 +30,13 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
     onProgress: (progress: { accountsDone: number; accounts: number }) =>
       deps.onProgress({ stage: 'reconcile', ...progress }),
   };
-  outcome.reconcile = await reconcileAccounts(options);
+  outcome.reconcile = await reconcileEach(options, outcome);
   if (request.command !== 'run') return;
   const reads = healingReads(await openBreaks(options));
   const away = new Set(
     outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
   );
-  let changed = false;
+  const changed = new Set<string>();
   for (const read of reads) {
     deps.signal.throwIfAborted();
     const merchant = request.merchants.find(({ merchantNo }) => merchantNo === read.merchantNo);
@@ -48,10 +55,27 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
     outcome.sync = outcome.sync.map((one) =>
       one.merchantNo === read.merchantNo ? { ...one, report: withHealing(one.report, report) } : one,
     );
-    changed ||= report.inserted + report.amended + report.vanished + report.returned > 0;
+    if (report.inserted + report.amended + report.vanished + report.returned > 0)
+      changed.add(read.merchantNo);
   }
-  if (!changed) return;
-  outcome.reconcile = joined(outcome.reconcile, await reconcileAccounts(options));
+  if (changed.size === 0) return;
+  const again = await reconcileEach({ ...options, merchants: [...changed] }, outcome);
+  outcome.reconcile = joined(outcome.reconcile, again);
+}
+
+async function reconcileEach(
+  options: ReconcileOptions & { readonly merchants: readonly string[] },
+  outcome: StageOutcome,
+): Promise<ReconcileReport> {
+  let pass: ReconcileReport = { accounts: 0, daysChained: 0, daysChanged: [], opened: [], healed: [] };
+  for (const merchantNo of options.merchants) {
+    const failure = await alone(merchantNo, 'reconcile', options.signal, async () => {
+      const own = await reconcileAccounts({ ...options, merchants: [merchantNo] });
+      pass = { ...joined(pass, own), accounts: pass.accounts + own.accounts };
+    });
+    if (failure !== null) outcome.failures = [...outcome.failures, failure];
+  }
+  return pass;
 }
 
 /** A merchant's report with what a healing read added; entries it found as they stand were counted before. */

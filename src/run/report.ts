@@ -4,6 +4,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
+import { ownExitCode, ownSentence } from './isolation.ts';
 import type { NotJoined } from './join-merchants.ts';
 
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
@@ -74,8 +75,8 @@ export function judge(
       notes.push(`${merchantNo}: ${problem}`);
     }
     if (report.failure !== null) {
-      codes.push(EXIT.incomplete);
-      notes.push(`${merchantNo}: ${report.failure.message}`);
+      codes.push(ownExitCode(report.failure));
+      notes.push(ownSentence(merchantNo, report.failure));
     }
   }
   for (const { account, day, cause, why } of publish?.withheld ?? []) {

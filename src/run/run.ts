@@ -3,6 +3,7 @@ import type { Lease } from '../store/lease.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd, type ExitCode } from './exit-codes.ts';
+import { withFailures } from './isolation.ts';
 import { underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
@@ -68,7 +69,13 @@ async function runStages(
     toDay: to,
     now: deps.now(),
   });
-  const outcome: StageOutcome = { sync: [], reconcile: null, healingReads: [], publish: null };
+  const outcome: StageOutcome = {
+    sync: [],
+    reconcile: null,
+    healingReads: [],
+    publish: null,
+    failures: [],
+  };
   const end = async (exitCode: ExitCode, notes: readonly string[]): Promise<RunReport> => {
     const elapsedMs = Math.round(performance.now() - startedMs);
     const report: RunReport = {
@@ -77,7 +84,10 @@ async function runStages(
       from,
       to,
       exitCode,
-      ...outcome,
+      sync: outcome.sync,
+      reconcile: outcome.reconcile,
+      healingReads: outcome.healingReads,
+      publish: outcome.publish,
       notes,
       elapsedMs,
     };
@@ -91,7 +101,7 @@ async function runStages(
     if (stages.includes('reconcile')) await reconcileStage(work, outcome);
     signal.throwIfAborted();
     if (stages.includes('publish')) await publishStage(work, outcome);
-    const { exitCode, notes } = judge(
+    const judged = judge(
       outcome.sync,
       outcome.publish,
       await standingIn(deps.db, {
@@ -103,6 +113,7 @@ async function runStages(
       }),
       [],
     );
+    const { exitCode, notes } = withFailures(judged, outcome.failures);
     return await end(exitCode, notes);
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
@@ -111,9 +122,10 @@ async function runStages(
       await end(code, [cause instanceof Error ? cause.message : String(cause)]).catch(() => undefined);
       throw cause;
     }
-    const { exitCode, notes } = judge(outcome.sync, outcome.publish, { openBreaks: 0, quarantined: 0 }, [
+    const judged = judge(outcome.sync, outcome.publish, { openBreaks: 0, quarantined: 0 }, [
       (cause as Error).message,
     ]);
+    const { exitCode, notes } = withFailures(judged, outcome.failures);
     return end(exitCode, notes);
   }
 }

@@ -1,55 +1,78 @@
 /** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
+import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { planWindows } from '../sync/plan.ts';
 import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
-import { createZoneGate } from '../sync/zone-gate.ts';
-import { createJoining } from './join-merchants.ts';
+import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
+import { concernsAll } from './isolation.ts';
+import { createJoining, type Joining } from './join-merchants.ts';
+import type { MerchantSync } from './report.ts';
 import type { RunWork, StageOutcome } from './work.ts';
 
 /**
  * Syncs the range of each merchant asked for, each into `outcome` as it ends; one that is known only has to join first.
- * One merchant's refusal leaves the others going; what concerns all (`TimeZoneWrong`, `LeaseLost`, a database away) stops them and is thrown.
+ * One merchant's trouble, a fault of ours included, is in its own report and leaves the others going; what concerns all
+ * (`TimeZoneWrong`, `LeaseLost`, a database away) stops them and is thrown.
  */
 export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease, runId, ranges } = work;
+  const { request, deps } = work;
   const stop = new AbortController();
   const signal = AbortSignal.any([deps.signal, stop.signal]);
   const zoneGate = createZoneGate(deps.zone);
-  const latestMs = deps.now().getTime() - deps.settleDelayMs;
   const join = await createJoining(request.merchants, { ...deps, signal });
-  const ended = await Promise.allSettled(
+  await Promise.all(
     request.merchants.map(async (merchant) => {
-      const range = ranges.get(merchant.merchantNo)!;
-      const windows = planWindows({ fromDay: range.from, toDay: range.to, zone: deps.zone, latestMs });
       try {
-        const notJoined = await join(merchant);
-        if (notJoined !== null) {
-          const { merchantNo } = merchant;
-          outcome.sync = [...outcome.sync, { merchantNo, ...range, report: NOTHING_SYNCED, notJoined }];
-          return;
-        }
-        const report = await syncMerchant({
-          reader: deps.reader,
-          db: deps.db,
-          lease,
-          merchant,
-          windows,
-          zone: deps.zone,
-          zoneGate,
-          currencies: request.currencies,
-          runId,
-          now: deps.now,
-          signal,
-          onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
-        });
-        outcome.sync = [...outcome.sync, { merchantNo: merchant.merchantNo, ...range, report }];
+        const synced = await syncOne(merchant, { work, join, zoneGate, signal });
+        outcome.sync = [...outcome.sync, synced];
       } catch (error) {
         stop.abort(error);
-        throw error;
       }
     }),
   );
   outcome.sync = [...outcome.sync].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
   if (stop.signal.aborted) throw stop.signal.reason;
-  const failed = ended.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+}
+
+/** One merchant's part. Throws what concerns all. */
+async function syncOne(
+  merchant: MerchantAccess,
+  {
+    work: { request, deps, lease, runId, ranges },
+    join,
+    zoneGate,
+    signal,
+  }: {
+    readonly work: RunWork;
+    readonly join: Joining;
+    readonly zoneGate: ZoneGate;
+    readonly signal: AbortSignal;
+  },
+): Promise<MerchantSync> {
+  const { merchantNo } = merchant;
+  const range = ranges.get(merchantNo)!;
+  try {
+    const latestMs = deps.now().getTime() - deps.settleDelayMs;
+    const windows = planWindows({ fromDay: range.from, toDay: range.to, zone: deps.zone, latestMs });
+    const notJoined = await join(merchant);
+    if (notJoined !== null) return { merchantNo, ...range, report: NOTHING_SYNCED, notJoined };
+    const report = await syncMerchant({
+      reader: deps.reader,
+      db: deps.db,
+      lease,
+      merchant,
+      windows,
+      zone: deps.zone,
+      zoneGate,
+      currencies: request.currencies,
+      runId,
+      now: deps.now,
+      signal,
+      onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
+    });
+    return { merchantNo, ...range, report };
+  } catch (error) {
+    if (concernsAll(error, signal)) throw error;
+    const failure = error instanceof Error ? error : new Error(String(error));
+    return { merchantNo, ...range, report: { ...NOTHING_SYNCED, failure } };
+  }
 }

@@ -9,6 +9,7 @@ import type { PublishReport } from '../statements/publish.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { DueJob } from './due.ts';
+import type { MerchantFailure } from './isolation.ts';
 import type { Progress } from './progress.ts';
 import type { DayRange } from './range.ts';
 import type { HealingRead, MerchantSync, RunCommand } from './report.ts';
@@ -50,6 +51,8 @@ export interface StageOutcome {
   reconcile: ReconcileReport | null;
   healingReads: readonly HealingRead[];
   publish: PublishReport | null;
+  /** Merchants that reconciling or publishing failed for, each for reasons of its own. */
+  failures: readonly MerchantFailure[];
 }
 
 /** One run at work: what was asked, with what, under which lease. */

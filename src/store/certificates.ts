@@ -5,6 +5,8 @@ import type { Window } from '../ledger/entry.ts';
 import type { DB } from './schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
+/** Largest value of the column: a total beyond it is made up, and the problem of its failed reading tells it in full. */
+const TOTAL_MAX = 2_147_483_647;
 /** Stored where every currency was read. */
 const EVERY_CURRENCY = '';
 
@@ -28,7 +30,7 @@ export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToSt
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
     SELECT sent.* FROM (VALUES (${merchantNo}, ${currency}, ${window.beginMs}::bigint, ${window.endMs}::bigint,
-      ${reading.total}::int, ${distinctCount}::int, ${reading.rejected.length}::int, ${reading.requests}::int,
+      ${Math.min(reading.total, TOTAL_MAX)}::int, ${distinctCount}::int, ${reading.rejected.length}::int, ${reading.requests}::int,
       ${reading.certified ? now : null}::timestamptz,
       ${reading.certified ? null : (reading.problem ?? 'not certified')}, ${runId}::bigint)
     ) AS sent (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,

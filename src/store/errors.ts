@@ -150,6 +150,19 @@ const CONNECTION_CODES =
 const CONNECTION_MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exc|timeout expired|Client was closed)/;
 
+/** PostgreSQL's classes 22 (a value it cannot hold) and 23 (a row that breaks a rule of the tables). */
+const ROW_CODES = /^2[23][0-9A-Z]{3}$/;
+/** What PostgreSQL says of anything at all, by its five characters. */
+const SERVER_CODES = /^[0-9A-Z]{5}$/;
+
+/** Whether the database is in trouble as such, whoever asks: away, full, shut down. A refused row is not. */
+export function isDatabaseTrouble(error: unknown): boolean {
+  if (error instanceof StoreUnreachable || error instanceof DatabaseUnreachable) return true;
+  if (isConnectionError(error)) return true;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return SERVER_CODES.test(code) && !ROW_CODES.test(code);
+}
+
 /** Whether the database could not be talked to, as opposed to having refused what it was told. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,7 +1,14 @@
 /** Whose ledgers to sync, and the tokens that open them, encrypted. */
 import { sql, type Kysely } from 'kysely';
 import type { DB } from './schema.ts';
-import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from './secrets.ts';
+import {
+  decryptSecret,
+  encryptSecret,
+  SecretUnreadable,
+  UnknownSecretKey,
+  type SecretKey,
+  type SecretPlace,
+} from './secrets.ts';
 
 export interface MerchantRow {
   readonly merchantNo: string;
@@ -15,6 +22,13 @@ export interface MerchantRow {
 export interface MerchantToken {
   readonly merchantNo: string;
   readonly token: string;
+}
+
+/** A merchant whose stored token cannot be read; the message says what to do. */
+export interface LockedMerchant {
+  readonly merchantNo: string;
+  readonly token: null;
+  readonly problem: UnknownSecretKey | SecretUnreadable;
 }
 
 const placeOf = (merchantNo: string): SecretPlace => ({
@@ -128,11 +142,11 @@ export async function disableMerchant(db: Kysely<DB>, merchantNo: string): Promi
   return numUpdatedRows > 0n;
 }
 
-/** Active merchants with their stored tokens, in order. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** Active merchants with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
 export async function merchantTokens(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
-): Promise<MerchantToken[]> {
+): Promise<(MerchantToken | LockedMerchant)[]> {
   const rows = await db
     .selectFrom('merchant')
     .select(['merchant_no', 'token_ciphertext'])
@@ -140,8 +154,22 @@ export async function merchantTokens(
     .where('token_ciphertext', 'is not', null)
     .orderBy('merchant_no')
     .execute();
-  return rows.map((row) => ({
-    merchantNo: row.merchant_no,
-    token: decryptSecret(secretKeys, placeOf(row.merchant_no), row.token_ciphertext!),
-  }));
+  return rows.map((row) => tokenOf(row.merchant_no, row.token_ciphertext!, secretKeys));
+}
+
+function tokenOf(
+  merchantNo: string,
+  ciphertext: string,
+  secretKeys: readonly SecretKey[],
+): MerchantToken | LockedMerchant {
+  try {
+    return { merchantNo, token: decryptSecret(secretKeys, placeOf(merchantNo), ciphertext) };
+  } catch (error) {
+    const mend = `Or give it its token again: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`.`;
+    if (error instanceof UnknownSecretKey) {
+      return { merchantNo, token: null, problem: new UnknownSecretKey(`${error.message} ${mend}`) };
+    }
+    if (!(error instanceof SecretUnreadable)) throw error;
+    return { merchantNo, token: null, problem: new SecretUnreadable(`${error.message} ${mend}`) };
+  }
 }

@@ -1,6 +1,7 @@
 /** What ran, when, over which days and how it ended. */
 import type { Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { storableText } from '../ledger/text.ts';
 import type { DB, JsonObject } from './schema.ts';
 
 export interface RunRow {
@@ -58,6 +59,7 @@ export async function startRun(
   return id;
 }
 
+/** Records the end. No text in the figures keeps it from being recorded: what cannot be stored is replaced. */
 export async function finishRun(
   db: Kysely<DB>,
   id: number,
@@ -65,10 +67,13 @@ export async function finishRun(
 ): Promise<void> {
   await db
     .updateTable('run')
-    .set({ exit_code: end.exitCode, figures: JSON.stringify(end.figures), finished_at: end.now })
+    .set({ exit_code: end.exitCode, figures: storableJson(end.figures), finished_at: end.now })
     .where('id', '=', id)
     .execute();
 }
+
+const storableJson = (figures: object): string =>
+  JSON.stringify(figures, (_, value: unknown) => (typeof value === 'string' ? storableText(value) : value));
 
 export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | undefined> {
   const row = await db.selectFrom('run').select(COLUMNS).where('id', '=', id).executeTakeFirst();

@@ -71,7 +71,8 @@ export function decryptSecret(keys: readonly SecretKey[], place: SecretPlace, st
     return decipher.update(ciphertext, 'base64', 'utf8') + decipher.final('utf8');
   } catch {
     throw new SecretUnreadable(
-      `${nameOf(place)} cannot be read with key "${keyId}": the key has changed, or the row was altered.`,
+      `${nameOf(place)} cannot be read with key "${keyId}": the key has changed, or the row was altered; ` +
+        'put the key it was written with into DAYBOOK_SECRET_KEYS under that id.',
     );
   }
 }

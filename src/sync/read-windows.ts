@@ -1,6 +1,7 @@
 /**
- * Reads many windows of one merchant at once: first pages of the next ones while others are paged, parts of a split
- * before later windows, and never more in memory than the limits say.
+ * Reads many windows of one merchant at once: first pages of the next ones while others are paged, and never more in
+ * memory than the limits say. Older windows go before younger ones, so that a platform that dies half-way leaves the
+ * oldest certified: here in what is begun and in who gets memory, in the transport in which call is sent.
  */
 import type { Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -38,6 +39,11 @@ interface Task extends Asked {
   readonly second: SplitSecond | null;
 }
 
+interface Waiting {
+  readonly beginMs: number;
+  readonly task: () => Task;
+}
+
 /**
  * Resolves once every window was read and taken. Rejects with the first failure of the reader or a taker, or with the
  * signal's reason, after what was already read has been taken; nothing is begun any more from then on.
@@ -53,10 +59,17 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   /** Once order proved unsteady, windows begun later do not try to page. */
   let grain = coarse;
 
-  const waiting: (() => Task)[] = options.asked.toReversed().map(({ window, currency }) => () => {
-    const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
-    return { window, currency, grain, patience, second: null };
-  });
+  /** What is not begun yet, the oldest last. */
+  const waiting: Waiting[] = options.asked
+    .map(({ window, currency }) => ({
+      beginMs: window.beginMs,
+      task: (): Task => {
+        const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
+        return { window, currency, grain, patience, second: null };
+      },
+    }))
+    .sort((a, b) => a.beginMs - b.beginMs)
+    .reverse();
 
   /** What happens after the first failure, or after the abort, is its consequence. */
   const failures: unknown[] = [];
@@ -67,7 +80,8 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   };
 
   const readTask = async (task: Task): Promise<void> => {
-    await credits.take(1);
+    const rank = task.window.beginMs;
+    await credits.take(1, rank);
     let held = 1;
     const looks: Promise<void>[] = [];
     const source: PageSource = {
@@ -82,7 +96,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
       holdPages: async (pages) => {
         const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
         held += most;
-        await credits.take(most);
+        await credits.take(most, rank);
       },
       onFirstPage: (page, asked) => {
         const look = options.onFirstPage(page, asked);
@@ -107,8 +121,13 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     const second = task.second ?? (finer.unitMs === 1 ? beginSecond(task) : null);
     second?.expect(parts.length - 1);
     patience.partsLeft += parts.length - 1;
-    const partOf = (window: Window) => (): Task => ({ window, currency, grain: finer, patience, second });
-    waiting.push(...parts.toReversed().map(partOf));
+    const partOf = (window: Window): Waiting => ({
+      beginMs: window.beginMs,
+      task: () => ({ window, currency, grain: finer, patience, second }),
+    });
+    // Together, as they cover their window: only of another currency a window can begin between them.
+    const at = waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
+    waiting.splice(at, 0, ...parts.map(partOf).reverse());
     beginWaiting();
   };
 
@@ -128,7 +147,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   };
   const beginWaiting = (): void => {
     while (!signal.aborted && running.size < limits.windowsInProgressMax && waiting.length > 0)
-      begin(waiting.pop()!());
+      begin(waiting.pop()!.task());
   };
   for (;;) {
     beginWaiting();

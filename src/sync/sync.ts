@@ -3,8 +3,9 @@ import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { Window } from '../ledger/entry.ts';
-import { isPlatformError, type PlatformError } from '../platform/errors.ts';
+import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import { isDatabaseTrouble } from '../store/errors.ts';
 import { LeaseLost, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { StoredWindow } from '../store/window-reading.ts';
@@ -14,7 +15,7 @@ import type { NotedReading } from './certify.ts';
 import type { ReadLimits } from './limits.ts';
 import { wholeSeconds } from './plan.ts';
 import { readWindows } from './read-windows.ts';
-import type { Probe } from './time-zone-proof.ts';
+import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { createZoneGate, type ZoneGate } from './zone-gate.ts';
 
 /** Different sentences counted in one report; more are counted together. */
@@ -64,8 +65,8 @@ export interface SyncReport extends StoredWindow {
   readonly uncertified: readonly UncertifiedSpan[];
   /** How often the reader said each sentence. */
   readonly notices: Readonly<Record<string, number>>;
-  /** Why the platform was not read to the end; what was certified before is stored and counted here. */
-  readonly failure: PlatformError | null;
+  /** Why the ledger was not read to the end; what was certified before is stored and counted here. */
+  readonly failure: Error | null;
   /** The signal stopped it before the end, at a window's edge. */
   readonly interrupted: boolean;
 }
@@ -73,8 +74,9 @@ export interface SyncReport extends StoredWindow {
 type Tally = { -readonly [Key in keyof SyncReport]: SyncReport[Key] };
 
 /**
- * Reads and stores the windows. A platform that fails ends in `failure`, an aborted signal in `interrupted`. Throws
- * `TimeZoneWrong` or `TimeZoneUnproven` before the first row under an unproven offset, `LeaseLost`, `StoreUnreachable`.
+ * Reads and stores the windows. Whatever is the merchant's own trouble ends in `failure`: a platform that fails,
+ * `TimeZoneUnproven` before the first row under that offset, a token that cannot be read, a fault. An aborted signal ends
+ * in `interrupted`. Throws what concerns every merchant: `TimeZoneWrong`, `LeaseLost`, a database in trouble.
  */
 export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
   const { reader, db, lease, merchant, zone, currencies, runId, now, signal } = options;
@@ -156,12 +158,13 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
     });
     await release();
   } catch (error) {
-    if (isPlatformError(error)) {
-      tally.failure = error;
-      await release();
-    } else if (signal.aborted && error === signal.reason && !(error instanceof LeaseLost))
-      tally.interrupted = true;
-    else throw error;
+    const isLeaseLost = error instanceof LeaseLost;
+    if (signal.aborted && error === signal.reason && !isLeaseLost) tally.interrupted = true;
+    else if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
+    else {
+      tally.failure = error instanceof Error ? error : new Error(String(error));
+      if (isPlatformError(error)) await release();
+    }
   }
   uncertified.sort((a, b) => a.window.beginMs - b.window.beginMs);
   return { ...tally, uncertified, notices };

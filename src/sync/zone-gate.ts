@@ -48,8 +48,9 @@ export function createZoneGate(zone: string): ZoneGate {
           await begun;
           return;
         } catch (error) {
-          // Another merchant's proof may fail for reasons of its own: a refused token says nothing about the zone.
-          if (error instanceof TimeZoneWrong || error instanceof TimeZoneUnproven) throw error;
+          // Another merchant's proof may fail for reasons of its own: a refused token says nothing about the zone, nor do
+          // answers that make no sense.
+          if (error instanceof TimeZoneWrong) throw error;
           if (proofs.get(offset) === begun) proofs.delete(offset);
           continue;
         }

@@ -7,6 +7,7 @@ import {
   createCurrencies,
   decimalsOf,
   fromScaled,
+  isWithinDigits,
   plainDecimal,
   subtractAmounts,
   toScaled,
@@ -60,8 +61,8 @@ describe('plainDecimal', () => {
     },
   );
 
-  test.each(['1E+400000', '1E-400000', `1${'0'.repeat(60)}`, `0.${'1'.repeat(60)}`])(
-    '%.12s… is over the limit of digits',
+  test.each(['1E+400000', '1E-400000', '1e60', '1e-61'])(
+    '%s would be written with more digits than an exponent may bring',
     (digits) => {
       expect(plainDecimal(digits)).toBeNull();
     },
@@ -73,6 +74,34 @@ describe('plainDecimal', () => {
         const plain = plainDecimal(JSON.stringify(value));
         if (plain !== null) expect(Number(plain)).toBe(Object.is(value, -0) ? 0 : value);
       }),
+    );
+  });
+});
+
+describe('the range of an amount', () => {
+  const nines = (count: number) => '9'.repeat(count);
+
+  test.each([
+    [nines(30), true],
+    [`-${nines(30)}.${nines(30)}`, true],
+    [nines(31), false],
+    [`-${nines(31)}`, false],
+    [`0.${nines(31)}`, false],
+  ])('%s is inside: %s', (amount, inside) => {
+    expect(isWithinDigits(amount)).toBe(inside);
+  });
+
+  test('what is worked out from amounts has no limit: sums of the longest ones keep every digit', () => {
+    const longest = fc
+      .tuple(fc.bigInt({ min: -(10n ** 60n) + 1n, max: 10n ** 60n - 1n }), fc.integer({ min: 30, max: 30 }))
+      .map(([value, scale]) => fromScaled(value, scale));
+    fc.assert(
+      fc.property(fc.array(longest, { minLength: 1, maxLength: 200 }), (all) => {
+        const sum = all.reduce(addAmounts, nines(59));
+        const back = all.reduce(subtractAmounts, canonicalAmount(sum, 2)!.amount);
+        expect(compareAmounts(back, nines(59))).toBe(0);
+      }),
+      { numRuns: 30 },
     );
   });
 });

@@ -45,6 +45,11 @@ async function read(reply: string, query: Partial<LedgerPageQuery> = {}, zone?: 
 const readEntry = async (fields: Parameters<typeof entryText>[0], zone?: string, window = MARCH_31) =>
   read(pageText([entryText(fields)]), { window }, zone);
 
+const OUT_OF_RANGE = (field: string) =>
+  `${field} is not a number of up to 30 digits before and 30 after its point`;
+const OUT_OF_TIME =
+  'busiDate lies before September 2001 or after November 2286, where the platform cannot be asked for it';
+
 describe('the request', () => {
   test('asks for the window, the page and the filters in the contract’s words', async () => {
     const { url, received } = await stranger(answer(pageText([], { pageNum: 3 })));
@@ -142,10 +147,27 @@ describe('a page', () => {
     ['outAmount is negative', { inAmount: 'null', outAmount: '-0.01' }, 'B1'],
     ['inAmount is not a number', { inAmount: 'true' }, 'B1'],
     ['inAmount is not a number', { inAmount: '{"amount":1}' }, 'B1'],
-    ['inAmount is not a number of up to 60 digits', { inAmount: '"1,000.00"' }, 'B1'],
-    ['inAmount is not a number of up to 60 digits', { inAmount: '""' }, 'B1'],
-    ['inAmount is not a number of up to 60 digits', { inAmount: '1e400' }, 'B1'],
+    [
+      'inAmount is not a number of up to 30 digits before and 30 after its point',
+      { inAmount: '"1,000.00"' },
+      'B1',
+    ],
+    ['inAmount is not a number of up to 30 digits before and 30 after its point', { inAmount: '""' }, 'B1'],
+    [
+      'inAmount is not a number of up to 30 digits before and 30 after its point',
+      { inAmount: '1e400' },
+      'B1',
+    ],
+    [OUT_OF_RANGE('inAmount'), { inAmount: `1${'0'.repeat(30)}` }, 'B1'],
+    [OUT_OF_RANGE('inAmount'), { inAmount: '1e30' }, 'B1'],
+    [OUT_OF_RANGE('vailAmount'), { vailAmount: `-${'9'.repeat(31)}.5` }, 'B1'],
+    [OUT_OF_RANGE('vailAmount'), { vailAmount: `0.${'3'.repeat(31)}` }, 'B1'],
+    [OUT_OF_RANGE('vailAmount'), { vailAmount: '1e-31' }, 'B1'],
     ['vailAmount is missing', { vailAmount: 'null' }, 'B1'],
+    [OUT_OF_TIME, { busiDate: '"1970-01-01 00:00:00"' }, 'B1'],
+    [OUT_OF_TIME, { busiDate: '"2001-09-11 09:46:39"' }, 'B1'],
+    [OUT_OF_TIME, { busiDate: '"2286-11-19 01:46:40"' }, 'B1'],
+    [OUT_OF_TIME, { busiDate: '"9999-12-31 23:59:59"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-02-30 12:00:00"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31 24:00:00"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31T12:00:00"' }, 'B1'],
@@ -192,6 +214,17 @@ describe('the instant of a timestamp', () => {
   });
 });
 
+test.each([
+  ['1e3', 1_000],
+  ['10.0', 10],
+  ['"7"', 7],
+  ['2147483648', 2_147_483_648],
+  ['-0', 0],
+])('a total spelt %s is %d', async (spelt, total) => {
+  const page = await read(pageText([]).replace('"total":0', `"total":${spelt}`));
+  expect(page.total).toBe(total);
+});
+
 describe('a reply that is no page', () => {
   const error = (code: string) => `{"code":"${code}","message":"signature ${TOKEN} wrong"}`;
   test.each([
@@ -218,6 +251,11 @@ describe('a reply that is no page', () => {
     ['another page', pageText([], { pageNum: 2 }), 'asked for pageNum 1, answered 2'],
     ['another page size', pageText([], { pageSize: 20 }), 'asked for pageSize 100, answered 20'],
     ['a total below zero', pageText([], { total: -1 }), 'total is no whole number'],
+    [
+      'a total of 99 digits',
+      pageText([]).replace('"total":0', `"total":${'9'.repeat(99)}`),
+      'total is no whole',
+    ],
     ['half a total', pageText([], { total: 1.5 }), 'total is no whole number'],
     ['a total that is null', pageText([], { total: null }), 'total is no whole number'],
     [

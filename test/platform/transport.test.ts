@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { REPLY_BYTES_MAX } from '../../src/platform/attempt.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/platform/retry.ts';
+import type { TimeSource } from '../../src/platform/line.ts';
+import type { Transport } from '../../src/platform/transport.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 import {
+  type Act,
   MERCHANT,
   TOKEN,
   answer,
@@ -150,6 +154,61 @@ describe('what is sent again', () => {
         'sp2404 for merchant M0001: no whole reply within 60 ms (PLATFORM_TIMEOUT_MS); tried 2 times',
       );
     }
+  });
+});
+
+describe('one merchant and the others', () => {
+  const callFor = (merchantNo: string) =>
+    callOf({ access: { kind: 'merchant', merchant: { merchantNo, token: TOKEN } } });
+  /** Acts as `bad` for merchant BAD, and answers everybody else. */
+  const badFor = (bad: Act): Act => {
+    return (response, received, call) =>
+      received.headers['merchantno'] === 'BAD' ? bad(response, received, call) : void response.end('ok');
+  };
+  const answers = (transport: Transport, merchantNo: string, count: number, signal?: AbortSignal) =>
+    Promise.all(Array.from({ length: count }, () => transport.post(callFor(merchantNo), signal)));
+
+  test('Retry-After told to one merchant holds that one alone', async () => {
+    const time = virtualTime();
+    const { url } = await stranger(badFor(answer('', 429, { 'retry-after': '5' })));
+    const { transport } = transportTo(url, { retriesMax: 1, concurrency: 2 }, time);
+    const begin = time.clock();
+    const asleep: TimeSource['sleep'] = () => new Promise(() => undefined);
+    const held = transportTo(url, { retriesMax: 1, concurrency: 2 }, { clock: time.clock, sleep: asleep });
+    const stop = new AbortController();
+    const bad = answers(held.transport, 'BAD', 8, stop.signal).catch(() => undefined);
+    // Nobody wakes what sleeps there, so every slot it kept would be gone for good.
+    await answers(held.transport, 'GOOD', 20);
+    stop.abort();
+    await bad;
+    expect(time.clock()).toBe(begin);
+    const rejected = await rejection(transport.post(callFor('BAD')));
+    expect([rejected.message, time.clock() - begin]).toEqual([
+      expect.stringContaining('tried 2 times'),
+      5_000,
+    ]);
+  });
+
+  test('one that never answers leaves the others their slots', async () => {
+    const { url } = await stranger(badFor(stall));
+    const { transport } = transportTo(url, { timeoutMs: 60_000 });
+    const stop = new AbortController();
+    const bad = answers(transport, 'BAD', 32, stop.signal).catch(() => undefined);
+    for (let round = 0; round < 5; round += 1) {
+      expect(await answers(transport, 'GOOD', 8)).toHaveLength(8);
+      expect(await answers(transport, `GOOD ${round}`, 2)).toHaveLength(2);
+    }
+    stop.abort();
+    await bad;
+  });
+
+  test('one that fails for ever waits outside of the slots between its tries', async () => {
+    const { url } = await stranger(badFor(answer('', 500)));
+    const asleep = { clock: () => 0, sleep: () => new Promise<void>(() => undefined) };
+    const { transport, retries } = transportTo(url, { concurrency: 1 }, asleep);
+    void transport.post(callFor('BAD')).catch(() => undefined);
+    expect(await answers(transport, 'GOOD', 3)).toEqual(['ok', 'ok', 'ok']);
+    expect(retries).toHaveLength(1);
   });
 });
 

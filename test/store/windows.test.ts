@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { LeaseLost, releaseLease } from '../../src/store/lease.ts';
+import { finishRun, runById } from '../../src/store/runs.ts';
 import {
   certifiedWindows,
   storeWindow,
@@ -49,6 +50,23 @@ onBothDatabases((store) => {
       .selectAll()
       .where('batch_no', '=', batchNo)
       .executeTakeFirstOrThrow();
+
+  it('a failed reading whose total no window can have is kept, its figures in the problem', async () => {
+    for (const total of [2 ** 31, 999_999_999_999_999, 1e21]) {
+      const problem = `page 1 of ${total} entries held 1 where 100 were due`;
+      await keep({ reading: { ...uncertified(entries(1), problem), total } });
+      expect(await uncertifiedWindows(store().db, MERCHANT, DAY)).toEqual([{ ...DAY, problem }]);
+    }
+  });
+
+  it('a run’s end is recorded whatever its sentences hold', async () => {
+    const { db, runId } = store();
+    const notes = ['half \ud83d', '\ude00 half', 'NUL \0', 'whole \u{1f600}'];
+    await finishRun(db, runId, { exitCode: 4, figures: { notes }, now: NOW });
+    expect((await runById(db, runId))?.figures).toEqual({
+      notes: ['half \ufffd', '\ufffd half', 'NUL \ufffd', 'whole \u{1f600}'],
+    });
+  });
 
   describe('entries', () => {
     it('are kept digit for digit, with the day they change', async () => {

@@ -143,6 +143,51 @@ test.each([
   },
 );
 
+/** Reads until the platform dies after so many calls: the days of the windows certified by then, the first being 0. */
+async function certifiedBeforeDeath(
+  bookings: Booking[],
+  windows: readonly Window[],
+  { concurrency, callsMax }: { readonly concurrency: number; readonly callsMax: number },
+): Promise<number[]> {
+  const platform = createMemoryPlatform({ bookings });
+  let calls = 0;
+  const dying: LedgerReader = {
+    page: (query, signal) => {
+      calls += 1;
+      if (calls > callsMax) throw new Error('down');
+      return platform.reader.page(query, signal);
+    },
+  };
+  const certified: number[] = [];
+  const line = virtualLine(dying, { latencyMs: 50, concurrency });
+  await readAll(line.reader, windows, {}, ({ window, reading }) => {
+    if (reading.certified) certified.push(Math.floor((window.beginMs - BEGIN_MS) / DAY_MS));
+    return Promise.resolve();
+  }).catch(() => undefined);
+  return certified.sort((a, b) => a - b);
+}
+
+test('a platform that dies leaves the oldest windows certified, in whatever order they were asked for', async () => {
+  const windows = days(40);
+  const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
+  // Eight pages a day: forty calls are five days at best, one after the other.
+  const bookings = spread(40 * 780, all);
+  for (const asked of [windows, windows.toReversed()]) {
+    const certified = await certifiedBeforeDeath(bookings, asked, { concurrency: 8, callsMax: 40 });
+    expect(certified.slice(0, 4)).toEqual([0, 1, 2, 3]);
+  }
+});
+
+test('the same where deep days are split: the oldest parts of the oldest day come first', async () => {
+  const windows = days(3);
+  const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
+  const bookings = spread(3 * 33_000, all);
+  // A third of all calls, and some first pages: the first day is whole, and next to nothing of the last.
+  const certified = await certifiedBeforeDeath(bookings, windows, { concurrency: 16, callsMax: 400 });
+  expect(certified.filter((day) => day === 0)).toHaveLength(5);
+  expect(certified).not.toContain(2);
+});
+
 test('never more pages in memory than the limit, however slow the store', async () => {
   const windows = days(40);
   const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };

@@ -1,6 +1,7 @@
 /** A line to the platform whose time is virtual: so many calls at once, each so many ms, measured without waiting. */
-import pLimit from 'p-limit';
+import { createLine } from '../../src/platform/line.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import { virtualTime } from '../support/virtual-time.ts';
 
 export interface VirtualLine {
   readonly reader: LedgerReader;
@@ -8,45 +9,32 @@ export interface VirtualLine {
   readonly inFlightMost: () => number;
 }
 
-/** Time moves on to the next reply whenever nothing else is left to do. */
+/** The transport's own line, with time that moves on to the next reply whenever nothing else is left to do. */
 export function virtualLine(
   reader: LedgerReader,
   options: { latencyMs: number; concurrency: number },
 ): VirtualLine {
-  const inLine = pLimit(options.concurrency);
-  const due: { readonly atMs: number; readonly reply: () => void }[] = [];
-  let nowMs = 0;
+  const time = virtualTime(0);
+  const line = createLine(options.concurrency, null, time);
+  let inFlight = 0;
   let most = 0;
-  let isTicking = false;
-  const tick = () => {
-    const next = due.shift();
-    if (next === undefined) {
-      isTicking = false;
-      return;
-    }
-    nowMs = next.atMs;
-    next.reply();
-    setTimeout(tick);
-  };
-  const travel = () =>
-    new Promise<void>((resolve) => {
-      due.push({ atMs: nowMs + options.latencyMs, reply: resolve });
-      if (!isTicking) {
-        isTicking = true;
-        setTimeout(tick);
-      }
-    });
   return {
     reader: {
-      page: (query, signal) =>
-        inLine(async () => {
-          most = Math.max(most, inLine.activeCount);
+      page: async (query, signal) => {
+        const caller = { owner: query.merchant.merchantNo, rank: query.window.beginMs };
+        const leave = await line.enter(caller, signal);
+        most = Math.max(most, (inFlight += 1));
+        try {
           const page = await reader.page(query, signal);
-          await travel();
+          await time.sleep(options.latencyMs);
           return page;
-        }),
+        } finally {
+          inFlight -= 1;
+          leave(true);
+        }
+      },
     },
-    elapsedMs: () => nowMs,
+    elapsedMs: () => time.clock(),
     inFlightMost: () => most,
   };
 }

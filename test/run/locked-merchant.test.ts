@@ -1,0 +1,81 @@
+/** A token that cannot be read is its merchant's own trouble: for the others the night goes on. */
+import { randomBytes } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
+import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { oneMerchant } from '../../src/run/one-merchant.ts';
+import { addMerchant } from '../../src/store/merchants.ts';
+import { MERCHANT, openStage, OTHER, scenario, storedOf, truthOf, type Stage } from '../support/stage.ts';
+
+const NOW = new Date('2026-03-01T00:00:00Z');
+const current = { id: 'k2', key: randomBytes(32) };
+const retired = { id: 'k1', key: randomBytes(32) };
+const stages: Stage[] = [];
+afterEach(async () => {
+  for (const stage of stages.splice(0)) await stage.close();
+});
+
+/** Two stored merchants; the second one's token is as `spoil` leaves it. */
+async function night(spoil: (stage: Stage) => Promise<unknown>): Promise<Stage> {
+  const merchants = [MERCHANT, OTHER].map((merchant) => ({ ...merchant, currencies: ['USD'] }));
+  const stage = await openStage({
+    scenario: scenario({ merchants }),
+    platform: { merchant: null },
+    settings: { secretKeys: [current] },
+  });
+  stages.push(stage);
+  for (const merchant of [MERCHANT, OTHER]) {
+    await addMerchant(stage.house.database.db, { ...merchant, secretKeys: [current], now: NOW });
+  }
+  await spoil(stage);
+  return stage;
+}
+const underRetiredKey = ({ house: { database } }: Stage) =>
+  addMerchant(database.db, { ...OTHER, secretKeys: [retired], now: NOW });
+const ciphertext =
+  (token_ciphertext: string) =>
+  ({ house: { database } }: Stage) =>
+    database.db
+      .updateTable('merchant')
+      .set({ token_ciphertext })
+      .where('merchant_no', '=', OTHER.merchantNo)
+      .execute();
+
+test.each([
+  ['under a retired key', underRetiredKey, /key "k1", which DAYBOOK_SECRET_KEYS does not have; put it back/],
+  ['altered', ciphertext('v1:k2:AAAA:AAAA:AAAA'), /cannot be read with key "k2".*put the key/],
+  ['of another version', ciphertext('v9:k2:AAAA'), /not in a form this version can read/],
+  ['that is no ciphertext at all', ciphertext(''), /not in a form this version can read/],
+])('a token %s: told with what to do, exit 4, and the others are whole', async (_, spoil, problem) => {
+  const stage = await night(spoil);
+  const { house } = stage;
+  const report = await stage.run({ merchants: await chosenMerchants(house, []) });
+  expect(report.exitCode).toBe(4);
+  expect(report.notes).toEqual([expect.stringMatching(problem)]);
+  expect(report.notes[0]).toMatch(
+    /^SBX-M-2: token_ciphertext .*`daybook merchants add --merchant-no SBX-M-2/,
+  );
+  expect(await storedOf(stage)).toEqual(truthOf(stage));
+  expect(report.publish!.published).toHaveLength(4);
+
+  // Asked for alone, the other is not touched by it; itself it ends before anything is started.
+  expect(await stage.run({ merchants: await chosenMerchants(house, [MERCHANT.merchantNo]) })).toMatchObject({
+    exitCode: 0,
+    notes: [],
+  });
+  expect(await oneMerchant(house, MERCHANT.merchantNo)).toEqual(MERCHANT);
+  for (const asks of [chosenMerchants(house, [OTHER.merchantNo]), oneMerchant(house, OTHER.merchantNo)]) {
+    const refusal: unknown = await asks.catch((error: unknown) => error);
+    expect([exitCodeOf(refusal), (refusal as Error).message]).toEqual([2, expect.stringMatching(problem)]);
+  }
+  await addMerchant(house.database.db, { ...OTHER, secretKeys: [current], now: NOW });
+  expect(await stage.run({ merchants: await chosenMerchants(house, []) })).toMatchObject({ exitCode: 0 });
+  expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
+});
+
+test('where nobody’s token can be read, nothing is started', async () => {
+  const stage = await night(underRetiredKey);
+  const house = { ...stage.house, settings: { ...stage.house.settings, secretKeys: [] } };
+  const refusal: unknown = await chosenMerchants(house, []).catch((error: unknown) => error);
+  expect(exitCodeOf(refusal)).toBe(2);
+});

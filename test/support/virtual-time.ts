@@ -1,0 +1,39 @@
+/** Time that moves on to the next sleeper whenever nothing else is left to do: hours pass in no time, in order. */
+import type { TimeSource } from '../../src/platform/line.ts';
+
+export function virtualTime(beginMs = Date.UTC(2026, 3, 1)): TimeSource {
+  const sleepers: { readonly atMs: number; readonly wake: () => void }[] = [];
+  let nowMs = beginMs;
+  let isTicking = false;
+  const tick = (): void => {
+    const next = sleepers.shift();
+    if (next === undefined) {
+      isTicking = false;
+      return;
+    }
+    nowMs = Math.max(nowMs, next.atMs);
+    next.wake();
+    setTimeout(tick);
+  };
+  return {
+    clock: () => nowMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted === true) return void reject(signal.reason as Error);
+        const giveUp = (): void => {
+          sleepers.splice(sleepers.indexOf(sleeper), 1);
+          reject(signal!.reason as Error);
+        };
+        const wake = (): void => {
+          signal?.removeEventListener('abort', giveUp);
+          resolve();
+        };
+        const sleeper = { atMs: nowMs + ms, wake };
+        signal?.addEventListener('abort', giveUp, { once: true });
+        sleepers.splice(sleepers.findLastIndex(({ atMs }) => atMs <= sleeper.atMs) + 1, 0, sleeper);
+        if (isTicking) return;
+        isTicking = true;
+        setTimeout(tick);
+      }),
+  };
+}
