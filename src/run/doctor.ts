@@ -8,6 +8,7 @@ import type { Settings } from '../settings/settings.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
 import type { PlatformHouse } from './house.ts';
+import { TIME_ZONE_ON_TRUST } from './report.ts';
 
 /** Days looked back for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
@@ -81,7 +82,7 @@ function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings)
 }
 
 async function provenZone(
-  { reader }: PlatformHouse,
+  { reader, settings }: PlatformHouse,
   merchants: readonly MerchantAccess[],
   zone: string,
   latestMs: number,
@@ -92,8 +93,13 @@ async function provenZone(
   for (const merchant of merchants) {
     const { entries } = await reader.page({ merchant, window, pageNum: 1 }, signal);
     if (entries.length === 0) continue;
-    await createZoneGate(zone).check(
-      (batchNo, asked) => reader.page({ merchant, window: asked, pageNum: 1, batchNo }, signal),
+    if (settings.platform.timeZoneProof === 'trusted') return `${zone}, ${TIME_ZONE_ON_TRUST}`;
+    await createZoneGate(zone, { clockToleranceS: settings.clockToleranceS }).check(
+      (batchNo, asked) =>
+        reader.page(
+          { merchant, window: asked, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) },
+          signal,
+        ),
       entries,
       window,
     );

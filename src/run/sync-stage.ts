@@ -13,7 +13,10 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   const { request, deps, lease, runId, ranges } = work;
   const stop = new AbortController();
   const signal = AbortSignal.any([deps.signal, stop.signal]);
-  const zoneGate = createZoneGate(deps.zone);
+  const zoneGate = createZoneGate(deps.zone, {
+    clockToleranceS: deps.clockToleranceS,
+    isTrusted: deps.timeZoneTrusted ?? false,
+  });
   const latestMs = deps.now().getTime() - deps.settleDelayMs;
   const join = await createJoining(request.merchants, { ...deps, signal });
   const ended = await Promise.allSettled(

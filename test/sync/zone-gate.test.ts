@@ -25,7 +25,7 @@ const SUMMER_DAY: Window = {
 const probeOf =
   (reader: LedgerReader): Probe =>
   (batchNo, window) =>
-    reader.page({ merchant: MERCHANT, window, pageNum: 1, batchNo });
+    reader.page({ merchant: MERCHANT, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) });
 const pageIn = async (reader: LedgerReader, window: Window): Promise<readonly LedgerEntry[]> =>
   (await reader.page({ merchant: MERCHANT, window, pageNum: 1 })).entries;
 
