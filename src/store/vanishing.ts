@@ -15,7 +15,13 @@ export const SECOND_READING_AFTER_MS = 3_600_000;
  * Whether one reading is enough. Never where nothing would be left: a total of 0 empties no statement by itself, nor
  * does it empty a window of one entry.
  */
-export function isBelievedAtOnce({ held, absent }: { readonly held: number; readonly absent: number }): boolean {
+export function isBelievedAtOnce({
+  held,
+  absent,
+}: {
+  readonly held: number;
+  readonly absent: number;
+}): boolean {
   if (absent >= held) return false;
   return absent < ABSENT_FEW || absent <= held * ABSENT_SHARE_MAX;
 }

@@ -48,11 +48,7 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
 }
 
 /** Judges what the parts of a planned window lacked, once all of them are stored. Throws like `storeWindow`. */
-export function settlePlanned(
-  db: Kysely<DB>,
-  lease: Lease,
-  planned: PlannedWindow,
-): Promise<AbsenceJudged> {
+export function settlePlanned(db: Kysely<DB>, lease: Lease, planned: PlannedWindow): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
     await lockMerchant(trx, planned.merchantNo);
     return judgeAbsent(trx, planned);

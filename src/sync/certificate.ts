@@ -120,7 +120,8 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
  * readings, each was there (it came before, and came after), and they were as many as the total: all there was.
  */
 export function uniteReadings(earlier: Reading, later: Reading): Reading {
-  if (later.problem === null || !earlier.mayUnite || !later.mayUnite || earlier.total !== later.total) return later;
+  if (later.problem === null || !earlier.mayUnite || !later.mayUnite || earlier.total !== later.total)
+    return later;
   const changed = [...later.entries.values()].some((entry) => {
     const before = earlier.entries.get(entry.batchNo);
     return before !== undefined && !sameContent(before, entry);
@@ -174,7 +175,9 @@ function wrecksOn(page: LedgerPage): Map<string, RejectedSeen> {
 /** Records of a page, identical wrecks counted each, entries that stand there twice once. */
 const recordKeys = (page: LedgerPage): string[] => [
   ...new Set(page.entries.map(keyOf)),
-  ...[...wrecksOn(page)].flatMap(([key, { times }]) => Array.from({ length: times }, (_, nth) => (nth === 0 ? key : `${key} ${nth}`))),
+  ...[...wrecksOn(page)].flatMap(([key, { times }]) =>
+    Array.from({ length: times }, (_, nth) => (nth === 0 ? key : `${key} ${nth}`)),
+  ),
 ];
 
 /** What is wrong with a page's length: full is due, then the rest, then nothing or the last page over again. */
@@ -190,7 +193,9 @@ function pageProblem(pages: readonly LedgerPage[], index: number): string | null
   if (index === 0 || records === 0) return null;
   const last = new Set(recordKeys(pages[index - 1]!));
   const isLastAgain = records === last.size && recordKeys(page).every((key) => last.has(key));
-  return isLastAgain ? null : `page ${index + 1} held ${records} entries where a total of ${total} leaves none`;
+  return isLastAgain
+    ? null
+    : `page ${index + 1} held ${records} entries where a total of ${total} leaves none`;
 }
 
 function shortfall(total: number, seen: Seen): string | null {

@@ -69,13 +69,10 @@ export type ZoneFinding =
  * Two calls where the zone is right, four where dates are ignored beside a batchNo; about twelve to find the offset where
  * the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the times filtered by.
  */
-export async function findZone(
-  probe: Probe,
-  entry: LedgerEntry,
-  toleranceMs: number,
-): Promise<ZoneFinding> {
+export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
-  const byNumber = async (window: Window) => answerOf(await probe(batchNo, window), entry, window, toleranceMs);
+  const byNumber = async (window: Window) =>
+    answerOf(await probe(batchNo, window), entry, window, toleranceMs);
 
   for (const [clock, window] of placesOf(bookedMs, toleranceMs)) {
     const answer = await byNumber(window);
@@ -127,7 +124,8 @@ async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: numbe
   };
 }
 
-const datesIgnored = 'the platform finds an entry at any time it is asked for: it ignores beginDate and endDate';
+const datesIgnored =
+  'the platform finds an entry at any time it is asked for: it ignores beginDate and endDate';
 
 /** Entries that came for another time than theirs: all off by the same offset, the zone is wrong. */
 function astrayIn(

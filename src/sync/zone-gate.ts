@@ -97,7 +97,8 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       if (isTrusted) return;
       const looks = outsider !== undefined && suspicions < SUSPICIONS_MAX;
       if (looks) suspicions += 1;
-      await Promise.all([provenAt(probe, entries), looks ? lookInto(probe, outsider) : undefined]);
+      await provenAt(probe, entries);
+      if (looks) await lookInto(probe, outsider);
     },
     slackMs: () => (isTrusted || clockOff !== null ? toleranceMs : 0),
     clockOff: () => clockOff,
