@@ -88,12 +88,12 @@ async function provenZone(
   latestMs: number,
   signal: AbortSignal,
 ): Promise<string> {
+  if (settings.platform.timeZoneProof === 'trusted') return `${zone}, ${TIME_ZONE_ON_TRUST}`;
   const today = dayOf(latestMs, zone);
   const window = { beginMs: dayWindow(addDays(today, -PROOF_DAYS_MAX), zone).beginMs, endMs: latestMs };
   for (const merchant of merchants) {
     const { entries } = await reader.page({ merchant, window, pageNum: 1 }, signal);
     if (entries.length === 0) continue;
-    if (settings.platform.timeZoneProof === 'trusted') return `${zone}, ${TIME_ZONE_ON_TRUST}`;
     await createZoneGate(zone, { clockToleranceS: settings.clockToleranceS }).check(
       (batchNo, asked) =>
         reader.page(

@@ -1,6 +1,6 @@
 /** One reading of one window into the database, whole or not at all: the only way entries get in. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import type { LedgerEntry, Window } from '../ledger/entry.ts';
+import type { LedgerEntry } from '../ledger/entry.ts';
 import { storeCertificate } from './certificates.ts';
 import type { Lease } from './lease.ts';
 import { judgeAbsent, noteAbsent, type AbsenceJudged, type PlannedWindow } from './mark-vanished.ts';

@@ -71,24 +71,37 @@ export type ZoneFinding =
  */
 export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
-  const byNumber = async (window: Window) =>
-    answerOf(await probe(batchNo, window), entry, window, toleranceMs);
-
-  for (const [clock, window] of placesOf(bookedMs, toleranceMs)) {
-    const answer = await byNumber(window);
-    if (answer === 'others') return { kind: 'unclear', why: othersCame(entry) };
-    if (answer === 'none') continue;
+  for (const place of placesOf(bookedMs, toleranceMs)) {
+    const answer = answerOf(await probe(batchNo, place.window), entry, place);
+    if (answer === 'others' && place.isLast) return { kind: 'unclear', why: othersCame(entry) };
+    if (answer !== 'found') continue;
     const elsewhere = await probe(batchNo, elsewhereOf(bookedMs, toleranceMs));
-    return holds(elsewhere, entry) ? findByWindow(probe, entry, toleranceMs) : { kind: 'proven', clock };
+    if (holds(elsewhere, entry)) return findByWindow(probe, entry, toleranceMs);
+    return { kind: 'proven', clock: place.clock };
   }
-  return findOffset(byNumber, entry, toleranceMs);
+  return findOffset(probe, entry, toleranceMs);
+}
+
+/** A span an entry is looked for in, and how far from it what comes with it may be booked. */
+interface Place {
+  readonly clock: 'exact' | 'off';
+  readonly window: Window;
+  readonly nearMs: number;
+  readonly isLast: boolean;
 }
 
 /** Where an entry is looked for: the second of its timestamp, then as far around it as clocks may be off. */
-const placesOf = (bookedMs: number, toleranceMs: number): ['exact' | 'off', Window][] => [
-  ['exact', secondAt(bookedMs)],
-  ...(toleranceMs === 0 ? [] : [['off', around(bookedMs, toleranceMs)] as ['off', Window]]),
+const placesOf = (bookedMs: number, toleranceMs: number): Place[] => [
+  { clock: 'exact', window: secondAt(bookedMs), nearMs: 0, isLast: toleranceMs === 0 },
+  ...(toleranceMs === 0 ? [] : [lastPlace('off', around(bookedMs, toleranceMs), toleranceMs)]),
 ];
+
+const lastPlace = (clock: Place['clock'], window: Window, nearMs: number): Place => ({
+  clock,
+  window,
+  nearMs,
+  isLast: true,
+});
 
 const secondAt = (beginMs: number): Window => ({ beginMs, endMs: beginMs + 999 });
 const around = (ms: number, toleranceMs: number): Window => ({
@@ -108,13 +121,15 @@ const holds = (page: LedgerPage, { batchNo }: LedgerEntry): boolean =>
 
 /** The same without batchNo, for a platform that ignores dates beside it. */
 async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
-  for (const [clock, window] of placesOf(entry.bookedMs, toleranceMs)) {
-    const page = await probe(null, window);
-    if (answerOf(page, entry, window, toleranceMs) === 'none') continue;
-    const astray = page.entries.filter((one) => !isNear(one, window, toleranceMs));
-    if (astray.length > 0) return astrayIn(astray, page, window, toleranceMs);
+  for (const place of placesOf(entry.bookedMs, toleranceMs)) {
+    const page = await probe(null, place.window);
+    const astray = page.entries.filter((one) => !isNear(one, place));
+    if (page.entries.length === 0 || (astray.length > 0 && !place.isLast)) continue;
+    if (astray.length > 0) return astrayIn(astray, page, place.window, toleranceMs);
     const elsewhere = await probe(null, elsewhereOf(entry.bookedMs, toleranceMs));
-    return holds(elsewhere, entry) ? { kind: 'unclear', why: datesIgnored } : { kind: 'proven', clock };
+    return holds(elsewhere, entry)
+      ? { kind: 'unclear', why: datesIgnored }
+      : { kind: 'proven', clock: place.clock };
   }
   return {
     kind: 'unclear',
@@ -151,12 +166,10 @@ function astrayIn(
 const wallMsOf = ({ bookedAt }: LedgerEntry): number => Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
 
 /** Looks for an entry at every offset a zone can have, halving them. */
-async function findOffset(
-  ask: (window: Window) => Promise<Answer>,
-  entry: LedgerEntry,
-  toleranceMs: number,
-): Promise<ZoneFinding> {
+async function findOffset(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
+  const ask = async (window: Window) =>
+    answerOf(await probe(batchNo, window), entry, lastPlace('exact', window, toleranceMs));
   const wallMs = wallMsOf(entry);
   const halfStepMs = (OFFSET_STEP_MIN / 2) * MINUTE_MS;
   const candidateMs = (step: number) => wallMs + (step * OFFSET_STEP_MIN - OFFSET_MAX_MIN) * MINUTE_MS;
@@ -193,16 +206,15 @@ export const offsetMinutesOf = (zone: string, ms: number): number => tzOffset(zo
 type Answer = 'found' | 'none' | 'others';
 
 /** Others than the one asked for prove as much, where all of them are booked at the time asked for. */
-function answerOf(page: LedgerPage, entry: LedgerEntry, window: Window, toleranceMs: number): Answer {
+function answerOf(page: LedgerPage, entry: LedgerEntry, place: Place): Answer {
   const batchNos = [...page.entries, ...page.rejected].map(({ batchNo }) => batchNo);
   if (batchNos.length === 0) return 'none';
   if (batchNos.every((found) => found === entry.batchNo)) return 'found';
-  const areNear = page.entries.length > 0 && page.entries.every((one) => isNear(one, window, toleranceMs));
-  return areNear ? 'found' : 'others';
+  return page.entries.length > 0 && page.entries.every((one) => isNear(one, place)) ? 'found' : 'others';
 }
 
-const isNear = ({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, toleranceMs: number): boolean =>
-  bookedMs >= beginMs - toleranceMs && bookedMs <= endMs + toleranceMs;
+const isNear = ({ bookedMs }: LedgerEntry, { window, nearMs }: Place): boolean =>
+  bookedMs >= window.beginMs - nearMs && bookedMs <= window.endMs + nearMs;
 
 const othersCame = ({ batchNo }: LedgerEntry) =>
   `asked for batchNo ${batchNo} alone, the platform sent others too`;

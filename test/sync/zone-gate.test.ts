@@ -112,6 +112,16 @@ test('timestamps off by no more than the clock tolerance prove the zone, and are
   expect((await check({ lagMs: 4_000 })).outcome).toBeInstanceOf(TimeZoneUnproven);
 });
 
+test('entries that come for a second beside theirs do not make a clock exact that is off', async () => {
+  const bookings = spread(60, { beginMs: DAY.beginMs + 60_000, endMs: DAY.beginMs + 119_999 });
+  for (const faults of [ignoring, { ignoresBatchNo: true }]) {
+    expect(await check({ bookings, lagMs: 1_000, faults })).toMatchObject({
+      outcome: 'proven',
+      slackMs: 2_000,
+    });
+  }
+});
+
 test('a wrong zone is named though its clock is off as well', async () => {
   for (const lagMs of [2_000, -2_000]) {
     const { outcome } = await check({ zone: 'Asia/Kathmandu', believedZone: 'UTC', lagMs });
