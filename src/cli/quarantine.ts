@@ -23,7 +23,7 @@ export function addQuarantineCommand(program: Command): void {
                   counted(rows.length, 'quarantined entry', 'quarantined entries'),
                   ...rows.map((row) =>
                     lines(
-                      `\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}: ${row.reason}`,
+                      `\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
                       `  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (whole with --json)' : ''}`,
                       row.released_at !== null && `  no longer sent since ${row.released_at.toISOString()}`,
                     ),

@@ -1,6 +1,7 @@
 /** `status`: per merchant, the last good run, what is proven, what is missing; for people and for alerts. */
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/exit-codes.ts';
+import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { statusOf, type MerchantStatus } from '../run/status.ts';
 import { listMerchants } from '../store/merchants.ts';
 import { platformSettings, tell, withHouse } from './context.ts';
@@ -39,8 +40,11 @@ export function addStatusCommand(program: Command): void {
         const zone = settings.platform.timeZone;
         const statuses = await statusOf(database.db, [...merchants].sort(), { zone, now: now(), maxAgeMs });
         tell(self, {
-          document: statuses,
-          text: statusText(statuses, zone, maxAge),
+          document: statuses.map((one) => ({ ...one, timeZoneProof: settings.platform.timeZoneProof })),
+          text: lines(
+            statusText(statuses, zone, maxAge),
+            settings.platform.timeZoneProof === 'trusted' && `\n${TIME_ZONE_ON_TRUST}`,
+          ),
           exitCode: statuses.some(({ tooOld }) => tooOld) ? EXIT.incomplete : EXIT.done,
         });
       });

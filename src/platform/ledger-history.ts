@@ -122,7 +122,7 @@ function pageOf(
   const reading = {
     zone,
     currencies,
-    window: query.window,
+    window: query.bookedWithin ?? query.window,
     digitsOf,
     realDays: new Set<string>(),
     onNotice: (notice: string) => notices.push(notice),

@@ -10,6 +10,8 @@ export interface MerchantAccess {
 export interface LedgerPageQuery {
   readonly merchant: MerchantAccess;
   readonly window: Window;
+  /** Tells which of two instants a time of a repeated hour means, where that is not the window asked for. */
+  readonly bookedWithin?: Window;
   /** From 1. */
   readonly pageNum: number;
   readonly currency?: string;

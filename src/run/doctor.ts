@@ -13,6 +13,7 @@ import { chosenMerchants } from './chosen-merchants.ts';
 import { nextTime, type ScheduledJob } from './due.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
 import { wallTime } from './wall-time.ts';
+import { TIME_ZONE_ON_TRUST } from './report.ts';
 
 /** Days looked back for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
@@ -73,7 +74,11 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
   }
   if (answered.length > 0) {
     const { timeZone } = settings.platform;
-    findings.push(await finding('time zone', () => provenZone(reader, answered, timeZone, latestMs, signal)));
+    findings.push(
+      await finding('time zone', () =>
+        provenZone({ reader, settings }, answered, timeZone, latestMs, signal),
+      ),
+    );
   }
   return findings;
 }
@@ -158,19 +163,24 @@ function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings)
 }
 
 async function provenZone(
-  reader: LedgerReader,
+  { reader, settings }: { readonly reader: LedgerReader; readonly settings: Settings },
   merchants: readonly MerchantAccess[],
   zone: string,
   latestMs: number,
   signal: AbortSignal,
 ): Promise<string> {
+  if (settings.platform.timeZoneProof === 'trusted') return `${zone}, ${TIME_ZONE_ON_TRUST}`;
   const today = dayOf(latestMs, zone);
   const window = { beginMs: dayWindow(addDays(today, -PROOF_DAYS_MAX), zone).beginMs, endMs: latestMs };
   for (const merchant of merchants) {
     const { entries } = await reader.page({ merchant, window, pageNum: 1 }, signal);
     if (entries.length === 0) continue;
-    await createZoneGate(zone).check(
-      (batchNo, asked) => reader.page({ merchant, window: asked, pageNum: 1, batchNo }, signal),
+    await createZoneGate(zone, { clockToleranceS: settings.clockToleranceS }).check(
+      (batchNo, asked) =>
+        reader.page(
+          { merchant, window: asked, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) },
+          signal,
+        ),
       entries,
       window,
     );

@@ -7,6 +7,10 @@ import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from './isolation.ts';
 import type { NotJoined } from './join-merchants.ts';
 
+/** Said wherever a zone that was not proven matters. */
+export const TIME_ZONE_ON_TRUST =
+  'time zone taken on trust: PLATFORM_TIME_ZONE_PROOF is trusted, so PLATFORM_TIME_ZONE is not proven';
+
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
 
 /** A span read again because a break lies in it. */

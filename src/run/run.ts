@@ -8,7 +8,7 @@ import { underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
 import { reconcileStage } from './reconcile-stage.ts';
-import { figuresOf, judge, type RunCommand, type RunReport } from './report.ts';
+import { figuresOf, judge, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport } from './report.ts';
 import { standingIn } from './standing.ts';
 import { syncStage } from './sync-stage.ts';
 import type { RunDeps, RunRequest, StageOutcome } from './work.ts';
@@ -76,7 +76,8 @@ async function runStages(
     publish: null,
     failures: [],
   };
-  const end = async (exitCode: ExitCode, notes: readonly string[]): Promise<RunReport> => {
+  const end = async (exitCode: ExitCode, found: readonly string[]): Promise<RunReport> => {
+    const notes = deps.timeZoneTrusted === true ? [...found, TIME_ZONE_ON_TRUST] : found;
     const elapsedMs = Math.round(performance.now() - startedMs);
     const report: RunReport = {
       command: request.command,

@@ -17,7 +17,10 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   const { request, deps } = work;
   const stop = new AbortController();
   const signal = AbortSignal.any([deps.signal, stop.signal]);
-  const zoneGate = createZoneGate(deps.zone);
+  const zoneGate = createZoneGate(deps.zone, {
+    clockToleranceS: deps.clockToleranceS,
+    isTrusted: deps.timeZoneTrusted ?? false,
+  });
   const join = await createJoining(request.merchants, { ...deps, signal });
   await Promise.all(
     request.merchants.map(async (merchant) => {

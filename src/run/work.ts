@@ -25,6 +25,8 @@ export interface RunDeps {
   readonly settleDelayMs: number;
   readonly resweepDays: number;
   readonly clockToleranceS: number;
+  /** The zone is not proven: a person answers for it. */
+  readonly timeZoneTrusted?: boolean;
   /** What the run takes for now: decides days and settled windows; a rehearsal may set it. */
   readonly now: () => Date;
   /** Real time: leases live by it. */

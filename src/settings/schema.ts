@@ -45,6 +45,7 @@ export const settingsSchema = z.strictObject({
   platform: z.strictObject({
     baseUrl: baseUrl().optional().meta(notes('https://platform.example')),
     timeZone: timeZone().optional().meta(notes('Asia/Shanghai')),
+    timeZoneProof: oneOf(['required', 'trusted']).default('required').meta(notes('required')),
     headers: headerTemplates('token', 'merchantNo')
       .default(DEFAULT_HEADERS)
       .meta(secret(JSON.stringify(DEFAULT_HEADERS))),

@@ -11,6 +11,8 @@ export interface PlatformSection {
   readonly baseUrl: string;
   /** IANA zone of `busiDate`, and of business days. */
   readonly timeZone: string;
+  /** `trusted`: nothing is asked to prove the zone, as a person answers for it. */
+  readonly timeZoneProof: 'required' | 'trusted';
   /** Header templates with `{token}` and `{merchantNo}`, as the platform's document names no header (5). */
   readonly headers: Readonly<Record<string, string>>;
   readonly merchant: SettingsMerchant | null;

@@ -54,6 +54,8 @@ const manifestSchema = z.object({
   day: z.string(),
   /** IANA zone of the business day and of `booked_at`. */
   timeZone: z.string(),
+  /** Only where the zone is taken on trust, and not proven. */
+  timeZoneProof: z.literal('trusted').optional(),
   statements: z.array(statementSchema),
   summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
   /** The readings of the platform's ledger that prove the day complete; currency null: every currency. */
@@ -86,6 +88,7 @@ export interface ManifestSources {
   readonly merchantNo: string;
   readonly day: BusinessDay;
   readonly zone: string;
+  readonly timeZoneTrusted?: boolean;
   /** Every revision of the day, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
   /** By currency: the account's current statement before. */
@@ -104,6 +107,7 @@ export function manifestText(sources: ManifestSources): string {
     merchantNo,
     day,
     timeZone: zone,
+    ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);
       return {

@@ -39,6 +39,8 @@ export interface PublishDayOptions {
   readonly lease: Lease;
   readonly objects: ObjectStore;
   readonly zone: string;
+  /** The zone is not proven; the manifest says so. */
+  readonly timeZoneTrusted?: boolean;
   readonly clockToleranceS: number;
   readonly runId: number;
   readonly now: () => Date;
@@ -185,6 +187,7 @@ async function writeManifest(
     merchantNo,
     day,
     zone,
+    timeZoneTrusted: options.timeZoneTrusted ?? false,
     statements,
     previous,
     summaries: await summariesOfDay(db, merchantNo, day),

@@ -147,6 +147,7 @@ export function listQuarantine(
       'batch_no',
       'raw',
       'reason',
+      'occurrences',
       'fingerprint',
       'begin_ms',
       'end_ms',

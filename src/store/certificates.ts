@@ -39,41 +39,61 @@ export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToSt
       SELECT FROM sync_window same
       WHERE same.merchant_no = ${merchantNo} AND same.currency = ${currency}
         AND same.begin_ms = ${window.beginMs} AND same.end_ms = ${window.endMs}
+        AND same.proven_currencies = '{}'
         AND (same.total, same.distinct_count, same.quarantined_count, same.problem)
           IS NOT DISTINCT FROM (sent.total, sent.distinct_count, sent.quarantined_count, sent.problem)
     )
     ON CONFLICT (merchant_no, currency, begin_ms, end_ms) DO UPDATE
       SET total = excluded.total, distinct_count = excluded.distinct_count, requests = excluded.requests,
         quarantined_count = excluded.quarantined_count, certified_at = excluded.certified_at,
-        problem = excluded.problem, run_id = excluded.run_id`.execute(trx);
-  if (reading.certified) await cutFailedSpans(trx, merchantNo, window, ofCurrency);
+        problem = excluded.problem, run_id = excluded.run_id, proven_currencies = excluded.proven_currencies`.execute(
+    trx,
+  );
+  if (reading.certified) await cutFailedSpans(trx, merchantNo, window, currency);
 }
 
-/** Failed spans that reach beyond the window keep only what lies outside it. */
+/**
+ * Failed spans that reach beyond the window keep only what lies outside it. Those of every currency, where one was
+ * certified, keep what lies inside as well, and name that currency as proven.
+ */
 async function cutFailedSpans(
   trx: Transaction<DB>,
   merchantNo: string,
-  window: Window,
-  ofCurrency: ReturnType<typeof sql>,
+  { beginMs, endMs }: Window,
+  currency: string,
 ): Promise<void> {
+  const isCut =
+    currency === EVERY_CURRENCY
+      ? sql`true`
+      : sql`(currency = ${currency}
+          OR (currency = ${EVERY_CURRENCY} AND NOT ${currency} = ANY (proven_currencies)))`;
+  const inside =
+    currency === EVERY_CURRENCY
+      ? sql``
+      : sql`UNION ALL
+        SELECT cut.*, greatest(begin_ms, ${beginMs}), least(end_ms, ${endMs}), proven_currencies || ${currency}::text
+        FROM cut WHERE currency = ${EVERY_CURRENCY}`;
   await sql`
     WITH cut AS (
       DELETE FROM sync_window
-      WHERE merchant_no = ${merchantNo} AND certified_at IS NULL AND ${ofCurrency}
-        AND begin_ms <= ${window.endMs} AND end_ms >= ${window.beginMs}
+      WHERE merchant_no = ${merchantNo} AND certified_at IS NULL AND ${isCut}
+        AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
       RETURNING *
     ), rest AS (
-      SELECT cut.*, begin_ms AS rest_begin_ms, ${window.beginMs - 1}::bigint AS rest_end_ms FROM cut
+      SELECT cut.*, begin_ms AS rest_begin_ms, ${beginMs - 1}::bigint AS rest_end_ms, proven_currencies AS proven
+      FROM cut
       UNION ALL
-      SELECT cut.*, ${window.endMs + 1}::bigint, end_ms FROM cut
+      SELECT cut.*, ${endMs + 1}::bigint, end_ms, proven_currencies FROM cut
+      ${inside}
     )
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
-      requests, certified_at, problem, run_id)
+      requests, certified_at, problem, run_id, proven_currencies)
     SELECT DISTINCT ON (currency, rest_begin_ms, rest_end_ms) merchant_no, currency, rest_begin_ms, rest_end_ms, total,
-      distinct_count, quarantined_count, requests, NULL::timestamptz, problem, run_id
+      distinct_count, quarantined_count, requests, NULL::timestamptz, problem, run_id, proven
     FROM rest WHERE rest_begin_ms <= rest_end_ms
     ON CONFLICT (merchant_no, currency, begin_ms, end_ms) DO UPDATE
-      SET certified_at = NULL, problem = excluded.problem, run_id = excluded.run_id`.execute(trx);
+      SET certified_at = NULL, problem = excluded.problem, run_id = excluded.run_id,
+        proven_currencies = excluded.proven_currencies`.execute(trx);
 }
 
 export interface UncertifiedWindow extends Window {
@@ -81,8 +101,9 @@ export interface UncertifiedWindow extends Window {
 }
 
 /**
- * Spans within the window that are proven: certified, and not read without certificate since. With `currency`, proofs
- * of that currency alone count too. Sorted, without overlap.
+ * Spans within the window that are proven: certified, not read without certificate since, and holding nothing whose
+ * absence is not believed yet. With `currency`, proofs of that currency alone count too; without, doubts of any
+ * currency count. Sorted, without overlap.
  */
 export async function certifiedWindows(
   db: Kysely<DB>,
@@ -91,43 +112,73 @@ export async function certifiedWindows(
   currency?: string,
 ): Promise<Window[]> {
   const rows = await overlapping(db, merchantNo, within, currency);
-  const spans = (certified: boolean) =>
-    rows.filter((row) => (row.problem === null) === certified).map((row) => clip(row, within));
-  return subtractWindows(mergeWindows(spans(true)), spans(false));
+  const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
+  const failed = rows.filter(
+    (row) => row.problem !== null && (currency === undefined || !row.proven_currencies.includes(currency)),
+  );
+  if (certified.length === 0) return [];
+  const waiting = await waitingWindows(db, merchantNo, within, currency);
+  const clipped = (spans: readonly Span[]) => spans.map((span) => clip(span, within));
+  return subtractWindows(mergeWindows(clipped(certified)), clipped([...failed, ...waiting]));
 }
 
-/** Spans within the window whose last reading could not be certified, with the reason. */
+/** Whether a certificate proves an account, or every account where none is named. */
+const isAbout = (proven: string, currency: string | undefined): boolean =>
+  proven === EVERY_CURRENCY || proven === currency;
+
+/** Spans within the window whose last reading could not be certified or is not believed yet, with the reason. */
 export async function uncertifiedWindows(
   db: Kysely<DB>,
   merchantNo: string,
   within: Window,
 ): Promise<UncertifiedWindow[]> {
-  const { rows } = await sql<{ begin_ms: number; end_ms: number; problem: string }>`
+  const { rows } = await sql<Span & { problem: string }>`
     SELECT begin_ms, end_ms, problem FROM sync_window
     WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
-      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
-    ORDER BY begin_ms, end_ms`.execute(db);
-  return rows.map((row) => ({ ...clip(row, within), problem: row.problem }));
+      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`.execute(db);
+  const waiting = (await waitingWindows(db, merchantNo, within)).map((span) => ({
+    ...span,
+    problem:
+      `${span.absent} stored ${span.absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and a ` +
+      'later run has to miss them too before they count as vanished',
+  }));
+  return [...rows, ...waiting]
+    .map((row) => ({ ...clip(row, within), problem: row.problem }))
+    .sort((a, b) => a.beginMs - b.beginMs || a.endMs - b.endMs);
 }
 
-interface SpanRow {
+interface Span {
   readonly begin_ms: number;
   readonly end_ms: number;
-  readonly problem: string | null;
 }
 
-const clip = (row: SpanRow, within: Window): Window => ({
+const clip = (row: Span, within: Window): Window => ({
   beginMs: Math.max(row.begin_ms, within.beginMs),
   endMs: Math.min(row.end_ms, within.endMs),
 });
 
-async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency = EVERY_CURRENCY) {
-  return db
+/** Planned windows that hold absent entries. The table is empty but for what the last readings left open. */
+async function waitingWindows(
+  db: Kysely<DB>,
+  merchantNo: string,
+  within: Window,
+  currency?: string,
+): Promise<(Span & { readonly absent: number })[]> {
+  const { rows } = await sql<Span & { absent: number }>`
+    SELECT begin_ms, end_ms, count(*) AS absent FROM absent_entry
+    WHERE merchant_no = ${merchantNo} AND ${currency === undefined ? sql`true` : sql`currency = ${currency}`}
+      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
+    GROUP BY begin_ms, end_ms`.execute(db);
+  return rows;
+}
+
+async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency: string | undefined) {
+  let query = db
     .selectFrom('sync_window')
-    .select(['begin_ms', 'end_ms', 'problem'])
+    .select(['currency', 'begin_ms', 'end_ms', 'problem', 'proven_currencies'])
     .where('merchant_no', '=', merchantNo)
-    .where('currency', 'in', [EVERY_CURRENCY, currency])
     .where('begin_ms', '<=', within.endMs)
-    .where('end_ms', '>=', within.beginMs)
-    .execute();
+    .where('end_ms', '>=', within.beginMs);
+  if (currency !== undefined) query = query.where('currency', 'in', [EVERY_CURRENCY, currency]);
+  return query.execute();
 }

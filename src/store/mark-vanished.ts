@@ -1,44 +1,167 @@
-/** Entries a certified window no longer holds: marked, never deleted. */
+/**
+ * Entries a certified reading no longer holds: noted as absent first, and marked as vanished once that is believed.
+ * Never deleted.
+ */
 import { sql, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { heldCurrencies } from './entries.ts';
 import type { DB } from './schema.ts';
+import { isBelievedAtOnce, SECOND_READING_AFTER_MS, unexplainedText, waitingText } from './vanishing.ts';
+
+export interface PlannedWindow {
+  readonly merchantNo: string;
+  /** The window as it was planned, of which a reading may be a part. */
+  readonly planned: Window;
+  /** Undefined: every currency. */
+  readonly currency: string | undefined;
+  readonly runId: number;
+  readonly now: Date;
+}
 
 /**
- * Marks what is stored inside the window and not among `batchNos`; returns how many.
+ * Notes what is stored inside `window` and came neither readable nor unreadable, and forgets it of what came again.
+ * Returns how many entries of the planned window are noted now.
  *
  * Stored times are whole seconds, so only seconds the window covers whole are judged: of a second it cuts through, an
- * entry may lie on the other side. One range of ledger_entry_in_time a currency; the marking itself goes by the
- * primary key, as an array the planner cannot mistake for a large share of the table.
+ * entry may lie on the other side. One range of ledger_entry_in_time a currency.
  */
-export async function markVanished(
+export async function noteAbsent(
   trx: Transaction<DB>,
-  within: {
-    readonly merchantNo: string;
+  within: PlannedWindow & {
     readonly window: Window;
-    readonly currency: string | undefined;
+    /** Without certificate nothing is missed. */
+    readonly certified: boolean;
+    /** Of all that came, unreadable ones included. */
     readonly batchNos: readonly string[];
-    readonly now: Date;
   },
 ): Promise<number> {
-  const { merchantNo, window, currency, batchNos, now } = within;
-  const lastWholeSecondMs = window.endMs - 999;
-  if (lastWholeSecondMs < window.beginMs) return 0;
-  const { rows } = await sql<{ vanished: number }>`
+  const { merchantNo, window, planned, currency, batchNos, certified, runId, now } = within;
+  const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
+  const { rows } = await sql<{ absent: number }>`
     WITH RECURSIVE held (currency) AS (${
       currency === undefined ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`
-    }), gone AS (
-      SELECT lost.batch_no FROM held CROSS JOIN LATERAL (
-        SELECT e.batch_no FROM ledger_entry e
+    }), came (batch_no) AS MATERIALIZED (
+      SELECT unnest(${arrayLiteral(batchNos)}::text[])
+    ), gone AS (
+      SELECT lost.* FROM held CROSS JOIN LATERAL (
+        SELECT e.batch_no, e.currency, e.booked_ms FROM ledger_entry e
         WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-          AND e.booked_ms BETWEEN ${window.beginMs} AND ${lastWholeSecondMs}
-          AND e.batch_no NOT IN (SELECT unnest(${arrayLiteral(batchNos)}::text[]))
+          AND e.booked_ms BETWEEN ${window.beginMs} AND ${lastJudgedMs}
+          AND e.batch_no NOT IN (SELECT batch_no FROM came)
         OFFSET 0
       ) AS lost
+    ), noted AS (
+      INSERT INTO absent_entry (merchant_no, batch_no, currency, booked_ms, begin_ms, end_ms, absent_since, run_id)
+      SELECT ${merchantNo}, batch_no, currency, booked_ms, ${planned.beginMs}::bigint, ${planned.endMs}::bigint,
+        ${now}::timestamptz, ${runId}::bigint
+      FROM gone
+      ON CONFLICT DO NOTHING
+      RETURNING 1
+    ), known AS MATERIALIZED (
+      SELECT a.batch_no, a.booked_ms, a.batch_no IN (SELECT batch_no FROM came) AS is_back
+      FROM absent_entry a WHERE a.merchant_no = ${merchantNo}
+    ), back AS (
+      DELETE FROM absent_entry
+      WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM known WHERE is_back))
+    )
+    SELECT (SELECT count(*) FROM noted) + (
+      SELECT count(*) FROM known
+      WHERE NOT is_back AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
+    ) AS absent`.execute(trx);
+  return rows[0]!.absent;
+}
+
+export interface AbsenceJudged {
+  readonly vanished: number;
+  /** Why the planned window is not proven yet, a sentence; null where nothing waits. */
+  readonly doubt: string | null;
+}
+
+interface CurrencyAbsence {
+  readonly currency: string;
+  readonly held: number;
+  readonly absent: number;
+  /** Of the absent: those an earlier run's reading missed as well, long enough ago. */
+  readonly confirmed: number;
+}
+
+/**
+ * Judges what is noted of a planned window that was read whole: marks as vanished what is believed, leaves the rest
+ * noted. Where the window holds wrecks without batchNo, each of them may be one of the absent: nothing is marked then.
+ */
+export async function judgeAbsent(trx: Transaction<DB>, within: PlannedWindow): Promise<AbsenceJudged> {
+  const { merchantNo, planned, currency } = within;
+  const absences = await absencesIn(trx, within);
+  if (absences.length === 0) return { vanished: 0, doubt: null };
+  const absent = absences.reduce((sum, one) => sum + one.absent, 0);
+  const wrecks = await namelessWrecks(trx, within);
+  if (wrecks >= absent) {
+    await sql`
+      DELETE FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+        AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}`.execute(trx);
+    return { vanished: 0, doubt: null };
+  }
+  if (wrecks > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, wrecks) };
+  const believed = absences.filter((one) => isBelievedAtOnce(one));
+  const waiting = absences.filter((one) => !isBelievedAtOnce(one));
+  const vanished = await markBelieved(trx, within, believed);
+  const left = waiting.filter((one) => one.confirmed < one.absent);
+  return { vanished, doubt: left.length === 0 ? null : waitingText(planned, left) };
+}
+
+const ofCurrency = (currency: string | undefined) =>
+  currency === undefined ? sql`true` : sql`currency = ${currency}`;
+
+/** Before this instant an earlier run has to have missed an entry for a second reading to count. */
+const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - SECOND_READING_AFTER_MS);
+
+async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<CurrencyAbsence[]> {
+  const { merchantNo, planned, currency, runId } = within;
+  const { rows } = await sql<CurrencyAbsence>`
+    WITH absent AS (
+      SELECT currency, count(*) AS absent,
+        count(*) FILTER (WHERE absent_since <= ${missedBefore(within)} AND run_id <> ${runId}) AS confirmed
+      FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+        AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
+      GROUP BY currency
+    )
+    SELECT absent.*, (
+      SELECT count(*) FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = absent.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
+    ) AS held
+    FROM absent ORDER BY currency`.execute(trx);
+  return rows;
+}
+
+async function namelessWrecks(trx: Transaction<DB>, { merchantNo, planned }: PlannedWindow): Promise<number> {
+  const { rows } = await sql<{ wrecks: number }>`
+    SELECT coalesce(sum(occurrences), 0)::bigint AS wrecks FROM quarantined_entry
+    WHERE merchant_no = ${merchantNo} AND batch_no IS NULL AND released_at IS NULL
+      AND span && int8range(${planned.beginMs}, ${planned.endMs}, '[]')::int8multirange`.execute(trx);
+  return rows[0]!.wrecks;
+}
+
+/** All of the accounts given, and of any other what was confirmed. By primary key, as arrays no planner mistakes. */
+async function markBelieved(
+  trx: Transaction<DB>,
+  within: PlannedWindow,
+  whole: readonly CurrencyAbsence[],
+): Promise<number> {
+  const { merchantNo, planned, currency, runId, now } = within;
+  const { rows } = await sql<{ vanished: number }>`
+    WITH believed AS (
+      DELETE FROM absent_entry
+      WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+        AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}
+        AND (currency = ANY (${arrayLiteral(whole.map((one) => one.currency))}::text[])
+          OR (absent_since <= ${missedBefore(within)} AND run_id <> ${runId}))
+      RETURNING batch_no
     ), marked AS (
       UPDATE ledger_entry SET vanished_at = ${now}
-      WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM gone))
+      WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM believed))
+        AND vanished_at IS NULL
       RETURNING currency, booked_at
     ), days AS (
       INSERT INTO changed_day (merchant_no, currency, day)

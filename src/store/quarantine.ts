@@ -8,13 +8,20 @@ import type { WindowToStore } from './window-reading.ts';
 
 const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');
 
+type Wreck = RejectedEntry & { readonly occurrences: number };
+
 /**
  * Keeps the reading's rejected entries and narrows where the others can lie. Returns how many are new, or back after
  * they were gone. Reading the same wreck again in the same window writes nothing.
  */
 export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
   const { merchantNo, window, reading, currency } = toStore;
-  const rejected = new Map(reading.rejected.map((entry) => [fingerprintOf(entry.raw), entry]));
+  const rejected = new Map<string, Wreck>();
+  for (const entry of reading.rejected) {
+    const fingerprint = fingerprintOf(entry.raw);
+    const occurrences = (rejected.get(fingerprint)?.occurrences ?? 0) + 1;
+    rejected.set(fingerprint, { ...entry, occurrences });
+  }
   const kept = rejected.size === 0 ? 0 : await keepRejected(trx, rejected, toStore);
   if (reading.certified && currency === undefined) {
     const here = sql`int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange`;
@@ -30,7 +37,7 @@ export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore
 
 async function keepRejected(
   trx: Transaction<DB>,
-  rejected: ReadonlyMap<string, RejectedEntry>,
+  rejected: ReadonlyMap<string, Wreck>,
   { merchantNo, window, runId, now }: WindowToStore,
 ): Promise<number> {
   const entries = [...rejected.values()];
@@ -39,23 +46,25 @@ async function keepRejected(
       SELECT *, int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange AS span FROM unnest(
         ${arrayLiteral([...rejected.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
         ${arrayLiteral(entries.map((entry) => entry.raw))}::text[],
-        ${arrayLiteral(entries.map((entry) => entry.reason))}::text[]
-      ) AS sent (fingerprint, batch_no, raw, reason)
+        ${arrayLiteral(entries.map((entry) => entry.reason))}::text[],
+        ${arrayLiteral(entries.map((entry) => entry.occurrences))}::int[]
+      ) AS sent (fingerprint, batch_no, raw, reason, occurrences)
     ), known AS MATERIALIZED (
       SELECT q.fingerprint, q.released_at IS NOT NULL AS returns FROM quarantined_entry q JOIN sent USING (fingerprint)
       WHERE q.merchant_no = ${merchantNo}
     ), written AS (
       INSERT INTO quarantined_entry AS q
-        (merchant_no, batch_no, raw, reason, fingerprint, span, first_seen_at, run_id)
-      SELECT ${merchantNo}, batch_no, raw, reason, fingerprint, span, ${now}::timestamptz, ${runId}::bigint
+        (merchant_no, batch_no, raw, reason, fingerprint, occurrences, span, first_seen_at, run_id)
+      SELECT ${merchantNo}, batch_no, raw, reason, fingerprint, occurrences, span, ${now}::timestamptz, ${runId}::bigint
       FROM sent
       WHERE NOT EXISTS (
         SELECT FROM quarantined_entry same
         WHERE same.merchant_no = ${merchantNo} AND same.fingerprint = sent.fingerprint
-          AND same.released_at IS NULL AND same.reason = sent.reason AND same.span <@ sent.span
+          AND same.released_at IS NULL AND same.reason = sent.reason AND same.occurrences = sent.occurrences
+          AND same.span <@ sent.span
       )
       ON CONFLICT (merchant_no, fingerprint) DO UPDATE
-        SET released_at = NULL, reason = excluded.reason,
+        SET released_at = NULL, reason = excluded.reason, occurrences = excluded.occurrences,
           span = CASE WHEN q.released_at IS NULL AND q.span && excluded.span THEN q.span * excluded.span
             ELSE excluded.span END
     )

@@ -21,6 +21,17 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export interface AbsentEntry {
+  absent_since: Date;
+  batch_no: string;
+  begin_ms: number;
+  booked_ms: number;
+  currency: string;
+  end_ms: number;
+  merchant_no: string;
+  run_id: number;
+}
+
 export interface AccountDay {
   break_count: Generated<number>;
   clean_end: Generated<boolean>;
@@ -174,6 +185,12 @@ export interface Notification {
   resolved_at: Date | null;
 }
 
+export interface PlatformClock {
+  is_only: Generated<boolean>;
+  seen: string;
+  seen_off_at: Date;
+}
+
 export interface QuarantinedEntry {
   batch_no: string | null;
   begin_ms: Generated<number>;
@@ -182,6 +199,7 @@ export interface QuarantinedEntry {
   first_seen_at: Date;
   id: Generated<number>;
   merchant_no: string;
+  occurrences: Generated<number>;
   raw: string;
   reason: string;
   released_at: Date | null;
@@ -261,6 +279,7 @@ export interface SyncWindow {
   end_ms: number;
   merchant_no: string;
   problem: string | null;
+  proven_currencies: Generated<string[]>;
   quarantined_count: Generated<number>;
   requests: number;
   run_id: number | null;
@@ -268,6 +287,7 @@ export interface SyncWindow {
 }
 
 export interface DB {
+  absent_entry: AbsentEntry;
   account_day: AccountDay;
   application: Application;
   beneficiary: Beneficiary;
@@ -279,6 +299,7 @@ export interface DB {
   ledger_entry_version: LedgerEntryVersion;
   merchant: Merchant;
   notification: Notification;
+  platform_clock: PlatformClock;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;

@@ -3,8 +3,9 @@ import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 
 export interface WindowReading {
   readonly entries: readonly LedgerEntry[];
+  /** What cannot be booked as it came; identical wrecks as often as they came. */
   readonly rejected: readonly RejectedEntry[];
-  /** Records the platform said the window has. */
+  /** Records the platform said the window has, without those its neighbours are asked for. */
   readonly total: number;
   readonly requests: number;
   /** Whether total and content agree; the window then proves what is in it and what is not. */
@@ -16,6 +17,8 @@ export interface WindowReading {
 export interface WindowToStore {
   readonly merchantNo: string;
   readonly window: Window;
+  /** The planned window this is a part of; the window itself where absent. */
+  readonly planned?: Window | undefined;
   /** Set where the platform was asked for one currency only: nothing is then said about the others. */
   readonly currency?: string | undefined;
   readonly reading: WindowReading;

@@ -1,9 +1,9 @@
 /** One reading of one window into the database, whole or not at all: the only way entries get in. */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { storeCertificate } from './certificates.ts';
 import type { Lease } from './lease.ts';
-import { markVanished } from './mark-vanished.ts';
+import { judgeAbsent, noteAbsent, type AbsenceJudged, type PlannedWindow } from './mark-vanished.ts';
 import { storeRejected } from './quarantine.ts';
 import type { DB } from './schema.ts';
 import { storeEntries } from './store-entries.ts';
@@ -16,25 +16,47 @@ export type { StoredWindow, WindowReading, WindowToStore } from './window-readin
 /** Class of the advisory lock that puts a merchant's windows one after the other. */
 const MERCHANT_LOCK_CLASS = 0x64_61_79;
 
+export interface WindowStored extends StoredWindow {
+  /** Why the planned window is not proven even so, a sentence; null where it is. */
+  readonly doubt: string | null;
+  /** A part of a planned window in which entries are missed: `settlePlanned` is to judge them. */
+  readonly isUnsettled: boolean;
+}
+
 /**
  * Stores entries, what they were before, what vanished, what was rejected and the certificate, in one transaction
- * under the lease. Storing the same reading again changes nothing. Throws `LeaseLost` or `StoreUnreachable`.
+ * under the lease. Storing the same reading again changes nothing. Of a part of a planned window, what it lacks is only
+ * noted: `settlePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
  */
-export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<StoredWindow> {
+export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<WindowStored> {
   const { merchantNo, window, currency, reading, runId, now } = toStore;
+  const planned = toStore.planned ?? window;
+  const isWhole = planned.beginMs === window.beginMs && planned.endMs === window.endMs;
   const entries = lastOfEach(reading.entries);
   return writeTransaction(db, lease, async (trx) => {
-    await sql`SELECT pg_advisory_xact_lock(${MERCHANT_LOCK_CLASS}, hashtext(${merchantNo}))`.execute(trx);
+    await lockMerchant(trx, merchantNo);
     const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
-    const batchNos = entries.map((entry) => entry.batchNo);
-    const vanished = reading.certified
-      ? await markVanished(trx, { merchantNo, window, currency, batchNos, now })
-      : 0;
+    const batchNos = [...entries, ...reading.rejected].flatMap(({ batchNo }) => batchNo ?? []);
+    const within = { merchantNo, planned, currency, runId, now };
+    const absent = await noteAbsent(trx, { ...within, window, certified: reading.certified, batchNos });
     const quarantined = await storeRejected(trx, toStore);
     await storeCertificate(trx, toStore);
-    return { ...stored, vanished, quarantined };
+    const isJudged = absent > 0 && isWhole && reading.certified;
+    const judged = isJudged ? await judgeAbsent(trx, within) : { vanished: 0, doubt: null };
+    return { ...stored, ...judged, quarantined, isUnsettled: absent > 0 && !isWhole };
   });
 }
+
+/** Judges what the parts of a planned window lacked, once all of them are stored. Throws like `storeWindow`. */
+export function settlePlanned(db: Kysely<DB>, lease: Lease, planned: PlannedWindow): Promise<AbsenceJudged> {
+  return writeTransaction(db, lease, async (trx) => {
+    await lockMerchant(trx, planned.merchantNo);
+    return judgeAbsent(trx, planned);
+  });
+}
+
+const lockMerchant = (trx: Transaction<DB>, merchantNo: string) =>
+  sql`SELECT pg_advisory_xact_lock(${MERCHANT_LOCK_CLASS}, hashtext(${merchantNo}))`.execute(trx);
 
 /** An uncertified reading may hold an entry twice, as pages moved under it: the later page knows better. */
 function lastOfEach(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {

@@ -2,8 +2,8 @@
  * Judges whether the pages of one window are the window: the certificate.
  *
  * What it asks: every page states the same total; each page but the last is full and the last holds the rest; the
- * distinct entries (rejected ones included) are as many as that total; all lie inside the window and are of the
- * currency asked for.
+ * distinct entries (rejected ones included) are as many as that total; all lie inside the window, or as near to it as
+ * the clock's slack allows, and are of the currency asked for.
  *
  * Why that is proof. Let S be the set of entries that match the query; the order of entries is nobody's promise.
  * - S did not change while the pages were read: each page shows members of S, so |S| distinct entries are all of S, in
@@ -12,17 +12,19 @@
  *   say that S did not change. First and last page alone would not do, as pages are fetched concurrently.
  * - An entry moved inside the window (its time was amended): S as a set did not change; the first case.
  * - The last page is short: nothing follows it, even if the total lies. Where it is full (one window in a hundred), one
- *   more page is asked for and must bring nothing new. That is the one confirming call.
+ *   more page is asked for: it must be empty, or the last page over again, as some pagers answer. A page that holds
+ *   anything else says that the total lies, even if all of it came before: order may have hidden what is new.
  *
- * What it cannot show: one entry leaving S and another joining it between two pages of one reading. Reading page 1
- * again would show that only where the place shifted lies on page 1, and a second reading of all pages would double
- * the cost of every window for an event a ledger does not know (entries are not taken back). Were it to happen, the
- * entry lost between pages breaks the balance chain, whose span is then read again, and the nightly re-sweep reads the
- * window again anyway. So page 1 is not read again.
+ * Several readings of one second, united, are proof where each entry was seen both before and after one instant: see
+ * `uniteReadings`.
+ *
+ * What it cannot show, and docs/decisions/what-a-certificate-proves.md tells: one entry leaving S and another joining it
+ * between two pages of one reading; two entries amended between them; identical wrecks without batchNo on two pages.
  */
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import { placeOf } from './clock-slack.ts';
 
 export interface Asked {
   readonly window: Window;
@@ -30,18 +32,36 @@ export interface Asked {
   readonly currency: string | undefined;
 }
 
+/** An unreadable entry, and how often it came on one page: identical ones without batchNo are told apart by nothing. */
+export interface RejectedSeen {
+  readonly entry: RejectedEntry;
+  readonly times: number;
+}
+
+/** An entry that was not asked for: of another time, or another currency. `reason` is a sentence. */
+export interface Stranger {
+  readonly entry: LedgerEntry;
+  readonly reason: string;
+}
+
 /** One reading of a window, or several united. */
 export interface Reading {
   readonly total: number;
   /** By batchNo, as the page latest in order has them; without entries that were not asked for. */
   readonly entries: ReadonlyMap<string, LedgerEntry>;
+  /** By batchNo: entries of the windows beside it, which came as it is asked for with the clock's slack. */
+  readonly neighbours: ReadonlyMap<string, LedgerEntry>;
   /** By batchNo, or by raw text where that is missing. */
-  readonly rejected: ReadonlyMap<string, RejectedEntry>;
+  readonly rejected: ReadonlyMap<string, RejectedSeen>;
+  /** By batchNo. */
+  readonly strangers: ReadonlyMap<string, Stranger>;
   readonly notices: readonly string[];
   /** A sentence with the figures; null where everything adds up. */
   readonly problem: string | null;
   /** Whether all there is to blame is that entries are missing: another reading may bring them. */
   readonly mayUnite: boolean;
+  /** Of united readings: what did not come again since the last of it came first. Null: one reading. */
+  readonly seenOnce: ReadonlySet<string> | null;
 }
 
 /** Pages a total fills; an empty window is one (empty) page. */
@@ -50,76 +70,142 @@ export const pagesOf = (total: number): number => Math.max(1, Math.ceil(total / 
 /** Whether page `pagesOf(total) + 1` has to be asked for, and to be empty. */
 export const needsConfirming = (total: number): boolean => total > 0 && total % PAGE_SIZE_MAX === 0;
 
-/** Whether an entry's time lies in a window; a time cut to its second may lie up to a second before the window's begin. */
-export const isInside = (entry: LedgerEntry, { beginMs, endMs }: Window): boolean =>
-  entry.bookedMs >= Math.floor(beginMs / 1_000) * 1_000 && entry.bookedMs <= endMs;
-
 /** Judges the pages of one reading, in order from page 1, the confirming one included. */
-export function judgePages(pages: readonly LedgerPage[], asked: Asked): Reading {
+export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs = 0): Reading {
   const { total } = pages[0]!;
   const entries = new Map<string, LedgerEntry>();
-  const rejected = new Map<string, RejectedEntry>();
+  const neighbours = new Map<string, LedgerEntry>();
+  const rejected = new Map<string, RejectedSeen>();
+  const strangers = new Map<string, Stranger>();
   const problems: string[] = [];
   const blame = (sentence: string) => problems.push(sentence);
   const changed = pages.findIndex((page) => page.total !== total);
   if (changed > 0) blame(`page 1 said ${total} in total, page ${changed + 1} said ${pages[changed]!.total}`);
 
   pages.forEach((page, index) => {
-    const onPage = new Set<string>();
     for (const entry of page.entries) {
-      onPage.add(keyOf(entry));
-      const stranger = strangeness(entry, asked);
-      if (stranger !== null) {
-        blame(stranger);
+      const reason = strangeness(entry, asked, slackMs);
+      if (reason !== null) {
+        strangers.set(entry.batchNo, { entry, reason });
+        blame(reason);
         continue;
       }
-      const twin = entries.get(entry.batchNo);
+      const own = placeOf(entry, asked.window, slackMs) === 'inside' ? entries : neighbours;
+      const twin = entries.get(entry.batchNo) ?? neighbours.get(entry.batchNo);
       if (twin !== undefined && !sameContent(twin, entry)) {
         blame(`batchNo ${entry.batchNo} came twice with different contents`);
       }
-      entries.set(entry.batchNo, entry);
+      own.set(entry.batchNo, entry);
     }
-    for (const entry of page.rejected) {
-      onPage.add(keyOf(entry));
-      rejected.set(keyOf(entry), entry);
+    for (const [key, seen] of wrecksOn(page)) {
+      // On two pages it may be one that moved from the one to the other.
+      if (seen.times > (rejected.get(key)?.times ?? 0)) rejected.set(key, seen);
     }
-    const due = Math.min(PAGE_SIZE_MAX, Math.max(0, total - index * PAGE_SIZE_MAX));
-    const records = page.entries.length + page.rejected.length;
-    // The confirming page only must not bring anything new: some pagers answer with their last page again.
-    if (due > 0 && (records < due || onPage.size > due)) {
-      blame(`page ${index + 1} of ${total} entries held ${records} where ${due} were due`);
-    }
+    const problem = pageProblem(pages, index);
+    if (problem !== null) blame(problem);
   });
   const notices = pages.flatMap((page) => page.notices);
-  const problem = problems[0] ?? shortfall(total, entries, rejected);
-  return { total, entries, rejected, notices, problem, mayUnite: problems.length === 0 };
+  const seen = { entries, neighbours, rejected };
+  const problem = problems[0] ?? shortfall(total, seen);
+  const mayUnite = problems.length === 0;
+  return { total, ...seen, strangers, notices, problem, mayUnite, seenOnce: null };
 }
 
-/** Two readings of a window that did not change between them show together what each of them missed. */
+/**
+ * What two readings of a window show together, where its total is the same and no content differs.
+ *
+ * Each may have shown only a part, as its pages came in different orders. Their union is the window only if all of it
+ * was there at one instant: an entry that left and one that joined in between leave the total as it was. So once as
+ * many entries are known as the total says, each must be seen again in a reading after that. Then, between these
+ * readings, each was there (it came before, and came after), and they were as many as the total: all there was.
+ */
 export function uniteReadings(earlier: Reading, later: Reading): Reading {
-  if (!earlier.mayUnite || !later.mayUnite || earlier.total !== later.total) return later;
-  const entries = new Map([...earlier.entries, ...later.entries]);
-  const rejected = new Map([...earlier.rejected, ...later.rejected]);
-  return { ...later, entries, rejected, problem: shortfall(later.total, entries, rejected) };
+  if (later.problem === null || !earlier.mayUnite || !later.mayUnite || earlier.total !== later.total)
+    return later;
+  const changed = [...later.entries.values()].some((entry) => {
+    const before = earlier.entries.get(entry.batchNo);
+    return before !== undefined && !sameContent(before, entry);
+  });
+  if (changed) return later;
+  const seen = {
+    entries: new Map([...earlier.entries, ...later.entries]),
+    neighbours: new Map([...earlier.neighbours, ...later.neighbours]),
+    rejected: new Map([...earlier.rejected, ...later.rejected]),
+  };
+  const keys = keysOf(seen);
+  const known = keysOf(earlier);
+  const again = new Set(keysOf(later));
+  const seenOnce =
+    keys.length > known.length
+      ? new Set(keys)
+      : new Set([...(earlier.seenOnce ?? known)].filter((key) => !again.has(key)));
+  const problem = shortfall(later.total, seen) ?? unconfirmed(later.total, seenOnce.size);
+  return { ...later, ...seen, problem, seenOnce };
 }
+
+const unconfirmed = (total: number, count: number): string | null =>
+  count === 0 ? null : `${total} entries came over several readings, but ${count} of them not a second time`;
+
+type Seen = Pick<Reading, 'entries' | 'neighbours' | 'rejected'>;
+
+const keysOf = ({ entries, neighbours, rejected }: Seen): string[] => [
+  ...[...entries.keys(), ...neighbours.keys()].map((batchNo) => `batchNo ${batchNo}`),
+  ...[...rejected.keys()].filter((key) => !isNamed(key, { entries, neighbours })),
+];
+
+/** Whether a rejected entry's batchNo is one of a readable entry as well. */
+const isNamed = (key: string, { entries, neighbours }: Omit<Seen, 'rejected'>): boolean => {
+  const batchNo = key.startsWith('batchNo ') ? key.slice('batchNo '.length) : null;
+  return batchNo !== null && (entries.has(batchNo) || neighbours.has(batchNo));
+};
 
 const keyOf = (entry: { readonly batchNo: string | null; readonly raw?: string }): string =>
   entry.batchNo === null ? `raw ${entry.raw ?? ''}` : `batchNo ${entry.batchNo}`;
 
-function shortfall(
-  total: number,
-  entries: ReadonlyMap<string, LedgerEntry>,
-  rejected: ReadonlyMap<string, RejectedEntry>,
-): string | null {
-  const both = [...rejected.values()].filter(
-    ({ batchNo }) => batchNo !== null && entries.has(batchNo),
-  ).length;
-  const distinct = entries.size + rejected.size - both;
+/** A page's rejected entries, each as often as it stands there; one with a batchNo counts once. */
+function wrecksOn(page: LedgerPage): Map<string, RejectedSeen> {
+  const wrecks = new Map<string, RejectedSeen>();
+  for (const entry of page.rejected) {
+    const times = entry.batchNo === null ? (wrecks.get(keyOf(entry))?.times ?? 0) + 1 : 1;
+    wrecks.set(keyOf(entry), { entry, times });
+  }
+  return wrecks;
+}
+
+/** Records of a page, identical wrecks counted each, entries that stand there twice once. */
+const recordKeys = (page: LedgerPage): string[] => [
+  ...new Set(page.entries.map(keyOf)),
+  ...[...wrecksOn(page)].flatMap(([key, { times }]) =>
+    Array.from({ length: times }, (_, nth) => (nth === 0 ? key : `${key} ${nth}`)),
+  ),
+];
+
+/** What is wrong with a page's length: full is due, then the rest, then nothing or the last page over again. */
+function pageProblem(pages: readonly LedgerPage[], index: number): string | null {
+  const [{ total }, page] = [pages[0]!, pages[index]!];
+  const due = Math.min(PAGE_SIZE_MAX, Math.max(0, total - index * PAGE_SIZE_MAX));
+  const records = page.entries.length + page.rejected.length;
+  if (due > 0) {
+    return records < due || new Set(recordKeys(page)).size > due
+      ? `page ${index + 1} of ${total} entries held ${records} where ${due} were due`
+      : null;
+  }
+  if (index === 0 || records === 0) return null;
+  const last = new Set(recordKeys(pages[index - 1]!));
+  const isLastAgain = records === last.size && recordKeys(page).every((key) => last.has(key));
+  return isLastAgain
+    ? null
+    : `page ${index + 1} held ${records} entries where a total of ${total} leaves none`;
+}
+
+function shortfall(total: number, seen: Seen): string | null {
+  let distinct = seen.entries.size + seen.neighbours.size;
+  for (const [key, { times }] of seen.rejected) if (!isNamed(key, seen)) distinct += times;
   return distinct === total ? null : `the total is ${total}, but ${distinct} distinct entries came`;
 }
 
-function strangeness(entry: LedgerEntry, { window, currency }: Asked): string | null {
-  if (!isInside(entry, window)) {
+function strangeness(entry: LedgerEntry, { window, currency }: Asked, slackMs: number): string | null {
+  if (placeOf(entry, window, slackMs) === 'stranger') {
     return `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window`;
   }
   if (currency !== undefined && entry.currency !== currency) {

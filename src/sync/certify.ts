@@ -19,6 +19,8 @@ import {
   uniteReadings,
   type Asked,
   type Reading,
+  type RejectedSeen,
+  type Stranger,
 } from './certificate.ts';
 import { isDivisible, readsMaxOf, splitDeep, splitUnsteady, type Grain, type Split } from './grain.ts';
 import type { ReadLimits } from './limits.ts';
@@ -48,6 +50,8 @@ export interface PageSource {
 export interface NotedReading {
   readonly reading: WindowReading;
   readonly notices: readonly string[];
+  /** What came and was not asked for; without certificate, the reading keeps it among the rejected. */
+  readonly strangers: readonly LedgerEntry[];
 }
 
 export type Outcome =
@@ -55,13 +59,20 @@ export type Outcome =
   /** `orderUnsteady`: pages of an unchanged window did not fit together, as order differs from call to call. */
   | ({ readonly kind: 'split'; readonly orderUnsteady: boolean } & Split);
 
+/** Entries one reading keeps that were not asked for: a platform that ignores what it is asked sends its whole book. */
+export const STRANGERS_KEPT_MAX = 100;
+
 export async function certifyWindow(
   task: CertifyTask,
   source: PageSource,
   limits: ReadLimits,
 ): Promise<Outcome> {
   const { window, grain, patience } = task;
-  const everSeen = { entries: new Map<string, LedgerEntry>(), rejected: new Map<string, RejectedEntry>() };
+  const everSeen = {
+    entries: new Map<string, LedgerEntry>(),
+    rejected: new Map<string, RejectedSeen>(),
+    strangers: new Map<string, Stranger>(),
+  };
   let united: Reading | null = null;
   let requests = 0;
   let isHolding = false;
@@ -83,15 +94,17 @@ export async function certifyWindow(
     const pages = [first, ...(await pagesFromSecond(task, source, total, rest))];
     requests += rest;
 
-    const reading: Reading = judgePages(pages, task);
+    const reading: Reading = judgePages(pages, task, limits.clockSlackMs);
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
       if (total > 0) patience.certifiedPages += pagesOf(total);
       return read(united, { requests, problem: null });
     }
-    patience.failedCalls += pages.length;
+    // Once all are known, seeing them again leads somewhere.
+    if (united.seenOnce === null || isShort(united)) patience.failedCalls += pages.length;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
     for (const [key, entry] of reading.rejected) everSeen.rejected.set(key, entry);
+    for (const [key, stranger] of reading.strangers) everSeen.strangers.set(key, stranger);
 
     if (!isSpent(patience, limits)) {
       if (reads < readsMaxOf(window, total, grain, limits)) continue;
@@ -102,6 +115,10 @@ export async function certifyWindow(
     return read({ ...united, ...everSeen }, { requests, problem });
   }
 }
+
+/** Whether fewer entries are known than the total says. */
+const isShort = ({ total, entries, neighbours, rejected }: Reading): boolean =>
+  entries.size + neighbours.size + rejected.size < total;
 
 /**
  * Spent once, a window is no longer read again or split, but still paged, so that what it holds is stored even without
@@ -154,17 +171,28 @@ function split(patience: Patience, { parts, grain }: Split, orderUnsteady: boole
 }
 
 function read(from: Reading, { requests, problem }: { requests: number; problem: string | null }): Outcome {
-  const { total, entries, rejected, notices } = from;
+  const { total, entries, neighbours, rejected, notices } = from;
+  const strangers = [...from.strangers.values()];
   const reading = {
     entries: [...entries.values()],
-    rejected: [...rejected.values()],
-    total,
+    rejected: [
+      ...[...rejected.values()].flatMap(({ entry, times }) => Array.from({ length: times }, () => entry)),
+      ...strangers.slice(0, STRANGERS_KEPT_MAX).map(strangerKept),
+    ],
+    total: Math.max(0, total - neighbours.size),
     requests,
     certified: problem === null,
     problem,
   };
-  return { kind: 'read', reading, notices };
+  return { kind: 'read', reading, notices, strangers: strangers.map(({ entry }) => entry) };
 }
+
+/** What was not asked for is kept like what cannot be read: with what it says, and why it is not booked. */
+const strangerKept = ({ entry, reason }: Stranger): RejectedEntry => {
+  const { batchNo, currency, transactionType, credit, debit, balance, bookedAt } = entry;
+  const raw = JSON.stringify({ batchNo, currency, transactionType, credit, debit, balance, bookedAt });
+  return { batchNo, raw, reason };
+};
 
 /** The span in words, for sentences a person reads. */
 export const spanText = ({ window, currency }: Asked): string => {

@@ -17,7 +17,8 @@ export interface ReadLimits {
   readonly onePageReadsMax: number;
   /**
    * Readings of an indivisible window of several pages. When each request has its own order, one reading shows 63 % of
-   * the entries, and 16 readings miss one of 10,000 with a probability of 1 in 900.
+   * the entries, and 16 readings miss one of 10,000 with a probability of 1 in 900. Twice as many, as all of them have
+   * to be seen twice.
    */
   readonly indivisibleReadsMax: number;
   /** Calls one planned window may spend on readings that do not add up ... */
@@ -28,6 +29,8 @@ export interface ReadLimits {
   readonly windowsInProgressMax: number;
   /** Pages of one merchant held in memory at the same time, from the first call until they are stored. */
   readonly pagesInProgressMax: number;
+  /** How far timestamps may lie from the times the platform filters by; 0 where they are the same. See clock-slack.ts. */
+  readonly clockSlackMs: number;
 }
 
 export const READ_LIMITS: ReadLimits = {
@@ -38,9 +41,10 @@ export const READ_LIMITS: ReadLimits = {
   splitPartsMax: 64,
   readsBeforeSplitMax: 2,
   onePageReadsMax: 8,
-  indivisibleReadsMax: 16,
+  indivisibleReadsMax: 32,
   failedCallsMax: 2_000,
   failedCallsPerPage: 4,
   windowsInProgressMax: 32,
   pagesInProgressMax: 240,
+  clockSlackMs: 0,
 };

@@ -2,16 +2,19 @@
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import { splitAtTransitions } from '../ledger/business-day.ts';
-import type { Window } from '../ledger/entry.ts';
+import type { LedgerEntry, Window } from '../ledger/entry.ts';
+import { lengthMs } from '../ledger/window.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { isDatabaseTrouble } from '../store/errors.ts';
 import { LeaseLost, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { StoredWindow } from '../store/window-reading.ts';
-import { storeWindow } from '../store/windows.ts';
+import { isClockOff, storeClockOff } from '../store/platform-clock.ts';
+import { settlePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
+import { wideReader } from './clock-slack.ts';
 import type { ReadLimits } from './limits.ts';
 import { wholeSeconds } from './plan.ts';
 import { readWindows } from './read-windows.ts';
@@ -47,6 +50,10 @@ export interface SyncOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: SyncProgress) => void;
   readonly limits?: Partial<ReadLimits>;
+  /** How far timestamps may be off from the times the platform filters by. Counts where no `zoneGate` is given. */
+  readonly clockToleranceS?: number;
+  /** The zone is taken on trust. Counts where no `zoneGate` is given. */
+  readonly timeZoneTrusted?: boolean;
   /** Shared by the merchants of a run, so that the zone is proven once; an own one where absent. */
   readonly zoneGate?: ZoneGate;
 }
@@ -73,50 +80,108 @@ export interface SyncReport extends StoredWindow {
 
 type Tally = { -readonly [Key in keyof SyncReport]: SyncReport[Key] };
 
+/** Windows were asked for as if the clock were exact, and an entry showed that it is not: to be asked for anew. */
+class ClockOff extends Error {
+  /** What was done until then, and stays. */
+  soFar: SyncReport = NOTHING_SYNCED;
+}
+
+/** A window as it was planned, and how much of it is stored. */
+interface Planned extends Asked {
+  storedMs: number;
+  isUnsettled: boolean;
+}
+
 /**
  * Reads and stores the windows. Whatever is the merchant's own trouble ends in `failure`: a platform that fails,
  * `TimeZoneUnproven` before the first row under that offset, a token that cannot be read, a fault. An aborted signal ends
  * in `interrupted`. Throws what concerns every merchant: `TimeZoneWrong`, `LeaseLost`, a database in trouble.
  */
 export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
-  const { reader, db, lease, merchant, zone, currencies, runId, now, signal } = options;
+  const { db, lease, zone, now, clockToleranceS, timeZoneTrusted } = options;
+  const zoneGate =
+    options.zoneGate ??
+    createZoneGate(zone, {
+      ...(clockToleranceS === undefined ? {} : { clockToleranceS }),
+      ...(timeZoneTrusted === undefined ? {} : { isTrusted: timeZoneTrusted }),
+    });
+  if (await isClockOff(db)) zoneGate.noteClockOff('known from an earlier run');
+  const before: Tally = emptyTally();
+  for (;;) {
+    try {
+      const report: Tally = await readAndStore(options, zoneGate);
+      for (const figure of KEPT) report[figure] += before[figure];
+      return report;
+    } catch (error) {
+      if (!(error instanceof ClockOff)) throw error;
+      for (const figure of KEPT) before[figure] += error.soFar[figure];
+      // Once known, every window of this run and later ones is asked for with slack: this happens once.
+      await storeClockOff(db, lease, zoneGate.clockOff() ?? '', now());
+    }
+  }
+}
+
+async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<SyncReport> {
+  const { lease, db, merchant, zone, currencies, runId, now, signal } = options;
   const { merchantNo } = merchant;
-  const asked = (currencies ?? [undefined]).flatMap((currency) =>
+  const slackMs = zoneGate.slackMs();
+  const reader = slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone);
+  const plannedWindows = (currencies ?? [undefined]).flatMap((currency) =>
     options.windows
       .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
-      .map((window): Asked => ({ window, currency })),
+      .map((window): Planned => ({ window, currency, storedMs: 0, isUnsettled: false })),
   );
   const tally = emptyTally();
   const uncertified: UncertifiedSpan[] = [];
   const notices: Record<string, number> = {};
-  const zoneGate = options.zoneGate ?? createZoneGate(zone);
   const oneAtATime = pLimit(1);
   let windowsDone = 0;
 
   const probe: Probe = (batchNo, window) => {
     signal.throwIfAborted();
     tally.requests += 1;
-    return reader.page({ merchant, window, pageNum: 1, batchNo }, signal);
+    return options.reader.page(
+      { merchant, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) },
+      signal,
+    );
+  };
+  const check = async (entries: readonly LedgerEntry[], window: Window): Promise<void> => {
+    await zoneGate.check(probe, entries, window);
+    if (zoneGate.slackMs() !== slackMs) throw new ClockOff();
   };
   const progress = () =>
     options.onProgress?.({
       merchantNo,
       windowsDone,
-      windowsPlanned: asked.length,
+      windowsPlanned: plannedWindows.length,
       entries: tally.entries,
       requests: tally.requests,
     });
+  const plannedOf = ({ window, currency }: Asked): Planned =>
+    plannedWindows.find(
+      (planned) =>
+        planned.currency === currency &&
+        planned.window.beginMs <= window.beginMs &&
+        planned.window.endMs >= window.endMs,
+    )!;
 
-  const store = async (
-    { window, currency }: Asked,
-    { reading, notices: sentences }: NotedReading,
-  ): Promise<void> => {
+  const store = async (part: Asked, { reading, notices: sentences }: NotedReading): Promise<void> => {
     signal.throwIfAborted();
-    const stored = await storeWindow(db, lease, { merchantNo, window, currency, reading, runId, now: now() });
+    const planned = plannedOf(part);
+    const about = { merchantNo, planned: planned.window, currency: part.currency, runId, now: now() };
+    const stored = await storeWindow(db, lease, { ...about, window: part.window, reading });
     tally.windows += 1;
     tally.entries += reading.entries.length;
     for (const figure of STORED) tally[figure] += stored[figure];
-    if (reading.problem !== null) uncertified.push({ window, problem: reading.problem });
+    if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
+    if (stored.doubt !== null) uncertified.push({ window: planned.window, problem: stored.doubt });
+    planned.storedMs += lengthMs(part.window);
+    planned.isUnsettled ||= stored.isUnsettled;
+    if (planned.isUnsettled && planned.storedMs === lengthMs(planned.window)) {
+      const { vanished, doubt } = await settlePlanned(db, lease, about);
+      tally.vanished += vanished;
+      if (doubt !== null) uncertified.push({ window: planned.window, problem: doubt });
+    }
     for (const sentence of sentences) {
       const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
       notices[key] = (notices[key] ?? 0) + 1;
@@ -136,14 +201,15 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
     await readWindows({
       reader,
       merchant,
-      asked,
-      limits: options.limits,
+      asked: plannedWindows,
+      limits: { ...options.limits, clockSlackMs: slackMs },
       signal,
       onRequest: () => (tally.requests += 1),
-      onFirstPage: (page, { window }) => zoneGate.check(probe, page.entries, window),
+      onFirstPage: (page, { window }) => check(page.entries, window),
       onReading: async (part, read) => {
-        if (read.reading.entries.length > 0) {
-          await zoneGate.check(probe, read.reading.entries, part.window);
+        const came = [...read.reading.entries, ...read.strangers];
+        if (came.length > 0) {
+          await check(came, part.window);
           await release();
         } else if (unproven !== null && read.reading.rejected.length === 0) {
           unproven.push(() => store(part, read));
@@ -158,6 +224,10 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
     });
     await release();
   } catch (error) {
+    if (error instanceof ClockOff) {
+      error.soFar = tally;
+      throw error;
+    }
     const isLeaseLost = error instanceof LeaseLost;
     if (signal.aborted && error === signal.reason && !isLeaseLost) tally.interrupted = true;
     else if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
@@ -171,6 +241,9 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
 }
 
 const STORED = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
+
+/** Figures that stand though the windows are read anew: what was found unchanged or is counted again does not. */
+const KEPT = ['requests', 'inserted', 'amended', 'vanished', 'returned', 'quarantined'] as const;
 
 /** The report of a merchant whose ledger was not read. */
 export const NOTHING_SYNCED: SyncReport = {

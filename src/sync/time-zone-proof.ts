@@ -1,6 +1,7 @@
 /**
  * Proves the time zone of the platform's timestamps before a row is written (`busiDate` has no offset, while windows
- * are ms, platform-api.md 2.1 and 4.1): an entry must be found at the very second its timestamp means in the zone.
+ * are ms, platform-api.md 2.1 and 4.1): an entry must be found at the second its timestamp means in the zone, or as near
+ * to it as clocks may be off, and nowhere else.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { tzOffset } from '@date-fns/tz';
@@ -47,42 +48,140 @@ export class TimeZoneUnproven extends ExpectedError {
   constructor(zone: string, why: string) {
     super(
       `PLATFORM_TIME_ZONE ${zone} could not be proven, and nothing was written under it: ${why}. ` +
-        'Ask the platform how sp2404 treats batchNo together with beginDate and endDate, or run again.',
+        'Run again; if it stays so, ask the platform how sp2404 treats batchNo together with beginDate and endDate. ' +
+        'Where you know its zone for certain, PLATFORM_TIME_ZONE_PROOF=trusted goes without a proof, and every ' +
+        'report, status and manifest then says so.',
     );
   }
 }
 
-/** Asks for a batchNo inside a window: the first page of the answer. */
-export type Probe = (batchNo: string, window: Window) => Promise<LedgerPage>;
+/** Asks for a window, for one batchNo in it or, with null, for all of it: the first page of the answer. */
+export type Probe = (batchNo: string | null, window: Window) => Promise<LedgerPage>;
 
 export type ZoneFinding =
-  | { readonly kind: 'proven' }
+  /** `clock`: whether timestamps are the times the platform filters by, or off from them within the tolerance. */
+  | { readonly kind: 'proven'; readonly clock: 'exact' | 'off' }
   | { readonly kind: 'wrong'; readonly trueMs: number; readonly offsetMinutes: number }
   /** `why` completes "it could not be proven: ...". */
   | { readonly kind: 'unclear'; readonly why: string };
 
-/** One call where the zone is right; about ten to find the offset where it is not. Totals are not relied on. */
-export async function findZone(probe: Probe, entry: LedgerEntry): Promise<ZoneFinding> {
+/**
+ * Finds out whether an entry is where its timestamp puts it: found there, and not found where it must not be, as a
+ * platform may ignore the dates when it is given a batchNo. Then the same is asked without batchNo, as windows are.
+ *
+ * Two calls where the zone is right, four where dates are ignored beside a batchNo; about twelve to find the offset where
+ * the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the times filtered by.
+ */
+export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
-  const secondOf = (beginMs: number): Window => ({ beginMs, endMs: beginMs + 999 });
-  const ask = async (window: Window) => answerOf(await probe(batchNo, window), batchNo);
-
-  const atSecond = await probe(batchNo, secondOf(bookedMs));
-  const answer = answerOf(atSecond, batchNo);
-  if (
-    answer === 'found' ||
-    (answer === 'others' && atSecond.entries.every((other) => other.bookedMs === bookedMs))
-  ) {
-    return { kind: 'proven' };
+  for (const place of placesOf(bookedMs, toleranceMs)) {
+    const answer = answerOf(await probe(batchNo, place.window), entry, place);
+    if (answer === 'others' && place.isLast) return { kind: 'unclear', why: othersCame(entry) };
+    if (answer !== 'found') continue;
+    const elsewhere = await probe(batchNo, elsewhereOf(bookedMs, toleranceMs));
+    if (holds(elsewhere, entry)) return findByWindow(probe, entry, toleranceMs);
+    return { kind: 'proven', clock: place.clock };
   }
-  if (answer === 'others') return { kind: 'unclear', why: othersCame(entry) };
+  return findOffset(probe, entry, toleranceMs);
+}
 
-  /** The timestamp read as if the zone were UTC. */
-  const wallMs = Date.parse(`${entry.bookedAt.replace(' ', 'T')}Z`);
+/** A span an entry is looked for in, and how far from it what comes with it may be booked. */
+interface Place {
+  readonly clock: 'exact' | 'off';
+  readonly window: Window;
+  readonly nearMs: number;
+  readonly isLast: boolean;
+}
+
+/** Where an entry is looked for: the second of its timestamp, then as far around it as clocks may be off. */
+const placesOf = (bookedMs: number, toleranceMs: number): Place[] => [
+  { clock: 'exact', window: secondAt(bookedMs), nearMs: 0, isLast: toleranceMs === 0 },
+  ...(toleranceMs === 0 ? [] : [lastPlace('off', around(bookedMs, toleranceMs), toleranceMs)]),
+];
+
+const lastPlace = (clock: Place['clock'], window: Window, nearMs: number): Place => ({
+  clock,
+  window,
+  nearMs,
+  isLast: true,
+});
+
+const secondAt = (beginMs: number): Window => ({ beginMs, endMs: beginMs + 999 });
+const around = (ms: number, toleranceMs: number): Window => ({
+  beginMs: ms - toleranceMs,
+  endMs: ms + toleranceMs + 999,
+});
+
+/**
+ * The first second after those an entry can be found at. Being later, it also shows a platform that heeds one of the
+ * two dates only: one that ignores the end finds nothing there, and has told enough; one that ignores the begin does.
+ */
+const elsewhereOf = (bookedMs: number, toleranceMs: number): Window =>
+  secondAt(bookedMs + toleranceMs + 1_000);
+
+const holds = (page: LedgerPage, { batchNo }: LedgerEntry): boolean =>
+  [...page.entries, ...page.rejected].some((one) => one.batchNo === batchNo);
+
+/** The same without batchNo, for a platform that ignores dates beside it. */
+async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
+  for (const place of placesOf(entry.bookedMs, toleranceMs)) {
+    const page = await probe(null, place.window);
+    const astray = page.entries.filter((one) => !isNear(one, place));
+    if (page.entries.length === 0 || (astray.length > 0 && !place.isLast)) continue;
+    if (astray.length > 0) return astrayIn(astray, page, place.window, toleranceMs);
+    const elsewhere = await probe(null, elsewhereOf(entry.bookedMs, toleranceMs));
+    return holds(elsewhere, entry)
+      ? { kind: 'unclear', why: datesIgnored }
+      : { kind: 'proven', clock: place.clock };
+  }
+  return {
+    kind: 'unclear',
+    why:
+      `beside a batchNo the platform ignores beginDate and endDate, and asked for the second of entry ${entry.batchNo}, ` +
+      `booked ${entry.bookedAt}, without batchNo, it finds nothing`,
+  };
+}
+
+const datesIgnored =
+  'the platform finds an entry at any time it is asked for: it ignores beginDate and endDate';
+
+/** Entries that came for another time than theirs: all off by the same offset, the zone is wrong. */
+function astrayIn(
+  astray: readonly LedgerEntry[],
+  page: LedgerPage,
+  { beginMs }: Window,
+  toleranceMs: number,
+): ZoneFinding {
+  const stepMs = OFFSET_STEP_MIN * MINUTE_MS;
+  const steps = astray.map(({ bookedMs }) => Math.round((bookedMs - beginMs) / stepMs));
+  const [step] = steps;
+  const isOffset =
+    astray.length === page.entries.length &&
+    steps.every((one) => one === step) &&
+    astray.every(({ bookedMs }) => Math.abs(bookedMs - beginMs - step! * stepMs) <= toleranceMs + 999);
+  if (!isOffset) return { kind: 'unclear', why: datesIgnored };
+  const [first] = astray;
+  const trueMs = first!.bookedMs - step! * stepMs;
+  return { kind: 'wrong', trueMs, offsetMinutes: Math.round((wallMsOf(first!) - trueMs) / MINUTE_MS) };
+}
+
+/** The timestamp read as if the zone were UTC. */
+const wallMsOf = ({ bookedAt }: LedgerEntry): number => Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
+
+/** Looks for an entry at every offset a zone can have, halving them. */
+async function findOffset(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
+  const { batchNo, bookedMs } = entry;
+  const ask = async (window: Window) =>
+    answerOf(await probe(batchNo, window), entry, lastPlace('exact', window, toleranceMs));
+  const wallMs = wallMsOf(entry);
+  const halfStepMs = (OFFSET_STEP_MIN / 2) * MINUTE_MS;
   const candidateMs = (step: number) => wallMs + (step * OFFSET_STEP_MIN - OFFSET_MAX_MIN) * MINUTE_MS;
   let low = 0;
   let high = (2 * OFFSET_MAX_MIN) / OFFSET_STEP_MIN;
-  const within = (last: number): Window => ({ beginMs: candidateMs(low), endMs: candidateMs(last + 1) - 1 });
+  const within = (last: number): Window => ({
+    beginMs: candidateMs(low) - halfStepMs,
+    endMs: candidateMs(last) + halfStepMs - 1,
+  });
   const anywhere = await ask(within(high));
   if (anywhere === 'none')
     return { kind: 'unclear', why: `entry ${batchNo} was in a page but is not found by its batchNo` };
@@ -95,13 +194,12 @@ export async function findZone(probe: Probe, entry: LedgerEntry): Promise<ZoneFi
     else low = middle + 1;
   }
   const trueMs = candidateMs(low);
-  if ((await ask(secondOf(trueMs))) !== 'found') {
+  if (trueMs === bookedMs || (await ask(around(trueMs, toleranceMs))) !== 'found') {
     return {
       kind: 'unclear',
       why: `entry ${batchNo}, booked ${entry.bookedAt}, is at no instant a time zone could mean`,
     };
   }
-  if (trueMs === bookedMs) return { kind: 'proven' };
   return { kind: 'wrong', trueMs, offsetMinutes: Math.round((wallMs - trueMs) / MINUTE_MS) };
 }
 
@@ -110,11 +208,16 @@ export const offsetMinutesOf = (zone: string, ms: number): number => tzOffset(zo
 
 type Answer = 'found' | 'none' | 'others';
 
-function answerOf(page: LedgerPage, batchNo: string): Answer {
-  const batchNos = [...page.entries, ...page.rejected].map((entry) => entry.batchNo);
+/** Others than the one asked for prove as much, where all of them are booked at the time asked for. */
+function answerOf(page: LedgerPage, entry: LedgerEntry, place: Place): Answer {
+  const batchNos = [...page.entries, ...page.rejected].map(({ batchNo }) => batchNo);
   if (batchNos.length === 0) return 'none';
-  return batchNos.every((found) => found === batchNo) ? 'found' : 'others';
+  if (batchNos.every((found) => found === entry.batchNo)) return 'found';
+  return page.entries.length > 0 && page.entries.every((one) => isNear(one, place)) ? 'found' : 'others';
 }
+
+const isNear = ({ bookedMs }: LedgerEntry, { window, nearMs }: Place): boolean =>
+  bookedMs >= window.beginMs - nearMs && bookedMs <= window.endMs + nearMs;
 
 const othersCame = ({ batchNo }: LedgerEntry) =>
   `asked for batchNo ${batchNo} alone, the platform sent others too`;

@@ -1,12 +1,19 @@
 /** Lets entries through to the store only once the zone is proven for their offset; one proof serves a whole run. */
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { isInside } from './certificate.ts';
+import { placeOf, SLACK_S_MAX } from './clock-slack.ts';
 import { findZone, offsetMinutesOf, TimeZoneUnproven, TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 
 /** Entries asked about before an unclear answer is final. */
 const ENTRIES_TRIED_MAX = 3;
 /** Entries outside their window that are looked into in one run. */
 const SUSPICIONS_MAX = 3;
+
+export interface ZoneGateOptions {
+  /** How far timestamps may be off from the times the platform filters by. */
+  readonly clockToleranceS?: number;
+  /** A person answers for the zone: nothing is asked, and windows are read as if the clock were off. */
+  readonly isTrusted?: boolean;
+}
 
 export interface ZoneGate {
   /**
@@ -15,17 +22,32 @@ export interface ZoneGate {
    * Rejects with `TimeZoneWrong`, `TimeZoneUnproven`, or what the probe fails with.
    */
   readonly check: (probe: Probe, entries: readonly LedgerEntry[], window: Window) => Promise<void>;
+  /** How much wider windows have to be asked for: 0 while every timestamp seen was the time filtered by. */
+  readonly slackMs: () => number;
+  /** What showed that the clock is off, a sentence; null while nothing did. */
+  readonly clockOff: () => string | null;
+  /** Told what is known from earlier runs, or seen in a window. */
+  readonly noteClockOff: (seen: string) => void;
 }
 
-export function createZoneGate(zone: string): ZoneGate {
+export function createZoneGate(zone: string, options: ZoneGateOptions = {}): ZoneGate {
+  const toleranceMs = Math.min(options.clockToleranceS ?? 0, SLACK_S_MAX) * 1_000;
+  const isTrusted = options.isTrusted ?? false;
   const proofs = new Map<number, Promise<void>>();
   let suspicions = 0;
+  let clockOff: string | null = null;
+  const noteClockOff = (seen: string): void => {
+    if (toleranceMs > 0) clockOff ??= seen;
+  };
 
   const prove = async (probe: Probe, entries: readonly LedgerEntry[]): Promise<void> => {
     let why = '';
     for (const entry of entries.slice(0, ENTRIES_TRIED_MAX)) {
-      const finding = await findZone(probe, entry);
-      if (finding.kind === 'proven') return;
+      const finding = await findZone(probe, entry, toleranceMs);
+      if (finding.kind === 'proven') {
+        if (finding.clock === 'off') noteClockOff(offText(entry, 'is not found at that second, but near it'));
+        return;
+      }
       if (finding.kind === 'wrong')
         throw new TimeZoneWrong(zone, entry, finding.trueMs, finding.offsetMinutes);
       why = finding.why;
@@ -34,9 +56,12 @@ export function createZoneGate(zone: string): ZoneGate {
   };
 
   const lookInto = async (probe: Probe, outsider: LedgerEntry): Promise<void> => {
-    const finding = await findZone(probe, outsider);
+    const finding = await findZone(probe, outsider, toleranceMs);
     if (finding.kind === 'wrong')
       throw new TimeZoneWrong(zone, outsider, finding.trueMs, finding.offsetMinutes);
+    if (finding.kind === 'proven' && finding.clock === 'off') {
+      noteClockOff(offText(outsider, 'is not found at that second, but near it'));
+    }
   };
 
   const provenAt = async (probe: Probe, entries: readonly LedgerEntry[]): Promise<void> => {
@@ -65,10 +90,25 @@ export function createZoneGate(zone: string): ZoneGate {
   return {
     check: async (probe, entries, window) => {
       if (entries.length === 0) return;
-      const outsider = entries.find((entry) => !isInside(entry, window));
+      const slackMs = isTrusted || clockOff !== null ? toleranceMs : 0;
+      const outsider = entries.find((entry) => placeOf(entry, window, slackMs) === 'stranger');
+      if (outsider !== undefined && isNear(outsider, window, toleranceMs)) {
+        noteClockOff(offText(outsider, 'came with a window it lies beside'));
+      }
+      if (isTrusted) return;
       const looks = outsider !== undefined && suspicions < SUSPICIONS_MAX;
       if (looks) suspicions += 1;
-      await Promise.all([provenAt(probe, entries), looks ? lookInto(probe, outsider) : undefined]);
+      await provenAt(probe, entries);
+      if (looks) await lookInto(probe, outsider);
     },
+    slackMs: () => (isTrusted || clockOff !== null ? toleranceMs : 0),
+    clockOff: () => clockOff,
+    noteClockOff,
   };
 }
+
+const isNear = ({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, toleranceMs: number): boolean =>
+  bookedMs >= Math.floor(beginMs / 1_000) * 1_000 - toleranceMs && bookedMs <= endMs + toleranceMs;
+
+const offText = ({ batchNo, bookedAt }: LedgerEntry, seen: string): string =>
+  `entry ${batchNo}, booked ${bookedAt}, ${seen}`;

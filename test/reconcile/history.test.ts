@@ -9,9 +9,9 @@ import type { Database } from '../../src/store/database.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { storeWindow } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
+import { storeBelieved } from '../support/store-believed.ts';
 
 const NOW = new Date('2026-04-01T00:00:00Z');
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04'];
@@ -49,7 +49,7 @@ async function synced(merchantNo: string, day: string, entries: readonly LedgerE
     certified: true,
     problem: null,
   };
-  await storeWindow(database.db, lease, { merchantNo, window, reading, runId, now: NOW });
+  await storeBelieved(database.db, lease, { merchantNo, window, reading, runId, now: NOW });
 }
 
 const reconciled = (merchantNo: string) =>

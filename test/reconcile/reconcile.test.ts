@@ -15,9 +15,9 @@ import type { Database } from '../../src/store/database.ts';
 import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
+import { storeBelieved } from '../support/store-believed.ts';
 
 const NOW = new Date('2026-04-01T00:00:00Z');
 const MERCHANT = 'M-TEST';
@@ -55,7 +55,7 @@ async function synced(entries: readonly LedgerEntry[], days: readonly string[]):
   for (const day of days) {
     const window = dayWindow(day, 'UTC');
     const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-    await storeWindow(database.db, lease, {
+    await storeBelieved(database.db, lease, {
       merchantNo: MERCHANT,
       window,
       reading: {

@@ -31,6 +31,7 @@ describe('what is given', () => {
       platform: {
         baseUrl: 'https://platform.example',
         timeZone: 'Asia/Shanghai',
+        timeZoneProof: 'required',
         headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
         merchant: null,
         concurrency: 8,
@@ -71,6 +72,7 @@ describe('what is given', () => {
     const settings = load({
       PLATFORM_BASE_URL: 'http://127.0.0.1:4010/pay/',
       PLATFORM_TIME_ZONE: 'Europe/Berlin',
+      PLATFORM_TIME_ZONE_PROOF: 'trusted',
       PLATFORM_HEADERS: '{"X-Auth":"{token}"}',
       PLATFORM_MERCHANT_NO: '00012',
       PLATFORM_TOKEN: TOKEN,
@@ -107,6 +109,7 @@ describe('what is given', () => {
       platform: {
         baseUrl: 'http://127.0.0.1:4010/pay',
         timeZone: 'Europe/Berlin',
+        timeZoneProof: 'trusted',
         headers: { 'X-Auth': '{token}' },
         merchant: { merchantNo: '00012', token: TOKEN },
         concurrency: 3,

@@ -8,7 +8,7 @@ import { publishDays, type PublishOptions, type PublishReport } from '../../src/
 import type { Database } from '../../src/store/database.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeBelieved } from '../support/store-believed.ts';
 
 export const MERCHANT = 'M-TEST';
 export const ZONE = 'UTC';
@@ -49,7 +49,7 @@ export async function openBook(database: Database): Promise<Book> {
       for (const day of days) {
         const window = dayWindow(day, ZONE);
         const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-        await storeWindow(db, lease, {
+        await storeBelieved(db, lease, {
           merchantNo: MERCHANT,
           window,
           reading: {

@@ -2,8 +2,11 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { LeaseLost, releaseLease } from '../../src/store/lease.ts';
 import { finishRun, runById } from '../../src/store/runs.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
 import {
   certifiedWindows,
+  settlePlanned,
   storeWindow,
   uncertifiedWindows,
   type WindowToStore,
@@ -22,7 +25,18 @@ import {
   uncertified,
 } from './support.ts';
 
-const NOTHING = { inserted: 0, amended: 0, vanished: 0, returned: 0, quarantined: 0, unchanged: 0 };
+const NOTHING = {
+  inserted: 0,
+  amended: 0,
+  vanished: 0,
+  returned: 0,
+  quarantined: 0,
+  unchanged: 0,
+  doubt: null,
+  isUnsettled: false,
+};
+/** A later run's reading, late enough to confirm what the first one missed. */
+const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
 onBothDatabases((store) => {
   const keep = (change: Partial<WindowToStore>) =>
@@ -34,6 +48,8 @@ onBothDatabases((store) => {
       now: NOW,
       ...change,
     });
+  const nextRun = () =>
+    startRun(store().db, { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW });
   const changedDays = async () => {
     const rows = await store()
       .db.selectFrom('changed_day')
@@ -208,9 +224,136 @@ onBothDatabases((store) => {
       expect(await changedDays()).toEqual(['USD 2026-03-09']);
     });
 
-    it('empties a whole window', async () => {
+    it('of everything a window holds waits for a reading of a later run, far enough apart, that says the same', async () => {
       await keep({ reading: certified(entries(1, 2, 3)) });
-      expect(await keep({ reading: certified([]) })).toEqual({ ...NOTHING, vanished: 3 });
+      await changedDays();
+      const waits = {
+        ...NOTHING,
+        doubt:
+          'the window 2026-03-09T00:00:00.000Z to 2026-03-09T23:59:59.999Z waits for a second reading: the platform no ' +
+          'longer held entries that are stored (3 of 3 in USD). They stay as they are until a later run, at least 60 ' +
+          'minutes after the first, misses them too.',
+      };
+      expect(await keep({ reading: certified([]) })).toEqual(waits);
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
+      expect(await uncertifiedWindows(store().db, MERCHANT, DAY)).toEqual([
+        { ...DAY, problem: expect.stringMatching(/^3 stored entries were missing when it was read last/) },
+      ]);
+      expect(await changedDays()).toEqual([]);
+      const before = await footprints(store().db);
+      expect(await keep({ reading: certified([]), now: LATER })).toEqual(waits);
+      expect(await keep({ reading: certified([]), runId: await nextRun() })).toEqual(waits);
+      expect(await footprints(store().db)).toEqual(before);
+      expect(await keep({ reading: certified([]), runId: await nextRun(), now: LATER })).toEqual({
+        ...NOTHING,
+        vanished: 3,
+      });
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
+      expect(await changedDays()).toEqual(['USD 2026-03-09']);
+    });
+
+    it.each([
+      [1, 1, false],
+      [2, 2, false],
+      [2, 1, true],
+      [3, 2, true],
+      [4, 3, false],
+      [10, 5, true],
+      [10, 6, false],
+    ])('of %i entries, %i gone, is believed at once: %s', async (held, gone, isBelieved) => {
+      const numbers = Array.from({ length: held }, (_, n) => n + 1);
+      await keep({ reading: certified(entries(...numbers)) });
+      const { vanished, doubt } = await keep({ reading: certified(entries(...numbers.slice(gone))) });
+      expect([vanished, doubt === null]).toEqual(isBelieved ? [gone, true] : [0, false]);
+    });
+
+    it('of a whole account waits though others hold more', async () => {
+      await keep({ reading: certified([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' })]) });
+      const stored = await keep({ reading: certified(entries(1, 2, 3)) });
+      expect([stored.vanished, stored.doubt]).toEqual([1, expect.stringContaining('(1 of 1 in EUR)')]);
+      expect(await certifiedWindows(store().db, MERCHANT, DAY, 'EUR')).toEqual([]);
+      expect(await certifiedWindows(store().db, MERCHANT, DAY, 'USD')).toEqual([DAY]);
+    });
+
+    it('that waited is forgotten once the entries come again, certified or not', async () => {
+      await keep({ reading: certified(entries(1, 2)) });
+      await keep({ reading: certified([]) });
+      expect(await keep({ reading: uncertified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
+      expect(await keep({ reading: certified(entries(1, 2)) })).toEqual({ ...NOTHING, unchanged: 2 });
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
+      expect(await keep({ reading: certified([]), runId: await nextRun(), now: LATER })).toMatchObject({
+        vanished: 0,
+        doubt: expect.any(String),
+      });
+    });
+
+    it('of the parts of a planned window is judged when all are stored, by what the whole holds', async () => {
+      const half = (from: number, to: number) => ({
+        beginMs: DAY.beginMs + from,
+        endMs: DAY.beginMs + to - 1,
+      });
+      const [first, second] = [half(0, 45_000), half(45_000, 86_400_000)];
+      const settle = async (change: { runId: number; now: Date }) =>
+        settlePlanned(store().db, store().lease, {
+          merchantNo: MERCHANT,
+          planned: DAY,
+          currency: undefined,
+          ...change,
+        });
+      const thisRun = { runId: store().runId, now: NOW };
+      await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)) });
+      // Each entry of the first part is gone: four of nine.
+      const part = { window: first, planned: DAY, reading: certified([]) };
+      expect(await keep(part)).toEqual({ ...NOTHING, isUnsettled: true });
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
+      await keep({ window: second, planned: DAY, reading: certified(entries(5, 6, 7, 8, 9)) });
+      expect(await settle(thisRun)).toEqual({ vanished: 4, doubt: null });
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
+      // Of what is left, the second part loses three of five.
+      await keep({ window: first, planned: DAY, reading: certified([]) });
+      await keep({ window: second, planned: DAY, reading: certified(entries(5, 6)) });
+      expect(await settle(thisRun)).toEqual({
+        vanished: 0,
+        doubt: expect.stringContaining('(3 of 5 in USD)'),
+      });
+      expect(await settle({ runId: await nextRun(), now: LATER })).toEqual({ vanished: 3, doubt: null });
+    });
+
+    it('does not befall an entry that came back unreadable', async () => {
+      await keep({ reading: certified(entries(1, 2, 3)) });
+      const wreck = { raw: '{"batchNo":"B000002"}', reason: 'vailAmount is missing', batchNo: 'B000002' };
+      const reading = certified(entries(1, 3), [wreck]);
+      expect(await keep({ reading })).toEqual({ ...NOTHING, unchanged: 2, quarantined: 1 });
+      expect(await held('B000002')).toMatchObject({ vanished_at: null });
+      expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({
+        ...NOTHING,
+        unchanged: 2,
+        vanished: 1,
+      });
+    });
+
+    it('is not concluded where a wreck without batchNo may be the entry', async () => {
+      await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
+      const explained = certified(entries(1, 3, 4, 5), [rejected('{"x":1}')]);
+      expect(await keep({ reading: explained })).toEqual({ ...NOTHING, unchanged: 4, quarantined: 1 });
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
+      // One wreck is not two entries: one of them is gone, and nobody can tell which.
+      const unexplained = certified(entries(1, 4, 5), [rejected('{"x":1}')]);
+      expect(await keep({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
+        ...NOTHING,
+        unchanged: 3,
+        doubt: expect.stringContaining(
+          'lacks 2 entries that are stored, and 1 unreadable one without batchNo',
+        ),
+      });
+      expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
+      expect(await held('B000002')).toMatchObject({ vanished_at: null });
+      // With the wreck mended, what is missing still is gone.
+      expect(await keep({ reading: certified(entries(1, 2, 4, 5)) })).toEqual({
+        ...NOTHING,
+        unchanged: 4,
+        vanished: 1,
+      });
     });
 
     it('is not concluded from a reading without certificate', async () => {
@@ -220,27 +363,40 @@ onBothDatabases((store) => {
 
     it('concerns only whole seconds inside the window', async () => {
       const at = (ms: number) => ({ bookedMs: DAY_BEGIN_MS + ms });
+      const others = [entry(5, at(2100)), entry(6, at(2200)), entry(7, at(1100)), entry(8, at(1200))];
       await keep({
-        reading: certified([entry(1, at(1000)), entry(2, at(2000)), entry(3, at(3000)), entry(4, at(4000))]),
+        reading: certified([
+          entry(1, at(1000)),
+          entry(2, at(2000)),
+          entry(3, at(3000)),
+          entry(4, at(4000)),
+          ...others,
+        ]),
       });
+      const reading = certified(others);
       const window = { beginMs: DAY_BEGIN_MS + 1001, endMs: DAY_BEGIN_MS + 4998 };
-      expect(await keep({ window })).toEqual({ ...NOTHING, vanished: 2 });
-      expect(await keep({ window: { beginMs: DAY_BEGIN_MS + 1000, endMs: DAY_BEGIN_MS + 1998 } })).toEqual(
-        NOTHING,
-      );
-      expect(await keep({ window: { beginMs: DAY_BEGIN_MS + 1000, endMs: DAY_BEGIN_MS + 1999 } })).toEqual({
-        ...NOTHING,
-        vanished: 1,
-      });
+      expect(await keep({ window, reading })).toEqual({ ...NOTHING, unchanged: 4, vanished: 2 });
+      const first = (endMs: number) => ({ beginMs: DAY_BEGIN_MS + 1000, endMs: DAY_BEGIN_MS + endMs });
+      expect(await keep({ window: first(1998), reading })).toEqual({ ...NOTHING, unchanged: 4 });
+      expect(await keep({ window: first(1999), reading })).toEqual({ ...NOTHING, unchanged: 4, vanished: 1 });
     });
 
     it('spares other currencies when one was asked for, and other merchants always', async () => {
-      const eur = entry(2, { currency: 'EUR' });
-      await keep({ reading: certified([entry(1), eur, entry(3, { currency: 'AED' })]) });
+      const [eur, other] = [entry(2, { currency: 'EUR' }), entry(4, { currency: 'EUR' })];
+      const [aed, third] = [entry(3, { currency: 'AED' }), entry(5, { currency: 'AED' })];
+      await keep({ reading: certified([entry(1), entry(6), eur, other, aed, third]) });
       await keep({ merchantNo: 'M1002', reading: certified([entry(9)]) });
-      expect(await keep({ currency: 'EUR' })).toEqual({ ...NOTHING, vanished: 1 });
+      expect(await keep({ currency: 'EUR', reading: certified([other]) })).toEqual({
+        ...NOTHING,
+        unchanged: 1,
+        vanished: 1,
+      });
       expect(await held(eur.batchNo)).toMatchObject({ vanished_at: NOW });
-      expect(await keep({})).toEqual({ ...NOTHING, vanished: 2 });
+      expect(await keep({ reading: certified([entry(1), other, aed]) })).toEqual({
+        ...NOTHING,
+        unchanged: 3,
+        vanished: 2,
+      });
       expect(await held('B000009')).toMatchObject({ vanished_at: null });
     });
 
@@ -285,6 +441,20 @@ onBothDatabases((store) => {
         quarantined: 1,
       });
       expect(await quarantine()).toMatchObject([{ released_at: null }, { released_at: null }]);
+    });
+
+    it('are counted where nothing tells them apart', async () => {
+      const wreck = rejected('{"broken":true}');
+      const reading = certified([], [wreck, wreck]);
+      expect(await keep({ reading })).toMatchObject({ quarantined: 1, doubt: null });
+      const before = await footprints(store().db);
+      await keep({ reading });
+      expect(await footprints(store().db)).toEqual(before);
+      const counted = () =>
+        store().db.selectFrom('quarantined_entry').select(['raw', 'occurrences']).execute();
+      expect(await counted()).toEqual([{ raw: wreck.raw, occurrences: 2 }]);
+      await keep({ reading: certified([], [wreck]) });
+      expect(await counted()).toEqual([{ raw: wreck.raw, occurrences: 1 }]);
     });
 
     it('are not released by a reading without certificate or of one currency', async () => {
@@ -338,6 +508,28 @@ onBothDatabases((store) => {
       expect(await failed()).toHaveLength(1);
     });
 
+    it('of one currency outlive an earlier failure of every currency, and end with a later one', async () => {
+      await keep({ reading: uncertified([]) });
+      await keep({ currency: 'USD', window: hours(6, 12) });
+      expect([await proven('USD'), await proven('EUR'), await proven()]).toEqual([[hours(6, 12)], [], []]);
+      expect(await failed()).toMatchObject([hours(0, 6), hours(6, 12), hours(12, 24)]);
+      await keep({ currency: 'EUR' });
+      expect(await proven('EUR')).toEqual([DAY]);
+      expect(await proven('USD')).toEqual([hours(6, 12)]);
+      await keep({ window: hours(8, 10), reading: uncertified([]) });
+      expect(await proven('USD')).toEqual([hours(6, 8), hours(10, 12)]);
+      expect(await proven('EUR')).toEqual([hours(0, 8), hours(10, 24)]);
+      await keep({});
+      expect([await proven('USD'), await proven(), await failed()]).toEqual([[DAY], [DAY], []]);
+    });
+
+    it('of every currency are lost where one of them fails later', async () => {
+      await keep({});
+      await keep({ currency: 'USD', window: hours(6, 12), reading: uncertified([]) });
+      expect(await proven()).toEqual([hours(0, 6), hours(12, 24)]);
+      expect(await proven('EUR')).toEqual([DAY]);
+    });
+
     it('of one currency prove that currency alone', async () => {
       await keep({ currency: 'USD' });
       expect(await proven()).toEqual([]);
@@ -360,6 +552,7 @@ onBothDatabases((store) => {
           certified_at: NOW,
           problem: null,
           run_id: store().runId,
+          proven_currencies: [],
         },
       ]);
     });

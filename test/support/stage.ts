@@ -72,6 +72,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     platform: {
       baseUrl: url,
       timeZone: sandbox.scenario.timeZone,
+      timeZoneProof: 'required',
       headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
       merchant: MERCHANT,
       concurrency: 8,

@@ -72,8 +72,17 @@ test('a page beyond the last may repeat what came, but not bring anything new', 
   expect(problemOf([page(200, first), page(200, second), page(200, [])])).toBeNull();
   expect(problemOf([page(200, first), page(200, second), page(200, second)])).toBeNull();
   expect(problemOf([page(200, first), page(200, second), page(200, third)])).toBe(
-    'the total is 200, but 250 distinct entries came',
+    'page 3 held 50 entries where a total of 200 leaves none',
   );
+});
+
+test('a page beyond the last that holds what came before, but not the last page, says that the total lies', () => {
+  // 101 entries in unsteady order, a total of 100: the one of page 2 came on page 1, and another one never.
+  expect(problemOf([page(100, first), page(100, [first[7]!])])).toBe(
+    'page 2 held 1 entries where a total of 100 leaves none',
+  );
+  expect(problemOf([page(200, first), page(200, second), page(200, first)])).toContain('leaves none');
+  expect(problemOf([page(100, first), page(100, first.toReversed())])).toBeNull();
 });
 
 test('a total of none with an entry beside it is refused', () => {
@@ -112,25 +121,73 @@ test('rejected entries count: by batchNo, else by raw text', () => {
   const rejected = (raw: string, batchNo: string | null): RejectedEntry => ({ raw, batchNo, reason: 'odd' });
   const two = all.slice(0, 2);
   expect(problemOf([page(4, two, [rejected('{"a":1}', null), rejected('{"a":2}', null)])])).toBeNull();
-  expect(problemOf([page(4, two, [rejected('{"a":1}', null), rejected('{"a":1}', null)])])).toBe(
-    'the total is 4, but 3 distinct entries came',
-  );
+  const twins = [rejected('{"a":1}', null), rejected('{"a":1}', null)];
+  expect(problemOf([page(4, two, twins)])).toBeNull();
+  // On two pages it may be one that moved from the one to the other.
+  expect(
+    problemOf([page(102, [...first.slice(0, 99)], twins.slice(1)), page(102, [all[100]!], twins.slice(1))]),
+  ).toBe('the total is 102, but 101 distinct entries came');
+  const named = [rejected('{"b":1}', 'W1'), rejected('{"b":1}', 'W1')];
+  expect(problemOf([page(4, two, named)])).toBe('the total is 4, but 3 distinct entries came');
   expect(problemOf([page(3, two, [rejected('{}', 'B0001')])])).toBe(
     'the total is 3, but 2 distinct entries came',
   );
 });
 
-test('two readings of an unchanged total complete each other, those of a changed one do not', () => {
-  const lacking = judgePages(
-    [page(250, first), page(250, [...second.slice(0, 99), first[0]!]), page(250, third)],
+/** A reading of 250 entries in another order: pages 1 and 3 as they are, page 2 with one of page 1 in place of `left`. */
+const lacking = (left: number, total = 250) =>
+  judgePages(
+    [
+      page(total, first),
+      page(
+        total,
+        second.map((one, n) => (n === left ? first[0]! : one)),
+      ),
+      page(total, third),
+    ],
     EVERYTHING,
   );
-  const other = judgePages(
-    [page(250, first), page(250, [...second.slice(1), first[0]!]), page(250, third)],
+
+test('readings of an unchanged total complete each other once each entry came before and after one instant', () => {
+  const known = uniteReadings(lacking(99), lacking(0));
+  expect([known.entries.size, known.problem]).toEqual([
+    250,
+    '250 entries came over several readings, but 250 of them not a second time',
+  ]);
+  const almost = uniteReadings(known, lacking(1));
+  expect(almost.problem).toBe('250 entries came over several readings, but 1 of them not a second time');
+  const sure = uniteReadings(almost, lacking(99));
+  expect([sure.problem, sure.entries.size]).toEqual([null, 250]);
+});
+
+test('an entry that left and one that joined between two readings are not united into a set that never was', () => {
+  const swapped = [...all.slice(0, 249), ...entries(1, 'NEW')];
+  const before = lacking(99);
+  // Entry 249 left and the new one joined; this reading does not show the last of page 2 either.
+  const after = judgePages(
+    [page(250, first), page(250, [...second.slice(0, 99), first[0]!]), page(250, swapped.slice(200))],
     EVERYTHING,
   );
+  const united = uniteReadings(before, after);
+  expect([united.entries.size, united.problem]).toEqual([250, expect.stringContaining('not a second time')]);
+  expect(uniteReadings(united, after).problem).toContain('not a second time');
+  // Whole, a reading needs no other.
+  const whole = judgePages([page(250, first), page(250, second), page(250, swapped.slice(200))], EVERYTHING);
+  expect(uniteReadings(united, whole)).toBe(whole);
+});
+
+test('readings of a changed total or of changed contents are not united', () => {
   const grown = judgePages([page(251, first), page(251, second), page(251, third)], EVERYTHING);
-  expect(uniteReadings(lacking, other).problem).toBeNull();
-  expect(uniteReadings(lacking, other).entries.size).toBe(250);
-  expect(uniteReadings(lacking, grown)).toBe(grown);
+  expect(uniteReadings(lacking(99), grown)).toBe(grown);
+  const amended = lacking(0);
+  const changed = new Map([...amended.entries, ['B0005', { ...all[5]!, balance: '7.00' }]]);
+  const other = { ...amended, entries: changed };
+  expect(uniteReadings(lacking(99), other)).toBe(other);
+});
+
+test('what the clock lets come from beside the window is counted and left to its neighbours', () => {
+  const beside = (ms: number): LedgerEntry => ({ ...all[249]!, bookedMs: WINDOW.beginMs - ms });
+  const reading = (ms: number) => judgePages([page(3, [all[0]!, all[1]!, beside(ms)])], EVERYTHING, 2_000);
+  expect([reading(4_000).problem, [...reading(4_000).entries.keys()]]).toEqual([null, ['B0000', 'B0001']]);
+  expect(reading(5_000).problem).toContain('outside the window');
 });

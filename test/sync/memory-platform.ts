@@ -27,6 +27,10 @@ export interface Faults {
   readonly strangers?: number;
   readonly ignoresBatchNo?: boolean;
   readonly ignoresWindow?: boolean;
+  /** The dates count for nothing where a batchNo is given. */
+  readonly ignoresWindowBesideBatchNo?: boolean;
+  /** Only one of the two dates counts beside a batchNo. */
+  readonly heedsBesideBatchNo?: 'begin' | 'end';
 }
 
 export interface MemoryPlatform {
@@ -34,7 +38,7 @@ export interface MemoryPlatform {
   readonly bookings: Booking[];
   /** Queries answered, in order. */
   readonly queries: LedgerPageQuery[];
-  /** What the platform holds inside a window, as a right reader reads it. */
+  /** What the platform has booked inside a window, as a right reader reads it. */
   readonly truth: (window: Window, currency?: string) => LedgerEntry[];
 }
 
@@ -44,7 +48,11 @@ export interface MemoryPlatformOptions {
   /** Zone the platform writes timestamps in, and the one the reader believes. */
   readonly zone?: string;
   readonly believedZone?: string;
+  /** By how much each timestamp is later than the time filtered by; less than 0: earlier. */
+  readonly lagMs?: number | ((booking: Booking) => number);
   readonly seed?: number;
+  /** Called in the instant a query is answered: what it changes is in the answer. */
+  readonly onAnswer?: (query: LedgerPageQuery, bookings: Booking[]) => void;
   /** Called before a query is answered. */
   readonly onQuery?: (query: LedgerPageQuery, count: number, bookings: Booking[]) => void | Promise<void>;
 }
@@ -70,9 +78,12 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
   const bookings = [...options.bookings];
   const queries: LedgerPageQuery[] = [];
 
+  const bookedMsOf = (booking: Booking): number =>
+    booking.trueMs + (typeof options.lagMs === 'function' ? options.lagMs(booking) : (options.lagMs ?? 0));
+
   const entryOf = (booking: Booking, window: Window, readZone: string): LedgerEntry => {
-    const { batchNo, currency, credit, trueMs } = booking;
-    const bookedAt = wallText(trueMs, zone);
+    const { batchNo, currency, credit } = booking;
+    const bookedAt = wallText(bookedMsOf(booking), zone);
     const instants = instantsOf(bookedAt, readZone);
     const inside = instants.find(
       (ms) => ms >= Math.floor(window.beginMs / 1_000) * 1_000 && ms <= window.endMs,
@@ -90,11 +101,21 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
     };
   };
 
+  const isWithin = (
+    { trueMs }: Booking,
+    { beginMs, endMs }: Window,
+    batchNo: string | undefined,
+  ): boolean => {
+    if (faults.ignoresWindow === true) return true;
+    if (batchNo !== undefined && faults.ignoresWindowBesideBatchNo === true) return true;
+    const heeded = batchNo === undefined ? undefined : faults.heedsBesideBatchNo;
+    return (heeded === 'end' || trueMs >= beginMs) && (heeded === 'begin' || trueMs <= endMs);
+  };
+
   const matching = ({ window, currency, batchNo }: Omit<LedgerPageQuery, 'merchant' | 'pageNum'>) =>
     bookings.filter(
       (booking) =>
-        (faults.ignoresWindow === true ||
-          (booking.trueMs >= window.beginMs && booking.trueMs <= window.endMs)) &&
+        isWithin(booking, window, batchNo) &&
         (currency === undefined || booking.currency === currency) &&
         (batchNo === undefined || faults.ignoresBatchNo === true || booking.batchNo === batchNo),
     );
@@ -117,6 +138,7 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
     await options.onQuery?.(query, queries.length, bookings);
     await new Promise(setImmediate);
     signal?.throwIfAborted();
+    options.onAnswer?.(query, bookings);
     const found = ordered(matching(query));
     const wrongBy = happens(faults.wrongTotals)
       ? (random() < 0.5 ? -1 : 1) * (1 + Math.floor(random() * 3))
@@ -130,7 +152,7 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
       total: Math.max(0, found.length + wrongBy),
       entries: shown
         .filter(({ rejected }) => rejected === undefined)
-        .map((booking) => entryOf(booking, query.window, believedZone)),
+        .map((booking) => entryOf(booking, query.bookedWithin ?? query.window, believedZone)),
       rejected: shown.flatMap(({ rejected }) => (rejected === undefined ? [] : [rejected])),
       notices: [],
     };
@@ -141,8 +163,17 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
     bookings,
     queries,
     truth: (window, currency) =>
-      matching({ window, ...(currency === undefined ? {} : { currency }) })
-        .filter(({ rejected }) => rejected === undefined)
+      bookings
+        .filter((booking) => booking.rejected === undefined)
+        .filter((booking) => currency === undefined || booking.currency === currency)
+        .filter((booking) => {
+          const bookedMs = Math.floor(bookedMsOf(booking) / 1_000) * 1_000;
+          const isLate = options.lagMs !== undefined;
+          const [atMs, fromMs] = isLate
+            ? [bookedMs, Math.floor(window.beginMs / 1_000) * 1_000]
+            : [booking.trueMs, window.beginMs];
+          return atMs >= fromMs && atMs <= window.endMs;
+        })
         .map((booking) => entryOf(booking, window, zone))
         .sort((a, b) => (a.batchNo < b.batchNo ? -1 : 1)),
   };

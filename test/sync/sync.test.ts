@@ -1,15 +1,17 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { PlatformRejected, PlatformUnreachable } from '../../src/platform/errors.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { Database } from '../../src/store/database.ts';
 import { acquireLease, releaseLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
+import { listQuarantine } from '../../src/store/amendments.ts';
+import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
 import { certifiedWindows } from '../../src/store/windows.ts';
 import { planWindows } from '../../src/sync/plan.ts';
 import { syncMerchant, type SyncOptions, type SyncProgress, type SyncReport } from '../../src/sync/sync.ts';
 import { freshDatabase } from '../support/database.ts';
-import { createMemoryPlatform, spread } from './memory-platform.ts';
+import { createMemoryPlatform, spread, type Booking } from './memory-platform.ts';
 
 const NOW = new Date('2026-04-01T00:00:00Z');
 const MERCHANT = { merchantNo: 'M-TEST', token: 'made-up' };
@@ -47,8 +49,18 @@ const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<Sy
     ...more,
   });
 
-async function stored(): Promise<LedgerEntry[]> {
-  const rows = await database.db
+/** Two entries a second around the edges of each window, and some in between. */
+const everySecondNear = (windows: readonly Window[]): Booking[] =>
+  windows.flatMap(({ beginMs, endMs }, nth) => [
+    ...spread(20, { beginMs, endMs: beginMs + 9_999 }, `A${nth}-`),
+    ...spread(30, { beginMs: beginMs + 20_000, endMs: endMs - 20_000 }, `M${nth}-`),
+    ...spread(20, { beginMs: endMs - 9_999, endMs }, `Z${nth}-`),
+  ]);
+
+const stored = (): Promise<LedgerEntry[]> => storedIn(database.db);
+
+async function storedIn(db: Database['db']): Promise<LedgerEntry[]> {
+  const rows = await db
     .selectFrom('ledger_entry')
     .selectAll()
     .where('vanished_at', 'is', null)
@@ -110,6 +122,253 @@ test('under a wrong zone not a single row is written', async () => {
     believedZone: 'UTC',
   });
   await expect(sync(platform.reader)).rejects.toThrow(/PLATFORM_TIME_ZONE is UTC, .* Asia\/Shanghai/);
+  expect(await rowCount()).toBe(0);
+});
+
+const vanishedCount = async () =>
+  (
+    await database.db
+      .selectFrom('ledger_entry')
+      .select('batch_no')
+      .where('vanished_at', 'is not', null)
+      .execute()
+  ).length;
+const nextRun = () =>
+  startRun(database.db, { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW });
+
+describe('a platform whose timestamps are off from the times it filters by', () => {
+  const within = { clockToleranceS: 2 };
+
+  test('by a constant lag: every entry is stored under its timestamp, and read again nothing changes', async () => {
+    for (const lagMs of [1_000, 2_000, -1_000, -2_000, 400, -1_400]) {
+      const own = await freshDatabase();
+      try {
+        const { db } = own;
+        const ownLease = await acquireLease(db, {
+          name: 'ledger',
+          holder: 'test',
+          ttlMs: 600_000,
+          now: new Date(),
+        });
+        const ownRun = { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW };
+        const more = { ...within, db, lease: ownLease, runId: await startRun(db, ownRun) };
+        const platform = createMemoryPlatform({ bookings: everySecondNear(WINDOWS), lagMs });
+        const first = await sync(platform.reader, more);
+        expect([lagMs, first.uncertified, first.vanished]).toEqual([lagMs, [], 0]);
+        expect(await storedIn(db)).toEqual(platform.truth(ALL));
+        expect(await certifiedWindows(db, 'M-TEST', ALL)).toEqual([ALL]);
+        const again = await sync(platform.reader, { ...more, runId: await startRun(db, ownRun) });
+        expect(again).toMatchObject({ inserted: 0, amended: 0, vanished: 0, returned: 0, uncertified: [] });
+      } finally {
+        await own.close();
+      }
+    }
+  });
+
+  test('by a lag that differs from entry to entry: nothing is lost, doubled or marked at an edge', async () => {
+    const lagOf = ({ batchNo }: Booking) => ((Number(batchNo.slice(-3)) * 7) % 5) * 1_000 - 2_000;
+    const bookings = everySecondNear(WINDOWS);
+    const platform = createMemoryPlatform({ bookings, lagMs: lagOf });
+    const limits = { pageNumMax: 1, failedCallsMax: 300 };
+    expect(await sync(platform.reader, { ...within, limits })).toMatchObject({
+      uncertified: [],
+      vanished: 0,
+    });
+    expect(await stored()).toEqual(platform.truth(ALL));
+    const again = await sync(platform.reader, { ...within, limits, runId: await nextRun() });
+    expect(again).toMatchObject({ inserted: 0, amended: 0, vanished: 0, returned: 0, uncertified: [] });
+    // What lies at the edges is missed as anything else, once it is gone.
+    const edges = new Set(WINDOWS.flatMap(({ beginMs, endMs }) => [beginMs, endMs - 999]));
+    const secondOf = (ms: number) => Math.floor(ms / 1_000) * 1_000;
+    const gone = bookings.filter((booking) => edges.has(secondOf(booking.trueMs + lagOf(booking))));
+    platform.bookings.splice(0, platform.bookings.length, ...bookings.filter((one) => !gone.includes(one)));
+    expect(await sync(platform.reader, { ...within, limits, runId: await nextRun() })).toMatchObject({
+      vanished: gone.length,
+    });
+    expect(gone.length).toBeGreaterThan(0);
+    expect(await stored()).toEqual(platform.truth(ALL));
+  });
+
+  test('found off in mid-run: windows read before are read again, and later runs know it from the start', async () => {
+    const late = WINDOWS[3]!.endMs - 499;
+    const platform = createMemoryPlatform({
+      bookings: everySecondNear(WINDOWS),
+      lagMs: ({ trueMs }) => (trueMs === late ? 2_000 : 0),
+    });
+    const limits = { windowsInProgressMax: 1 };
+    expect(await sync(platform.reader, { ...within, limits })).toMatchObject({
+      inserted: platform.bookings.length,
+      uncertified: [],
+    });
+    expect(await stored()).toEqual(platform.truth(ALL));
+    const asked = platform.queries.length;
+    await sync(platform.reader, { ...within, limits, runId: await nextRun() });
+    expect(platform.queries[asked]!.window).toEqual({
+      beginMs: WINDOWS[0]!.beginMs - 2_000,
+      endMs: WINDOWS[0]!.endMs + 2_000,
+    });
+    expect(platform.queries.length - asked).toBe(WINDOWS.length + 2);
+  });
+
+  test('by more than the tolerance: nothing is written', async () => {
+    const platform = createMemoryPlatform({ bookings: everySecondNear(WINDOWS), lagMs: 4_000 });
+    await expect(sync(platform.reader, within)).rejects.toThrow('could not be proven');
+    expect(await rowCount()).toBe(0);
+  });
+
+  test('where a clock is put back: entries stay on their side of it', async () => {
+    const zone = 'Europe/London';
+    const windows = planWindows({
+      fromDay: '2025-10-26',
+      toDay: '2025-10-26',
+      zone,
+      latestMs: NOW.getTime(),
+    });
+    const span = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
+    const platform = createMemoryPlatform({
+      bookings: everySecondNear([
+        { beginMs: span.beginMs + 60_000, endMs: span.endMs - 60_000 },
+        windows[1]!,
+      ]),
+      zone,
+      lagMs: ({ trueMs }) => (windows.some(({ beginMs }) => Math.abs(trueMs - beginMs) < 4_000) ? 0 : 1_000),
+    });
+    const more = { ...within, windows, zone };
+    expect(await sync(platform.reader, more)).toMatchObject({ uncertified: [] });
+    const again = await sync(platform.reader, { ...more, runId: await nextRun() });
+    expect(again).toMatchObject({ inserted: 0, amended: 0, vanished: 0, uncertified: [] });
+    const truth = windows.flatMap((window) => platform.truth(window));
+    expect(await stored()).toEqual(truth.sort((a, b) => (a.batchNo < b.batchNo ? -1 : 1)));
+  });
+});
+
+describe('what a reading lacks', () => {
+  const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
+
+  test('once everything, waits for a second reading, whether the window was split or not', async () => {
+    for (const [limits, count] of [
+      [{}, 40],
+      [{ pageNumMax: 1 }, 300],
+    ] as const) {
+      const window = WINDOWS[count === 40 ? 0 : 1]!;
+      const bookings = spread(count, window, `W${count}-`);
+      const platform = createMemoryPlatform({ bookings });
+      const more = { limits, windows: [window] };
+      await sync(platform.reader, more);
+      // One page is left of it, which makes it small: the rest seems gone.
+      const left = count === 40 ? 0 : 120;
+      platform.bookings.splice(left);
+      const first = await sync(platform.reader, { ...more, runId: await nextRun() });
+      expect(first).toMatchObject({ vanished: 0, failure: null });
+      expect(first.uncertified).toEqual([
+        { window, problem: expect.stringContaining(`(${count - left} of ${count} in USD)`) },
+      ]);
+      expect(await certifiedWindows(database.db, 'M-TEST', window)).toEqual([]);
+      const second = await sync(platform.reader, { ...more, runId: await nextRun(), now: () => LATER });
+      expect(second).toMatchObject({ vanished: count - left, uncertified: [] });
+      expect(await certifiedWindows(database.db, 'M-TEST', window)).toEqual([window]);
+    }
+  });
+
+  test('in a part that is empty by itself is believed where the window lacks little', async () => {
+    const window = WINDOWS[0]!;
+    const platform = createMemoryPlatform({ bookings: spread(400, window) });
+    const more = { limits: { pageNumMax: 1 }, windows: [window] };
+    await sync(platform.reader, more);
+    platform.bookings.splice(10, 50);
+    expect(await sync(platform.reader, { ...more, runId: await nextRun() })).toMatchObject({
+      vanished: 50,
+      uncertified: [],
+    });
+    expect(await stored()).toEqual(platform.truth(window));
+  });
+
+  test('stays unproven where a run dies before all parts were read', async () => {
+    const window = WINDOWS[0]!;
+    let dies = false;
+    const platform = createMemoryPlatform({
+      bookings: spread(400, window),
+      onQuery: (query) => {
+        if (dies && query.window.beginMs > window.beginMs + 40_000_000) throw new PlatformUnreachable('gone');
+      },
+    });
+    const more = { limits: { pageNumMax: 1, windowsInProgressMax: 1 }, windows: [window] };
+    await sync(platform.reader, more);
+    platform.bookings.splice(10, 5);
+    dies = true;
+    await sync(platform.reader, { ...more, runId: await nextRun() });
+    expect(await certifiedWindows(database.db, 'M-TEST', window)).toEqual([]);
+    dies = false;
+    expect(await sync(platform.reader, { ...more, runId: await nextRun() })).toMatchObject({ vanished: 5 });
+    expect(await certifiedWindows(database.db, 'M-TEST', window)).toEqual([window]);
+  });
+
+  test('and comes unreadable is quarantined, not vanished', async () => {
+    const platform = createMemoryPlatform({ bookings: spread(100, ALL) });
+    await sync(platform.reader);
+    const was = platform.bookings[30]!;
+    platform.bookings[30] = {
+      ...was,
+      rejected: {
+        raw: `{"batchNo":"${was.batchNo}"}`,
+        reason: 'vailAmount is missing',
+        batchNo: was.batchNo,
+      },
+    };
+    expect(await sync(platform.reader, { runId: await nextRun() })).toMatchObject({
+      vanished: 0,
+      quarantined: 1,
+      uncertified: [],
+    });
+    expect(await vanishedCount()).toBe(0);
+  });
+});
+
+test('two identical wrecks without batchNo are certified, kept once and counted', async () => {
+  const wreck = { raw: '{"broken":1}', reason: 'batchNo is missing', batchNo: null };
+  const bookings = spread(20, WINDOWS[0]!).map((booking, n) =>
+    n < 2 ? { ...booking, rejected: wreck } : booking,
+  );
+  const report = await sync(createMemoryPlatform({ bookings }).reader);
+  expect(report).toMatchObject({ inserted: 18, quarantined: 1, uncertified: [] });
+  expect(await listQuarantine(database.db)).toMatchObject([{ raw: wreck.raw, occurrences: 2 }]);
+});
+
+test('an entry that was not asked for is kept in quarantine until a reading without it is certified', async () => {
+  const [first, second] = [WINDOWS[0]!, WINDOWS[1]!];
+  const stray = spread(1, { beginMs: second.beginMs + 43_200_000, endMs: second.endMs }, 'STRAY')[0]!;
+  const platform = createMemoryPlatform({ bookings: [...spread(20, first), stray] });
+  let strays = true;
+  const straying: LedgerReader = {
+    page: async (query, signal) => {
+      const page = await platform.reader.page(query, signal);
+      if (!strays || query.batchNo !== undefined || query.window.beginMs !== first.beginMs) return page;
+      return { ...page, total: page.total + 1, entries: [...page.entries, ...platform.truth(second)] };
+    },
+  };
+  const report = await sync(straying, { windows: [first] });
+  expect(report.quarantined).toBe(1);
+  expect(report.uncertified).toMatchObject([{ problem: expect.stringContaining('lies outside the window') }]);
+  expect(await listQuarantine(database.db)).toMatchObject([
+    {
+      batch_no: stray.batchNo,
+      reason: `batchNo ${stray.batchNo} is booked at 2026-03-02 12:00:00, which lies outside the window`,
+      raw: expect.stringContaining(`"batchNo":"${stray.batchNo}","currency":"USD"`),
+    },
+  ]);
+  strays = false;
+  await sync(straying, { windows: [first], runId: await nextRun() });
+  expect(await listQuarantine(database.db)).toEqual([]);
+});
+
+test('a platform that ignores dates beside a batchNo never gets a row stored under a wrong zone', async () => {
+  const platform = createMemoryPlatform({
+    bookings: spread(250, { beginMs: WINDOWS[1]!.beginMs, endMs: WINDOWS[3]!.endMs }),
+    zone: 'Asia/Shanghai',
+    believedZone: 'UTC',
+    faults: { ignoresWindowBesideBatchNo: true },
+  });
+  await expect(sync(platform.reader)).rejects.toThrow(/PLATFORM_TIME_ZONE/);
   expect(await rowCount()).toBe(0);
 });
 

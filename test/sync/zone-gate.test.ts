@@ -10,7 +10,7 @@ import {
   type Probe,
 } from '../../src/sync/time-zone-proof.ts';
 import { createZoneGate } from '../../src/sync/zone-gate.ts';
-import { createMemoryPlatform, spread, type MemoryPlatformOptions } from './memory-platform.ts';
+import { createMemoryPlatform, spread, type Faults, type MemoryPlatformOptions } from './memory-platform.ts';
 
 const MERCHANT = { merchantNo: 'M-TEST', token: 'made-up' };
 const DAY: Window = {
@@ -25,26 +25,131 @@ const SUMMER_DAY: Window = {
 const probeOf =
   (reader: LedgerReader): Probe =>
   (batchNo, window) =>
-    reader.page({ merchant: MERCHANT, window, pageNum: 1, batchNo });
+    reader.page({ merchant: MERCHANT, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) });
 const pageIn = async (reader: LedgerReader, window: Window): Promise<readonly LedgerEntry[]> =>
   (await reader.page({ merchant: MERCHANT, window, pageNum: 1 })).entries;
 
 async function check(options: Partial<MemoryPlatformOptions>, window = DAY) {
   const platform = createMemoryPlatform({ bookings: spread(5, window), ...options });
-  const gate = createZoneGate(options.believedZone ?? 'UTC');
+  const gate = createZoneGate(options.believedZone ?? 'UTC', { clockToleranceS: 2 });
   const entries = await pageIn(platform.reader, window);
   const outcome = await gate.check(probeOf(platform.reader), entries, window).then(
     () => 'proven' as const,
     (error: unknown) => error,
   );
-  return { outcome, calls: platform.queries.length - 1 };
+  return { outcome, calls: platform.queries.length - 1, slackMs: gate.slackMs() };
 }
 
-test('the right zone is proven by one call', async () => {
+test('the right zone is proven by two calls: where the entry is, and where it must not be', async () => {
   expect(await check({ zone: 'Asia/Shanghai', believedZone: 'Asia/Shanghai' })).toEqual({
     outcome: 'proven',
-    calls: 1,
+    calls: 2,
+    slackMs: 0,
   });
+});
+
+const ignoring: Faults = { ignoresWindowBesideBatchNo: true };
+
+test('where dates are ignored beside a batchNo, a right zone is proven by windows, in four calls', async () => {
+  expect(await check({ faults: ignoring })).toEqual({ outcome: 'proven', calls: 4, slackMs: 0 });
+});
+
+test('where dates are ignored beside a batchNo, a wrong zone is never proven', async () => {
+  const zones = fc.constantFrom('Asia/Shanghai', 'Asia/Kolkata', 'America/St_Johns', 'Pacific/Kiritimati');
+  await fc.assert(
+    fc.asyncProperty(zones, fc.integer({ min: 1, max: 400 }), fc.nat(), async (zone, count, seed) => {
+      const bookings = spread(count, DAY);
+      const { outcome } = await check({ bookings, zone, believedZone: 'UTC', faults: ignoring, seed });
+      expect(outcome).not.toBe('proven');
+      if (!(outcome instanceof TimeZoneUnproven)) {
+        expect(outcome).toMatchObject({ offsetMinutes: offsetMinutesOf(zone, DAY.beginMs) });
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('where dates are ignored beside a batchNo, a wrong zone is named by the entries that come', async () => {
+  const bookings = [0, 8].flatMap((hours) =>
+    spread(
+      3,
+      { beginMs: DAY.beginMs + hours * 3_600_000, endMs: DAY.beginMs + hours * 3_600_000 },
+      `H${hours}-`,
+    ),
+  );
+  const { outcome } = await check({ bookings, zone: 'Asia/Shanghai', believedZone: 'UTC', faults: ignoring });
+  expect(outcome).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 480 });
+});
+
+test('unproven, it says what a person can do', async () => {
+  const { outcome } = await check({ zone: 'Asia/Shanghai', believedZone: 'UTC', faults: ignoring });
+  expect(outcome).toBeInstanceOf(TimeZoneUnproven);
+  expect((outcome as Error).message).toContain('beside a batchNo the platform ignores beginDate and endDate');
+  expect((outcome as Error).message).toContain('PLATFORM_TIME_ZONE_PROOF=trusted goes without a proof');
+});
+
+test.each(['begin', 'end'] as const)(
+  'a platform that heeds only the %s beside a batchNo proves no wrong zone',
+  async (heeds) => {
+    const faults: Faults = { heedsBesideBatchNo: heeds };
+    expect((await check({ faults })).outcome).toBe('proven');
+    for (const zone of ['Asia/Shanghai', 'America/New_York']) {
+      expect((await check({ zone, believedZone: 'UTC', faults })).outcome).not.toBe('proven');
+    }
+  },
+);
+
+test('timestamps off by no more than the clock tolerance prove the zone, and are told', async () => {
+  const bookings = spread(5, { beginMs: DAY.beginMs + 60_000, endMs: DAY.endMs });
+  for (const lagMs of [1_000, 2_000, -1_000, -2_000]) {
+    expect(await check({ bookings, lagMs })).toEqual({ outcome: 'proven', calls: 3, slackMs: 2_000 });
+    expect(await check({ bookings, lagMs, faults: ignoring })).toEqual({
+      outcome: 'proven',
+      calls: 5,
+      slackMs: 2_000,
+    });
+  }
+  expect((await check({ lagMs: 4_000 })).outcome).toBeInstanceOf(TimeZoneUnproven);
+});
+
+test('entries that come for a second beside theirs do not make a clock exact that is off', async () => {
+  const bookings = spread(60, { beginMs: DAY.beginMs + 60_000, endMs: DAY.beginMs + 119_999 });
+  for (const faults of [ignoring, { ignoresBatchNo: true }]) {
+    expect(await check({ bookings, lagMs: 1_000, faults })).toMatchObject({
+      outcome: 'proven',
+      slackMs: 2_000,
+    });
+  }
+});
+
+test('a wrong zone is named though its clock is off as well', async () => {
+  for (const lagMs of [2_000, -2_000]) {
+    const { outcome } = await check({ zone: 'Asia/Kathmandu', believedZone: 'UTC', lagMs });
+    expect(outcome).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 345 });
+  }
+});
+
+test('an entry beside the window it came with, within the tolerance, shows that the clock is off', async () => {
+  const window = { beginMs: DAY.beginMs, endMs: DAY.beginMs + 3_599_999 };
+  const platform = createMemoryPlatform({
+    bookings: spread(3_600, window),
+    lagMs: ({ trueMs }) => (trueMs === DAY.beginMs + 3_599_000 ? 1_000 : 0),
+  });
+  const gate = createZoneGate('UTC', { clockToleranceS: 2 });
+  const entries = await pageIn(platform.reader, { ...window, beginMs: window.endMs - 9_999 });
+  await gate.check(probeOf(platform.reader), entries, window);
+  expect([gate.slackMs(), gate.clockOff()]).toEqual([
+    2_000,
+    'entry B0003599, booked 2026-03-01 01:00:00, came with a window it lies beside',
+  ]);
+});
+
+test('a zone taken on trust asks for nothing', async () => {
+  const platform = createMemoryPlatform({ bookings: spread(5, DAY), faults: ignoring });
+  const gate = createZoneGate('UTC', { clockToleranceS: 2, isTrusted: true });
+  const entries = await pageIn(platform.reader, DAY);
+  await gate.check(probeOf(platform.reader), entries, DAY);
+  expect([platform.queries.length, gate.slackMs()]).toEqual([1, 2_000]);
 });
 
 test('a wrong zone is named with the offset the platform has, and with zones that fit', async () => {
@@ -95,7 +200,7 @@ test('one proof serves all windows and merchants of a run', async () => {
   const gate = createZoneGate('UTC');
   const entries = await pageIn(platform.reader, DAY);
   await Promise.all([1, 2, 3].map(() => gate.check(probeOf(platform.reader), entries, DAY)));
-  expect(platform.queries).toHaveLength(2);
+  expect(platform.queries).toHaveLength(3);
 });
 
 test('a merchant refused while proving leaves the proof to the next', async () => {

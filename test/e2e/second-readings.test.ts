@@ -1,0 +1,125 @@
+/** What one reading is not enough for, and what a zone is published with that nobody proved. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { dayOf } from '../../src/ledger/business-day.ts';
+import { listQuarantine, listVanished } from '../../src/store/amendments.ts';
+import { TIME_ZONE_ON_TRUST } from '../../src/run/report.ts';
+import { statusOf } from '../../src/run/status.ts';
+import {
+  DAYS,
+  MERCHANT,
+  NIGHT,
+  objectsOf,
+  openStage,
+  publishedIn,
+  scenario,
+  storedOf,
+  truthOf,
+  ZONE,
+  type Stage,
+  type StageOptions,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+const DAY = '2026-03-03';
+const NEXT_NOON = '2026-03-06T13:30:00+08:00';
+let stage: Stage;
+afterEach(() => stage.close());
+const open = async (options: StageOptions = {}) => {
+  stage = await openStage(options);
+};
+
+describe('a reading that lacks a whole day', () => {
+  const takeOutDay = () => {
+    const lost = stage.sandbox
+      .entriesOf(merchantNo)
+      .filter(({ bookedMs }) => dayOf(bookedMs, ZONE) === DAY)
+      .map(({ batchNo }) => batchNo);
+    for (const batchNo of lost) stage.sandbox.takeOut(merchantNo, batchNo);
+    return lost;
+  };
+
+  test('empties no statement: the day stays as published, unproven, and the run is not green', async () => {
+    await open();
+    await stage.run();
+    const objects = await objectsOf(stage);
+    const stored = await storedOf(stage);
+    const lost = takeOutDay();
+    for (let night = 0; night < 2; night += 1) {
+      const report = await stage.run();
+      expect(report).toMatchObject({ exitCode: 4, publish: { published: [] } });
+      expect(report.notes).toEqual([expect.stringContaining('waits for a second reading')]);
+    }
+    expect(await objectsOf(stage)).toEqual(objects);
+    expect(await storedOf(stage)).toEqual(stored);
+    const [status] = await statusOf(stage.house.database.db, [merchantNo], {
+      zone: ZONE,
+      now: new Date(NIGHT),
+      maxAgeMs: null,
+    });
+    expect(status).toMatchObject({
+      provenThrough: DAYS[0],
+      missing: [{ why: expect.stringContaining(`${lost.length} stored entries were missing`) }],
+    });
+
+    for (const batchNo of lost) stage.sandbox.putBack(merchantNo, batchNo);
+    expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
+  });
+
+  test('is believed when a later run says the same', async () => {
+    await open();
+    await stage.run();
+    const lost = takeOutDay();
+    expect(await stage.run()).toMatchObject({ exitCode: 4 });
+    stage.setNow(NEXT_NOON);
+    const report = await stage.run();
+    expect(report.exitCode).toBe(3);
+    expect(report.notes).toContain(`${lost.length} vanished: see \`daybook amendments\``);
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+  });
+});
+
+test('an entry that comes unreadable is quarantined; chain and statement keep what is stored', async () => {
+  await open();
+  await stage.run();
+  const stored = await storedOf(stage);
+  const objects = await objectsOf(stage);
+  const entry = stage.sandbox.entriesOf(merchantNo)[5]!;
+  stage.sandbox.amend(merchantNo, entry.batchNo, { inAmount: '1.00', outAmount: '1.00' });
+  const report = await stage.run();
+  expect(report).toMatchObject({ exitCode: 3, publish: { published: [] } });
+  expect(report.notes).toEqual(['1 quarantined: see `daybook quarantine`']);
+  const { db } = stage.house.database;
+  expect(await listVanished(db)).toEqual([]);
+  expect(await listQuarantine(db)).toMatchObject([{ batch_no: entry.batchNo }]);
+  expect(await storedOf(stage)).toEqual(stored);
+  const statements = (all: Map<string, string>) => [...all].filter(([key]) => key.endsWith('.csv'));
+  expect(statements(await objectsOf(stage))).toEqual(statements(objects));
+});
+
+test.each([1, -2])(
+  'timestamps %i s off the times filtered by: read whole, published, and the same again',
+  async (lagS) => {
+    const lag = { timeZoneOffsetHours: lagS / 3_600 };
+    await open({ scenario: scenario({ hostility: lag }) });
+    const report = await stage.run();
+    expect([report.exitCode, report.notes]).toEqual([0, []]);
+    expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
+    const inRange = truthOf(stage)
+      .map((row) => ({ ...row, booked_ms: row.booked_ms + lagS * 1_000 }))
+      .filter(({ booked_ms }) => DAYS.includes(dayOf(booked_ms, ZONE)))
+      .map(({ batch_no }) => batch_no);
+    expect((await storedOf(stage)).map(({ batch_no }) => batch_no)).toEqual(inRange);
+    expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
+  },
+);
+
+test('a zone taken on trust is told by the run and by each manifest', async () => {
+  await open({ platform: { timeZoneProof: 'trusted' } });
+  const report = await stage.run();
+  expect([report.exitCode, report.notes]).toEqual([0, [TIME_ZONE_ON_TRUST]]);
+  const manifests = [...(await objectsOf(stage))].filter(([key]) => key.endsWith('manifest.json'));
+  expect(manifests).toHaveLength(DAYS.length);
+  for (const [, text] of manifests) {
+    expect(JSON.parse(text)).toMatchObject({ timeZone: ZONE, timeZoneProof: 'trusted' });
+  }
+});
