@@ -19,7 +19,9 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   const ended = await Promise.allSettled(
     request.merchants.map(async (merchant) => {
       const range = ranges.get(merchant.merchantNo)!;
-      const windows = planWindows({ fromDay: range.from, toDay: range.to, zone: deps.zone, latestMs });
+      const windows = [range, ...range.takenUp].flatMap(({ from, to }) =>
+        planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }),
+      );
       try {
         const notJoined = await join(merchant);
         if (notJoined !== null) {

@@ -98,6 +98,7 @@ export interface ContinuityBreak {
   expected_balance: string;
   found_at: Date;
   found_balance: string;
+  healing_read_at: Date | null;
   hint: string;
   hint_batch_no: string | null;
   id: Generated<number>;
@@ -175,6 +176,7 @@ export interface Notification {
 }
 
 export interface QuarantinedEntry {
+  acknowledged_at: Date | null;
   batch_no: string | null;
   begin_ms: Generated<number>;
   end_ms: Generated<number>;
@@ -182,6 +184,7 @@ export interface QuarantinedEntry {
   first_seen_at: Date;
   id: Generated<number>;
   merchant_no: string;
+  note: string | null;
   raw: string;
   reason: string;
   released_at: Date | null;
@@ -205,6 +208,18 @@ export interface ReferenceList {
   item_count: number;
   kind: string;
   read_at: Date;
+}
+
+export interface RequestedRange {
+  currency: Generated<string>;
+  done_at: Date | null;
+  forgotten_at: Date | null;
+  from_day: string;
+  id: Generated<number>;
+  merchant_no: string;
+  requested_at: Date;
+  run_id: number | null;
+  to_day: string;
 }
 
 export interface Run {
@@ -282,6 +297,7 @@ export interface DB {
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
+  requested_range: RequestedRange;
   run: Run;
   statement: Statement;
   statement_summary: StatementSummary;
