@@ -15,7 +15,7 @@ import {
 } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
-const OLD = { from: '2025-11-01', to: '2025-12-20' };
+const OLD = { from: '2025-11-10', to: '2025-12-20' };
 let stage: Stage;
 beforeEach(async () => {
   const usd = { ...MERCHANT, currencies: ['USD'] };
@@ -36,15 +36,16 @@ const status = async () => {
   });
   return row!;
 };
-const cutShort = async (request: Parameters<Stage['run']>[0] = {}) => {
-  stage.sandbox.setHostility({ downAfterRequests: 30 });
+/** Before the first row, or with `requests` enough after some days. */
+const cutShort = async (request: Parameters<Stage['run']>[0] = {}, requests = 1) => {
+  stage.sandbox.setHostility({ downAfterRequests: requests });
   expect(await stage.run({ range: OLD, ...request })).toMatchObject({ exitCode: 4 });
   stage.sandbox.setHostility({});
 };
 
 describe('a range that was not read to its end', () => {
   test('is told with what is missing, is no months nobody asked for, and the next night takes it up', async () => {
-    await cutShort();
+    await cutShort({}, 38);
     const before = await status();
     expect(before.requested).toMatchObject([{ ...OLD, currency: null, runId: 2 }]);
     const [range] = before.requested;
@@ -72,7 +73,7 @@ describe('a range that was not read to its end', () => {
     const other = await stage.run({ range: { from: '2026-03-05', to: '2026-03-05' } });
     expect(other.exitCode).toBe(4);
     expect(other.notes).toEqual([
-      expect.stringMatching(/^SBX-M-1: 2025-11-01 to 2025-12-20 was asked for \(range 1\).*missing/),
+      expect.stringMatching(/^SBX-M-1: 2025-11-10 to 2025-12-20 was asked for \(range 1\).*missing/),
     ]);
     // Publishing reads nothing, and says nothing of it.
     expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0 });
@@ -80,7 +81,7 @@ describe('a range that was not read to its end', () => {
 
   test('is closed by whichever run certifies it', async () => {
     await cutShort();
-    await stage.run({ range: { from: '2025-10-30', to: '2025-12-22' } });
+    await stage.run({ range: { from: '2025-11-09', to: '2025-12-22' } });
     expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.house.now(), stage.house.now()]);
   });
 
@@ -133,7 +134,7 @@ describe('what is proven', () => {
     const early = await status();
     expect(early).toMatchObject({ provenFrom: '2026-03-04', provenThrough: '2026-03-05' });
     await stage.run({ range: { from: '2026-02-01', to: '2026-02-20' } });
-    stage.sandbox.setHostility({ downAfterRequests: 40 });
+    stage.sandbox.setHostility({ downAfterRequests: 60 });
     const report = await stage.run({ range: { from: OLD.from, to: '2026-01-31' } });
     stage.sandbox.setHostility({});
     expect(report.standing.proven).toEqual([
