@@ -14,7 +14,7 @@ import { runDeps } from '../run/house.ts';
 import { oneMerchant } from '../run/one-merchant.ts';
 import { executeReferenceRun, listName, referenceWork } from '../run/reference-run.ts';
 import { executeRun } from '../run/run.ts';
-import { syncTotal } from '../run/report.ts';
+import { sumOfSync } from '../run/sync-tally.ts';
 import { createSandbox, type Sandbox } from '../sandbox/server.ts';
 import { applicationById } from '../store/applications.ts';
 import { listBeneficiaries } from '../store/beneficiaries.ts';
@@ -119,12 +119,12 @@ async function firstStatements({ house, signal }: Stage, step: Step) {
     runDeps(house, signal),
   );
   const statements = await listStatements(database.db, { fromDay: range.from, toDay: range.to });
-  const entries = syncTotal(report.sync, ({ inserted }) => inserted);
+  const { inserted } = sumOfSync(report.sync);
   const folder = relative('.', resolve(settings.dataDir, 'statements'));
   step(
     `4. Ledger (sp2404) of ${range.from} to ${range.to}\n` +
       `   the first call with the token succeeded, so the merchant joins the nightly job; ` +
-      `${counted(entries, 'entry', 'entries')} stored\n` +
+      `${counted(inserted, 'entry', 'entries')} stored\n` +
       ['   first statements, proven and published:', ...statements.map(lineOf(folder)), ...report.notes].join(
         '\n     ',
       ) +

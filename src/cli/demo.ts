@@ -6,8 +6,8 @@ import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { openPlatformHouse, runDeps, type PlatformHouse } from '../run/house.ts';
-import { syncTotal, type RunReport } from '../run/report.ts';
-import type { SyncReport } from '../sync/sync.ts';
+import type { RunReport } from '../run/report.ts';
+import { sumOfSync } from '../run/sync-tally.ts';
 import { executeRun } from '../run/run.ts';
 import { readScenario, type Scenario } from '../sandbox/scenario.ts';
 import { createSandbox } from '../sandbox/server.ts';
@@ -100,23 +100,13 @@ async function demoText({ database, settings }: PlatformHouse, report: RunReport
   const breaks = await listBreaks(database.db, range);
   const statements = await listStatements(database.db, range);
   const folder = relative('.', resolve(settings.dataDir, 'statements'));
-  const sum = (figure: (sync: SyncReport) => number) => syncTotal(report.sync, figure);
+  const read = sumOfSync(report.sync);
   const command = (rest: string) => `  npx daybook ${rest} --config ${SETTINGS_FILE}`;
   const some = statements.find(({ verdict }) => verdict === 'broken') ?? statements[0];
   return lines(
     `A week of ledger, ${report.from} to ${report.to}, of ${counted(report.sync.length, 'merchant')}, from the sandbox:`,
-    `${counted(
-      sum((r) => r.requests),
-      'call',
-    )}, ${counted(
-      sum((r) => r.entries),
-      'entry',
-      'entries',
-    )} read, ` +
-      `${counted(
-        sum((r) => r.inserted),
-        'new one',
-      )} stored, ` +
+    `${counted(read.requests, 'call')}, ${counted(read.entries, 'entry', 'entries')} read, ` +
+      `${counted(read.inserted, 'new one')} stored, ` +
       `${counted(report.publish?.published.length ?? 0, 'statement')} published, in ${(report.elapsedMs / 1_000).toFixed(1)} s.`,
     '',
     accountDaysTable(days),

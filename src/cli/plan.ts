@@ -1,8 +1,9 @@
 /** `plan`: what `run` with the same flags would do, writing nothing. */
 import type { Command } from 'commander';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
-import { EXIT } from '../run/exit-codes.ts';
+import { EXIT, gravest } from '../run/exit-codes.ts';
 import { runDeps } from '../run/house.ts';
+import { daysName } from '../run/judge.ts';
 import { planRun, type PlanReport } from '../run/plan.ts';
 import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
 import { createProgressLine } from './progress-line.ts';
@@ -36,7 +37,10 @@ export function addPlanCommand(program: Command): void {
         tell(self, {
           document: { ...report, sync: report.sync.map(syncDocument) },
           text: planText(report, timeZone),
-          exitCode: isWhole ? EXIT.done : EXIT.incomplete,
+          exitCode: gravest([
+            isWhole ? EXIT.done : EXIT.incomplete,
+            ...report.troubles.map(({ exitCode }) => exitCode),
+          ]),
         });
       });
     });
@@ -44,6 +48,9 @@ export function addPlanCommand(program: Command): void {
 
 function planText(report: PlanReport, zone: string): string {
   const { sync, daysChanged } = report;
+  const takenUp = sync.flatMap(({ merchantNo, takenUp: days }) =>
+    days.length === 0 ? [] : [`${merchantNo} ${daysName(days)}`],
+  );
   return lines(
     `run of ${report.from} to ${report.to} would make:`,
     table(
@@ -58,6 +65,7 @@ function planText(report: PlanReport, zone: string): string {
         read.failure?.message ?? read.uncertified.map(({ problem }) => problem).join(' '),
       ]),
     ),
+    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
     '',
     daysChanged.length === 0
       ? 'no account day would change'
@@ -75,6 +83,7 @@ function planText(report: PlanReport, zone: string): string {
       ),
     ...report.breaksOpened.map((row) => `\nwould be found: ${breakText(row, zone)}`),
     ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
+    ...report.troubles.map(({ merchantNo, message }) => `\n${merchantNo} cannot be worked out: ${message}`),
     '\nnothing was written',
   );
 }

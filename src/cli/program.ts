@@ -18,6 +18,7 @@ import { addBeneficiaryCommand } from './beneficiary.ts';
 import { addOnboardCommand } from './onboard.ts';
 import { addReferenceCommand } from './reference.ts';
 import { addRunCommands } from './run.ts';
+import { addRunsCommand } from './runs.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addScheduleCommand } from './schedule.ts';
 import { addServeCommand } from './serve.ts';
@@ -48,6 +49,7 @@ function createProgram(): Command {
   addRunCommands(program);
   addPlanCommand(program);
   addStatusCommand(program);
+  addRunsCommand(program);
   addBreaksCommand(program);
   addAmendmentsCommand(program);
   addQuarantineCommand(program);

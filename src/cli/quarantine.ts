@@ -1,16 +1,22 @@
 /** `quarantine`: what came as an entry and could not be read as one, with its raw text and the reason. */
 import type { Command } from 'commander';
-import { listQuarantine } from '../store/amendments.ts';
+import { UsageError } from '../run/exit-codes.ts';
+import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { counted, lines } from './text.ts';
 
 const RAW_SHOWN_MAX = 300;
 
 export function addQuarantineCommand(program: Command): void {
-  program
+  const quarantine = program
     .command('quarantine')
     .description('entries that break the platform’s own contract, kept as they came')
-    .option('--all', 'also those the platform no longer sends')
+    .option('--all', 'also those the platform no longer sends, and those acknowledged')
+    .addHelpText(
+      'after',
+      '\nEach counts as needing a person until the platform mends it, or until it is acknowledged.\n\n' +
+        'Examples:\n  daybook quarantine\n  daybook quarantine acknowledge 7 --note "mended by hand, case 4711"',
+    )
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
       await withHouse(offlineSettings(self), async ({ database }) => {
         const rows = await listQuarantine(database.db, { all: all ?? false });
@@ -26,10 +32,28 @@ export function addQuarantineCommand(program: Command): void {
                       `\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
                       `  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (whole with --json)' : ''}`,
                       row.released_at !== null && `  no longer sent since ${row.released_at.toISOString()}`,
+                      row.acknowledged_at !== null &&
+                        `  acknowledged ${row.acknowledged_at.toISOString()}: ${row.note ?? ''}`,
                     ),
                   ),
                 ),
         });
+      });
+    });
+  quarantine
+    .command('acknowledge')
+    .argument('<id>', 'the entry’s number')
+    .requiredOption('--note <text>', 'why it needs nobody any more; kept with it')
+    .description('close an entry that a person has cleared up; it is kept as it came')
+    .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
+      const unknown = `no open quarantined entry has the number ${id}; \`daybook quarantine\` lists them.`;
+      if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
+      if (note.trim() === '')
+        throw new UsageError('--note is empty; say why the entry needs nobody any more.');
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        if (!(await acknowledgeQuarantined(database.db, Number(id), note.trim(), now())))
+          throw new UsageError(unknown);
+        tell(self, { document: { id: Number(id), acknowledged: true }, text: `entry ${id} is acknowledged` });
       });
     });
 }

@@ -1,8 +1,12 @@
-/** How a run's report reads for a person: what was read, each account day, what needs looking at, the files. */
+/** How a run's report reads for a person: why it is not green, what was read, each account day, the files. */
 import type { Window } from '../ledger/entry.ts';
 import { explain } from '../ledger/hints.ts';
-import { syncTotal, type RunReport } from '../run/report.ts';
-import type { SyncReport } from '../sync/sync.ts';
+import { EXIT, type ExitCode } from '../run/exit-codes.ts';
+import { daysName, rangeName, type Reason } from '../run/judge.ts';
+import type { Proven } from '../run/proven.ts';
+import type { RunReport } from '../run/report.ts';
+import type { RequestedStanding } from '../run/requested.ts';
+import { sumOfSync } from '../run/sync-tally.ts';
 import { wallSecond } from '../run/wall-time.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import type { BreakRow } from '../store/breaks.ts';
@@ -78,22 +82,35 @@ const shown = <Item>(
         items.length > max && `  and ${items.length - max} more`,
       );
 
-function readingText(report: RunReport): string | null {
-  if (report.sync.length === 0) return null;
-  const sum = (figure: (sync: SyncReport) => number) => syncTotal(report.sync, figure);
+/** What to do stands under what is wrong. */
+export const reasonText = ({ what, todo }: Pick<Reason, 'what' | 'todo'>): string =>
+  lines(`  ${what}`, todo !== null && `    -> ${todo}`);
+
+const ENDS: Readonly<Record<ExitCode, string>> = {
+  [EXIT.done]: 'done',
+  [EXIT.usage]: 'settings or usage',
+  [EXIT.needsPerson]: 'done, but something needs a person',
+  [EXIT.incomplete]: 'incomplete',
+  [EXIT.leaseHeld]: 'another run is at work',
+  [EXIT.fault]: 'a fault in daybook',
+};
+
+/** `4: incomplete`; null stands for no end at all. */
+export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
+
+function readingText({ sync }: RunReport): string | null {
+  if (sync.length === 0) return null;
+  const read = sumOfSync(sync);
   const stored = [
-    ['new', sum((r) => r.inserted)],
-    ['unchanged', sum((r) => r.unchanged)],
-    ['amended', sum((r) => r.amended)],
-    ['vanished', sum((r) => r.vanished)],
-    ['returned', sum((r) => r.returned)],
-    ['quarantined', sum((r) => r.quarantined)],
+    ['new', read.inserted],
+    ['unchanged', read.unchanged],
+    ['amended', read.amended],
+    ['vanished', read.vanished],
+    ['returned', read.returned],
+    ['quarantined', read.quarantined],
   ] as const;
   return (
-    `read ${counted(report.sync.length, 'merchant')} in ${counted(
-      sum((r) => r.requests),
-      'call',
-    )}: ` +
+    `read ${counted(sync.length, 'merchant')} in ${counted(read.requests, 'call')}: ` +
     stored
       .filter(([what, count]) => count > 0 || what === 'new')
       .map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
@@ -101,32 +118,55 @@ function readingText(report: RunReport): string | null {
   );
 }
 
+/** `2026-03-02 through 2026-03-05`, or that nothing is proven yet. */
+export const provenText = ({
+  provenFrom,
+  provenThrough,
+}: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
+  provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
+
+/** A range asked for, with what is missing of it. */
+export const requestedText = (range: RequestedStanding): string =>
+  `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${range.requestedAt.toISOString()}` +
+  `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
+  (range.missingDays.length === 0
+    ? 'nothing is missing that is over'
+    : `missing ${daysName(range.missingDays)}`);
+
 export interface RunTextContext {
+  /** Of the days the run did something to. */
   readonly days: readonly AccountDayRow[];
   /** Where statements go. */
   readonly location: string;
   readonly zone: string;
 }
 
+/** A run that is not green says why before anything else. */
 export function runText(report: RunReport, { days, location, zone }: RunTextContext): string {
-  const { reconcile, publish } = report;
-  const notices = new Map<string, number>();
-  for (const { report: sync } of report.sync) {
-    for (const [notice, count] of Object.entries(sync.notices))
-      notices.set(notice, (notices.get(notice) ?? 0) + count);
-  }
+  const { reconcile, publish, exitCode, standing } = report;
+  const isGreen = exitCode === EXIT.done;
+  const takenUp = report.sync.flatMap(({ merchantNo, takenUp: ranges }) =>
+    ranges.length === 0 ? [] : [`${merchantNo} ${daysName(ranges)}`],
+  );
   return lines(
-    `${report.command} of ${report.from} to ${report.to}, ${(report.elapsedMs / 1_000).toFixed(1)} s`,
+    `${report.command} of ${report.from} to ${report.to}, ${(report.elapsedMs / 1_000).toFixed(1)} s` +
+      (isGreen ? '' : `, ended with ${endText(exitCode)}`),
+    ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
+    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
-        `${reconcile.healed.length} healed`,
+        `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,
     publish &&
       `published ${counted(publish.published.length, 'statement')}, ${publish.unchanged} unchanged, ` +
         `${publish.withheld.length} withheld`,
+    ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
+    standing.proven.length > SHOWN_MAX &&
+      `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,
+    shown('asked for, and not proven whole yet', standing.requested, requestedText),
     shown('found', reconcile?.opened ?? [], (row) => breakText(row, zone)),
     shown('healed', reconcile?.healed ?? [], (row) => breakText(row, zone)),
     shown(
@@ -134,7 +174,11 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       publish?.published ?? [],
       ({ key, reason }) => key + (reason === null ? '' : `  (${reason})`),
     ),
-    shown('notices', [...notices], ([notice, count]) => `${notice}${count > 1 ? ` (${count} times)` : ''}`),
-    shown('to look at', report.notes, (note) => note),
+    shown(
+      'notices',
+      Object.entries(sumOfSync(report.sync).notices),
+      ([notice, count]) => `${notice}${count > 1 ? ` (${count} times)` : ''}`,
+    ),
+    isGreen && shown('to know', report.reasons, ({ what }) => what),
   );
 }

@@ -1,8 +1,9 @@
 /** `run`, and its stages by themselves: `sync`, `reconcile`, `publish`. */
 import type { Command } from 'commander';
+import type { Logger } from 'pino';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { runDeps, type PlatformHouse } from '../run/house.ts';
-import type { RunCommand, RunReport } from '../run/report.ts';
+import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
 import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
@@ -18,21 +19,32 @@ const ABOUT: Readonly<Record<RunCommand, string>> = {
   publish: 'only publish the statements that are due',
 };
 
+const BREAKS_COUNT = `An open break of the merchants and currencies asked for ends it with 3, of whatever day and however old it is:
+\`daybook breaks resolve ID --note TEXT\` says that somebody has looked.`;
+const ASKED_FOR = `Days asked for with --from or --to stay open until each is proven: what a failed or killed run left of them is
+taken up by the next one without dates, and told by \`daybook status\`.`;
+const AFTER: Readonly<Record<RunCommand, string>> = {
+  run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
+  sync: `${ASKED_FOR}\n${BREAKS_COUNT}`,
+  reconcile: BREAKS_COUNT,
+  publish: BREAKS_COUNT,
+};
+
 export function addRunCommands(program: Command): void {
   for (const command of Object.keys(ABOUT) as RunCommand[]) {
     withRangeFlags(program.command(command).description(ABOUT[command]))
       .addHelpText(
         'after',
-        `\nExample:\n  daybook ${command} --from 2026-03-01 --to 2026-03-31 --merchant 10001`,
+        `\n${AFTER[command]}\n\nExample:\n  daybook ${command} --from 2026-03-01 --to 2026-03-31 --merchant 10001`,
       )
       .action(async (flags: RangeFlags, self: Command) => {
         const settings = platformSettings(self);
         await withPlatform(settings, async (house, log) => {
-          const report = await runOnce(command, flags, house);
+          const report = await runOnce(command, flags, house, log);
           log.info({ run: report.runId, command, exitCode: report.exitCode }, 'run ended');
           tell(self, {
             document: runDocument(report),
-            text: await reportText(report, flags, house),
+            text: await reportText(report, house),
             exitCode: report.exitCode,
           });
         });
@@ -40,7 +52,12 @@ export function addRunCommands(program: Command): void {
   }
 }
 
-async function runOnce(command: RunCommand, flags: RangeFlags, house: PlatformHouse): Promise<RunReport> {
+async function runOnce(
+  command: RunCommand,
+  flags: RangeFlags,
+  house: PlatformHouse,
+  log: Logger,
+): Promise<RunReport> {
   const range = rangeOf(flags, house.settings.platform.timeZone, house.now());
   const currencies = currenciesOf(flags);
   const merchants = await chosenMerchants(house, flags.merchant);
@@ -48,21 +65,30 @@ async function runOnce(command: RunCommand, flags: RangeFlags, house: PlatformHo
   try {
     return await executeRun(
       { command, range, merchants, currencies },
-      runDeps(house, stopSignal(), progress.show),
+      {
+        ...runDeps(house, stopSignal(), progress.show),
+        onTrouble: (merchantNo, error) => {
+          log.debug(
+            { merchantNo, stack: error instanceof Error ? error.stack : String(error) },
+            'a stage failed',
+          );
+        },
+      },
     );
   } finally {
     progress.clear();
   }
 }
 
-async function reportText(report: RunReport, flags: RangeFlags, house: PlatformHouse): Promise<string> {
-  const days = await listAccountDays(house.database.db, {
-    fromDay: report.from,
-    toDay: report.to,
-    ...(flags.currency.length > 0 ? { currencies: flags.currency } : {}),
-  });
+/** Figures are shown of the days the run did something to: others are an earlier run's result. */
+async function reportText(report: RunReport, house: PlatformHouse): Promise<string> {
+  const { keys, days } = accountDaysTouched(report);
+  const rows =
+    days.length === 0
+      ? []
+      : await listAccountDays(house.database.db, { fromDay: days[0], toDay: days.at(-1) });
   return runText(report, {
-    days: flags.merchant.length === 0 ? days : days.filter((row) => flags.merchant.includes(row.merchant_no)),
+    days: rows.filter((row) => keys.has(accountDayKey(row.merchant_no, row.currency, row.day))),
     location: house.objects.location,
     zone: house.settings.platform.timeZone,
   });

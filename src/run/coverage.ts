@@ -1,6 +1,8 @@
 /** What certificates say about time: up to where a merchant's ledger is proven, and which spans are missing. Pure. */
-import type { Window } from '../ledger/entry.ts';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
+import type { DayRange } from './range.ts';
 
 /** A longer stretch without certificates lies between two histories read on purpose, and is not a missed night. */
 export const GAP_MAX_MS = 31 * 24 * 3_600_000;
@@ -26,4 +28,57 @@ export function coverageOf(certified: readonly Window[], untilMs: number): Cover
   });
   const first = missing[0];
   return { provenThroughMs: first === undefined ? united.at(-1)!.endMs : first.beginMs - 1, missing };
+}
+
+/** The business days a window touches. */
+export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange => ({
+  from: dayOf(beginMs, zone),
+  to: dayOf(endMs, zone),
+});
+
+/** The business days that lie wholly in the window; null where none does. */
+function wholeDays(window: Window, zone: string): DayRange | null {
+  const first = dayOf(window.beginMs, zone);
+  const from = dayWindow(first, zone).beginMs === window.beginMs ? first : addDays(first, 1);
+  const to = addDays(dayOf(window.endMs + 1, zone), -1);
+  return from > to ? null : { from, to };
+}
+
+/**
+ * The unbroken stretch of proven days that a ledger's proof has come to: it begins with the first proven day, passes
+ * over a long stretch between two histories that nobody asked for, and ends before the first day after it that should
+ * be proven and is not. `missing` are spans still to be read; `unproven` are days that have a break or no figures yet.
+ * The stretch begins after the last gap it passed over. Null where no day is proven.
+ */
+export function provenStretch(
+  certified: readonly Window[],
+  missing: readonly Window[],
+  unproven: readonly BusinessDay[],
+  zone: string,
+): DayRange | null {
+  const whole = mergeWindows(certified).flatMap((window) => wholeDays(window, zone) ?? []);
+  const obstacles = [
+    ...missing.map((window) => daysTouched(window, zone)),
+    ...unproven.map((day) => ({ from: day, to: day })),
+  ].sort((a, b) => (a.from < b.from ? -1 : 1));
+  const first = firstFree(whole, obstacles);
+  if (first === null) return null;
+  const end = obstacles.find(({ from }) => from > first)?.from ?? null;
+  const last = whole.findLast(({ from }) => end === null || from < end)!;
+  return {
+    from: last.from > first ? last.from : first,
+    to: end === null || last.to < end ? last.to : addDays(end, -1),
+  };
+}
+
+/** The first day of the ranges that no obstacle lies on; both in order. */
+function firstFree(ranges: readonly DayRange[], obstacles: readonly DayRange[]): BusinessDay | null {
+  for (const { from, to } of ranges) {
+    let day = from;
+    for (const obstacle of obstacles) {
+      if (obstacle.from <= day && obstacle.to >= day) day = addDays(obstacle.to, 1);
+    }
+    if (day <= to) return day;
+  }
+  return null;
 }

@@ -3,14 +3,7 @@ import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-st
 import { isDatabaseTrouble } from '../store/errors.ts';
 import { LeaseLost } from '../store/lease.ts';
 import { TimeZoneWrong } from '../sync/time-zone-proof.ts';
-import { EXIT, exitCodeOf, gravest, type ExitCode } from './exit-codes.ts';
-
-/** A stage that could not be done for one merchant; for the others it was. */
-export interface MerchantFailure {
-  readonly merchantNo: string;
-  readonly stage: 'reconcile' | 'publish';
-  readonly error: Error;
-}
+import { EXIT, exitCodeOf, type ExitCode } from './exit-codes.ts';
 
 const ABOUT_ALL = [LeaseLost, TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
 
@@ -18,24 +11,8 @@ const ABOUT_ALL = [LeaseLost, TimeZoneWrong, ObjectStoreUnreachable, ObjectStore
 export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
 
-/** Does one merchant's part of a stage. Resolves to its own failure or null; rejects with what concerns all. */
-export async function alone(
-  merchantNo: string,
-  stage: MerchantFailure['stage'],
-  signal: AbortSignal,
-  work: () => Promise<void>,
-): Promise<MerchantFailure | null> {
-  try {
-    await work();
-    return null;
-  } catch (error) {
-    if (concernsAll(error, signal)) throw error;
-    return { merchantNo, stage, error: error instanceof Error ? error : new Error(String(error)) };
-  }
-}
-
 /** What a merchant's own failure makes of the run: a fault in daybook is one, anything else leaves it incomplete. */
-export const ownExitCode = (error: Error): ExitCode =>
+export const ownExitCode = (error: unknown): ExitCode =>
   exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
 
 /** The failure as a sentence for the report. */
@@ -43,12 +20,3 @@ export const ownSentence = (merchantNo: string, error: Error): string =>
   exitCodeOf(error) === EXIT.fault
     ? `${merchantNo}: a fault in daybook itself, please report it: ${error.name}: ${error.message}`
     : `${merchantNo}: ${error.message}`;
-
-/** The run's code and sentences with those of merchants a stage could not be done for, first of all. */
-export const withFailures = (
-  judged: { readonly exitCode: ExitCode; readonly notes: readonly string[] },
-  failures: readonly MerchantFailure[],
-): { exitCode: ExitCode; notes: string[] } => ({
-  exitCode: gravest([judged.exitCode, ...failures.map(({ error }) => ownExitCode(error))]),
-  notes: [...failures.map(({ merchantNo, error }) => ownSentence(merchantNo, error)), ...judged.notes],
-});

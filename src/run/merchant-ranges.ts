@@ -5,12 +5,19 @@ import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/schema.ts';
 import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange } from './range.ts';
+import { requestedStanding, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest, RunWork } from './work.ts';
+
+/** The days one merchant's ledger is read for. */
+export interface MerchantDays extends DayRange {
+  /** Days besides, of ranges asked for earlier and not finished. */
+  readonly takenUp: readonly DayRange[];
+}
 
 /** All time, for questions about everything certified. */
 export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
 
-/** Range per merchant number. */
+/** Days per merchant number. With `asked`, those and no others; without, what is left of earlier requests as well. */
 export async function merchantRanges(options: {
   readonly db: Kysely<DB>;
   readonly merchants: readonly string[];
@@ -18,16 +25,19 @@ export async function merchantRanges(options: {
   readonly zone: string;
   readonly resweepDays: number;
   readonly now: Date;
-}): Promise<ReadonlyMap<string, DayRange>> {
+}): Promise<ReadonlyMap<string, MerchantDays>> {
   const { db, merchants, asked, zone, resweepDays, now } = options;
   const today = dayOf(now.getTime(), zone);
+  if (asked !== null) return new Map(merchants.map((merchantNo) => [merchantNo, { ...asked, takenUp: [] }]));
+  const requested = await requestedStanding(db, merchants, { zone, now });
   const ranges = await Promise.all(
-    merchants.map(async (merchantNo): Promise<[string, DayRange]> => {
-      if (asked !== null) return [merchantNo, asked];
+    merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
       const { provenThroughMs } = coverageOf(await certifiedWindows(db, merchantNo, ALL_TIME), now.getTime());
       // A day counts as proven once its last instant is: the day of the first unproven instant is read again.
       const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
-      return [merchantNo, nightlyRange(today, resweepDays, firstUnread)];
+      const range = nightlyRange(today, resweepDays, firstUnread);
+      const own = requested.filter((one) => one.merchantNo === merchantNo);
+      return [merchantNo, { ...range, takenUp: takenUpDays(own, range) }];
     }),
   );
   return new Map(ranges);

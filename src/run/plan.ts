@@ -7,9 +7,9 @@ import { startRun } from '../store/runs.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { reconcileStage } from './reconcile-stage.ts';
-import type { MerchantSync } from './report.ts';
-import type { RunDeps, RunRequest, RunWork, StageOutcome } from './work.ts';
+import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './sync-stage.ts';
+import { nothingDone, type RunDeps, type RunRequest, type RunWork } from './work.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -20,6 +20,8 @@ export interface PlanReport {
   readonly daysChanged: readonly DayChange[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
+  /** Merchants whose figures could not be worked out. */
+  readonly troubles: readonly MerchantTrouble[];
 }
 
 /**
@@ -40,17 +42,9 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         now: deps.now(),
       });
       const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to };
-      const outcome: StageOutcome = {
-        sync: [],
-        reconcile: null,
-        healingReads: [],
-        publish: null,
-        failures: [],
-      };
+      const outcome = nothingDone();
       await syncStage(work, outcome);
       await reconcileStage(work, outcome);
-      const [failed] = outcome.failures;
-      if (failed !== undefined) throw failed.error;
       return {
         from,
         to,
@@ -58,6 +52,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         daysChanged: outcome.reconcile?.daysChanged ?? [],
         breaksOpened: outcome.reconcile?.opened ?? [],
         breaksHealed: outcome.reconcile?.healed ?? [],
+        troubles: outcome.troubles,
       };
     }),
   );

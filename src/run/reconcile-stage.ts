@@ -1,108 +1,99 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
-import type { Window } from '../ledger/entry.ts';
-import { mergeWindows } from '../ledger/window.ts';
-import {
-  openBreaks,
-  reconcileAccounts,
-  type ReconcileOptions,
-  type ReconcileReport,
-} from '../reconcile/reconcile.ts';
-import type { BreakRow } from '../store/breaks.ts';
-import { syncMerchant, type SyncReport } from '../sync/sync.ts';
-import { alone } from './isolation.ts';
-import type { HealingRead } from './report.ts';
+import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import { breaksToHeal, markHealingRead } from '../store/breaks.ts';
+import { writeTransaction } from '../store/write-transaction.ts';
+import { syncMerchant } from '../sync/sync.ts';
+import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
+import { eachMerchant } from './merchant-by-merchant.ts';
+import { afterReadingAgain } from './sync-tally.ts';
 import type { RunWork, StageOutcome } from './work.ts';
 
-/** Spans read again for breaks in one run; a ledger broken all over is for a person, not for more calls. */
-export const HEALING_READS_MAX = 50;
-/** A break's span longer than this is no narrow span: the next re-sweep reads it anyway. */
-export const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
+/** Breaks looked at for one run's healing: many may lie in one span. */
+const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 
-/** Reconciles one merchant after the other; one that cannot be is told in `outcome`, and the others go on. */
+/** What fails for one merchant leaves the others chained. */
 export async function reconcileStage(work: RunWork, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease, runId } = work;
-  const options = {
+  await eachMerchant(work, outcome, 'reconcile', (merchantNo) => chain(work, outcome, merchantNo));
+  if (work.request.command !== 'run') return;
+  const changed = await heal(work, outcome);
+  await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
+    if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
+  });
+}
+
+async function chain(
+  { request, deps, lease, runId }: RunWork,
+  outcome: StageOutcome,
+  merchantNo: string,
+  pass: 'first' | 'again' = 'first',
+): Promise<void> {
+  const report = await reconcileAccounts({
     ...deps,
     lease,
     runId,
-    merchants: request.merchants.map(({ merchantNo }) => merchantNo),
+    merchants: [merchantNo],
     currenciesAsked: request.currencies,
-    onProgress: (progress: { accountsDone: number; accounts: number }) =>
-      deps.onProgress({ stage: 'reconcile', ...progress }),
-  };
-  outcome.reconcile = await reconcileEach(options, outcome);
-  if (request.command !== 'run') return;
-  const reads = healingReads(await openBreaks(options));
-  const away = new Set(
-    outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
-  );
+    onProgress: (progress) => deps.onProgress({ stage: 'reconcile', ...progress }),
+  });
+  const before = outcome.reconcile;
+  if (before === null) outcome.reconcile = report;
+  else outcome.reconcile = pass === 'first' ? besides(before, report) : joined(before, report);
+}
+
+/** Reads the spans of open breaks again, this run's and earlier ones'. Returns the merchants whose entries changed. */
+async function heal(work: RunWork, outcome: StageOutcome): Promise<ReadonlySet<string>> {
+  const { request, deps } = work;
+  const away = new Set([
+    ...outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
+    ...outcome.troubles.map(({ merchantNo }) => merchantNo),
+  ]);
+  const { newest, longestWaiting } = await breaksToHeal(deps.db, {
+    merchants: request.merchants.map(({ merchantNo }) => merchantNo).filter((no) => !away.has(no)),
+    currencies: request.currencies,
+    spanMsMax: HEALING_SPAN_MS_MAX,
+    limit: BREAKS_LOOKED_AT_MAX,
+  });
   const changed = new Set<string>();
-  for (const read of reads) {
+  for (const task of healingTasks(newest, longestWaiting)) {
     deps.signal.throwIfAborted();
-    const merchant = request.merchants.find(({ merchantNo }) => merchantNo === read.merchantNo);
-    if (merchant === undefined || away.has(read.merchantNo)) continue;
-    const report = await syncMerchant({
-      ...deps,
-      lease,
-      merchant,
-      windows: [read.window],
-      currencies: null,
-      runId,
-      onProgress: () => undefined,
-    });
-    if (report.failure !== null) away.add(read.merchantNo);
-    outcome.healingReads = [...outcome.healingReads, read];
-    outcome.sync = outcome.sync.map((one) =>
-      one.merchantNo === read.merchantNo ? { ...one, report: withHealing(one.report, report) } : one,
-    );
-    if (report.inserted + report.amended + report.vanished + report.returned > 0)
-      changed.add(read.merchantNo);
+    if (away.has(task.merchantNo)) continue;
+    const read = await readAgain(work, outcome, task);
+    if (read.failure !== null) away.add(task.merchantNo);
+    if (read.inserted + read.amended + read.vanished + read.returned > 0) changed.add(task.merchantNo);
   }
-  if (changed.size === 0) return;
-  const again = await reconcileEach({ ...options, merchants: [...changed] }, outcome);
-  outcome.reconcile = joined(outcome.reconcile, again);
+  return changed;
 }
 
-async function reconcileEach(
-  options: ReconcileOptions & { readonly merchants: readonly string[] },
+async function readAgain(
+  { request, deps, lease, runId }: RunWork,
   outcome: StageOutcome,
-): Promise<ReconcileReport> {
-  let pass: ReconcileReport = { accounts: 0, daysChained: 0, daysChanged: [], opened: [], healed: [] };
-  for (const merchantNo of options.merchants) {
-    const failure = await alone(merchantNo, 'reconcile', options.signal, async () => {
-      const own = await reconcileAccounts({ ...options, merchants: [merchantNo] });
-      pass = { ...joined(pass, own), accounts: pass.accounts + own.accounts };
-    });
-    if (failure !== null) outcome.failures = [...outcome.failures, failure];
-  }
-  return pass;
+  { merchantNo, window, breakIds }: HealingTask,
+) {
+  const report = await syncMerchant({
+    ...deps,
+    lease,
+    merchant: request.merchants.find((merchant) => merchant.merchantNo === merchantNo)!,
+    windows: [window],
+    currencies: null,
+    runId,
+    onProgress: () => undefined,
+  });
+  outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];
+  outcome.sync = outcome.sync.map((one) =>
+    one.merchantNo === merchantNo ? { ...one, report: afterReadingAgain(one.report, report, window) } : one,
+  );
+  await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, breakIds, deps.now()));
+  return report;
 }
 
-/** A merchant's report with what a healing read added; entries it found as they stand were counted before. */
-const withHealing = (before: SyncReport, healing: SyncReport): SyncReport => ({
-  ...before,
-  requests: before.requests + healing.requests,
-  inserted: before.inserted + healing.inserted,
-  amended: before.amended + healing.amended,
-  vanished: before.vanished + healing.vanished,
-  returned: before.returned + healing.returned,
-  failure: before.failure ?? healing.failure,
+/** Reports of different merchants as one. */
+const besides = (a: ReconcileReport, b: ReconcileReport): ReconcileReport => ({
+  accounts: a.accounts + b.accounts,
+  daysChained: a.daysChained + b.daysChained,
+  daysChanged: [...a.daysChanged, ...b.daysChanged],
+  opened: [...a.opened, ...b.opened],
+  healed: [...a.healed, ...b.healed],
 });
-
-/** Narrow spans of open breaks, this run's and earlier ones', joined per merchant where they touch. */
-function healingReads(rows: readonly BreakRow[]): HealingRead[] {
-  const spans = new Map<string, Window[]>();
-  for (const row of rows) {
-    if (row.end_ms - row.begin_ms >= HEALING_SPAN_MS_MAX) continue;
-    spans.set(row.merchant_no, [
-      ...(spans.get(row.merchant_no) ?? []),
-      { beginMs: row.begin_ms, endMs: row.end_ms },
-    ]);
-  }
-  return [...spans]
-    .flatMap(([merchantNo, windows]) => mergeWindows(windows).map((window) => ({ merchantNo, window })))
-    .slice(0, HEALING_READS_MAX);
-}
 
 /** Two passes as one report: a break the first opened and the second healed never stood. */
 function joined(first: ReconcileReport, second: ReconcileReport): ReconcileReport {

@@ -89,12 +89,14 @@ export async function executeReferenceRun(work: ReferenceRun): Promise<Reference
       renamed: count(({ changes }) => changes.renamed.length),
       returned: count(({ changes }) => changes.returned.length),
       gone: count(({ changes }) => changes.gone.length),
+      notes,
     };
     await finishRun(db, runId, { exitCode, figures, now: now() });
     const elapsedMs = Math.round(performance.now() - startedMs);
     return { ...report, runId, exitCode, notes, elapsedMs };
   } catch (error) {
-    const end = { exitCode: exitCodeOf(error), figures: {}, now: now() };
+    const notes = [error instanceof Error ? error.message : String(error)];
+    const end = { exitCode: exitCodeOf(error), figures: { notes }, now: now() };
     await finishRun(db, runId, end).catch(() => undefined);
     throw error;
   }

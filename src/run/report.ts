@@ -3,9 +3,13 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { SyncReport } from '../sync/sync.ts';
-import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
-import { ownExitCode, ownSentence } from './isolation.ts';
+import type { ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
+import type { Reason } from './judge.ts';
+import type { Proven } from './proven.ts';
+import type { DayRange } from './range.ts';
+import type { RequestedStanding } from './requested.ts';
+import { sumOfSync } from './sync-tally.ts';
 
 /** Said wherever a zone that was not proven matters. */
 export const TIME_ZONE_ON_TRUST =
@@ -23,14 +27,33 @@ export interface MerchantSync {
   readonly merchantNo: string;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
+  /** Days besides, of ranges asked for earlier and not finished. */
+  readonly takenUp: readonly DayRange[];
   readonly report: SyncReport;
   /** Set where the merchant is known only, and its ledger was not read. */
   readonly notJoined?: NotJoined;
 }
 
-/** A figure of all merchants together. */
-export const syncTotal = (sync: readonly MerchantSync[], figure: (report: SyncReport) => number): number =>
-  sync.reduce((total, { report }) => total + figure(report), 0);
+/** One merchant's failure in a stage; the other merchants' work went on. */
+export interface MerchantTrouble {
+  readonly merchantNo: string;
+  readonly stage: 'reconcile' | 'publish';
+  readonly exitCode: ExitCode;
+  readonly message: string;
+}
+
+/** What is open after a run, of the merchants and currencies it was asked for, of whatever day. */
+export interface Standing {
+  /** Open breaks that this run found. */
+  readonly newBreaks: number;
+  /** Open breaks that earlier runs found, and nobody has resolved. */
+  readonly knownBreaks: number;
+  /** Unreadable entries the platform still sends, and nobody has acknowledged. */
+  readonly quarantined: number;
+  /** Ranges asked for with dates, by this run or an earlier one, that are not proven whole. */
+  readonly requested: readonly RequestedStanding[];
+  readonly proven: readonly Omit<Proven, 'unread'>[];
+}
 
 export interface RunReport {
   readonly command: RunCommand;
@@ -43,92 +66,71 @@ export interface RunReport {
   /** Spans read again because a break lies in them. */
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishReport | null;
-  /** Why the run is not green, a sentence each. */
+  readonly troubles: readonly MerchantTrouble[];
+  readonly standing: Standing;
+  /** Why the run is not green, gravest first, each with what to do. */
+  readonly reasons: readonly Reason[];
+  /** The reasons' sentences. */
   readonly notes: readonly string[];
   readonly elapsedMs: number;
 }
 
-export interface Standing {
-  readonly openBreaks: number;
-  readonly quarantined: number;
-}
+/** An account day, as one text to look it up by. */
+export const accountDayKey = (merchantNo: string, currency: string, day: BusinessDay): string =>
+  JSON.stringify([merchantNo, currency, day]);
 
-/** Sentences and code for what the stages brought to light. `standing` is what is open in the range after the run. */
-export function judge(
-  sync: readonly MerchantSync[],
-  publish: PublishReport | null,
-  standing: Standing,
-  failures: readonly string[],
-): { exitCode: ExitCode; notes: string[] } {
-  const notes: string[] = [...failures];
-  const codes: ExitCode[] = failures.length > 0 ? [EXIT.incomplete] : [];
-  const say = (code: ExitCode, count: number, sentence: (count: number) => string) => {
-    if (count === 0) return;
-    codes.push(code);
-    notes.push(sentence(count));
+/** Account days the run did something to: new figures, a break found or healed, published, or withheld. In order. */
+export function accountDaysTouched({ reconcile, publish }: RunReport): {
+  readonly keys: ReadonlySet<string>;
+  readonly days: readonly BusinessDay[];
+} {
+  const touched = [
+    ...(reconcile?.daysChanged ?? []),
+    ...(publish?.published ?? []),
+    ...(publish?.withheld ?? []),
+    ...[...(reconcile?.opened ?? []), ...(reconcile?.healed ?? [])].map((row) => ({
+      account: { merchantNo: row.merchant_no, currency: row.currency },
+      day: row.day,
+    })),
+  ];
+  return {
+    keys: new Set(
+      touched.map(({ account, day }) => accountDayKey(account.merchantNo, account.currency, day)),
+    ),
+    days: [...new Set(touched.map(({ day }) => day))].sort(),
   };
-  const sum = (figure: (report: SyncReport) => number) => syncTotal(sync, figure);
-
-  for (const { merchantNo, report, notJoined } of sync) {
-    if (notJoined !== undefined) {
-      codes.push(notJoined.mayPass ? EXIT.incomplete : EXIT.needsPerson);
-      notes.push(`${merchantNo} is known, but its ledger could not join yet: ${notJoined.problem}`);
-    }
-    for (const { problem } of report.uncertified) {
-      codes.push(EXIT.incomplete);
-      notes.push(`${merchantNo}: ${problem}`);
-    }
-    if (report.failure !== null) {
-      codes.push(ownExitCode(report.failure));
-      notes.push(ownSentence(merchantNo, report.failure));
-    }
-  }
-  for (const { account, day, cause, why } of publish?.withheld ?? []) {
-    // A day that is still going on is no failure; asking for it was meant.
-    if (cause !== 'not-over') codes.push(EXIT.incomplete);
-    notes.push(`${account.merchantNo} ${account.currency} ${day} is not published: ${why}`);
-  }
-  say(
-    EXIT.needsPerson,
-    standing.openBreaks,
-    (n) => `${n} open break${n === 1 ? '' : 's'}: see \`daybook breaks\``,
-  );
-  say(
-    EXIT.needsPerson,
-    sum((r) => r.amended),
-    (n) => `${n} amended: see \`daybook amendments\``,
-  );
-  say(
-    EXIT.needsPerson,
-    sum((r) => r.vanished),
-    (n) => `${n} vanished: see \`daybook amendments\``,
-  );
-  say(EXIT.needsPerson, standing.quarantined, (n) => `${n} quarantined: see \`daybook quarantine\``);
-  return { exitCode: gravest(codes), notes };
 }
 
 /** The figures kept with the run: counts only, nothing of any entry. */
 export function figuresOf(report: RunReport): Record<string, unknown> {
-  const sum = (figure: (sync: SyncReport) => number) => syncTotal(report.sync, figure);
+  const { reconcile, publish, standing } = report;
+  const read = sumOfSync(report.sync);
   return {
     merchants: report.sync
       .filter(({ notJoined }) => notJoined === undefined)
       .map(({ merchantNo }) => merchantNo),
-    requests: sum((r) => r.requests),
-    windows: sum((r) => r.windows),
-    uncertified: sum((r) => r.uncertified.length),
-    inserted: sum((r) => r.inserted),
-    amended: sum((r) => r.amended),
-    vanished: sum((r) => r.vanished),
-    returned: sum((r) => r.returned),
-    quarantined: sum((r) => r.quarantined),
-    unchanged: sum((r) => r.unchanged),
-    daysChained: report.reconcile?.daysChained ?? 0,
-    breaksOpened: report.reconcile?.opened.length ?? 0,
-    breaksHealed: report.reconcile?.healed.length ?? 0,
-    published: report.publish?.published.length ?? 0,
-    withheld: report.publish?.withheld.length ?? 0,
+    requests: read.requests,
+    windows: read.windows,
+    uncertified: read.uncertified.length,
+    inserted: read.inserted,
+    amended: read.amended,
+    vanished: read.vanished,
+    returned: read.returned,
+    quarantined: read.quarantined,
+    unchanged: read.unchanged,
+    takenUp: report.sync.flatMap(({ merchantNo, takenUp }) =>
+      takenUp.map((days) => ({ merchantNo, ...days })),
+    ),
+    daysChained: reconcile?.daysChained ?? 0,
+    breaksOpened: reconcile?.opened.length ?? 0,
+    breaksHealed: reconcile?.healed.length ?? 0,
+    breaksNew: standing.newBreaks,
+    breaksKnown: standing.knownBreaks,
+    quarantinedOpen: standing.quarantined,
+    published: publish?.published.length ?? 0,
+    withheld: publish?.withheld.length ?? 0,
     elapsedMs: report.elapsedMs,
+    reasons: report.reasons,
     notes: report.notes,
   };
 }

@@ -1,17 +1,19 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
 import type { Lease } from '../store/lease.ts';
+import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import type { DueJob } from './due.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd, type ExitCode } from './exit-codes.ts';
-import { withFailures } from './isolation.ts';
+import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
 import { reconcileStage } from './reconcile-stage.ts';
-import { figuresOf, judge, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport } from './report.ts';
-import { standingIn } from './standing.ts';
+import { judge, type RunFailure } from './judge.ts';
+import type { DayRange } from './range.ts';
+import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
+import { NOTHING_STANDS, standingOf } from './standing.ts';
 import { syncStage } from './sync-stage.ts';
-import type { RunDeps, RunRequest, StageOutcome } from './work.ts';
+import { nothingDone, type RunDeps, type RunRequest } from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -24,12 +26,12 @@ const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
 /**
  * Runs the stages of `request.command` under the lease and records the run.
  *
- * Throws before anything is read or written: `LeaseHeld` (another run works), `ObjectStoreRefused` and
- * `ObjectStoreUnreachable` (statements could not be stored anyway). Throws `TimeZoneWrong` before the first row.
- * Everything else a person can mend ends in the report, with exit code 3 or 4.
+ * Throws `LeaseHeld` (another run works) before anything is written, and before the first row of the ledger, with the
+ * run on record as failed: `ObjectStoreRefused` (statements could not be stored anyway) and `TimeZoneWrong`. A fault in
+ * daybook that is no single merchant's is thrown as well, after the report of what was done is kept. Everything else
+ * ends in the report: what a person can mend with exit code 3 or 4, a fault of one merchant's with 70.
  */
 export async function executeRun(request: RunRequest, deps: RunDeps): Promise<RunReport> {
-  if (STAGES[request.command].includes('publish')) await deps.objects.check();
   return underLease(deps, (lease, signal) => runStages(request, deps, lease, signal));
 }
 
@@ -41,7 +43,6 @@ export async function executeScheduled(
   request: RunRequest & { readonly scheduled: DueJob },
   deps: RunDeps,
 ): Promise<RunReport | null> {
-  await deps.objects.check();
   return underLease(deps, async (lease, signal) =>
     (await hasGoodRun(deps.db, request.scheduled)) ? null : runStages(request, deps, lease, signal),
   );
@@ -58,75 +59,87 @@ async function runStages(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<RunReport> {
-  const stages = STAGES[request.command];
   const startedMs = performance.now();
   const { ranges, from, to } = await runRanges(request, deps);
-  const runId = await startRun(deps.db, {
-    command: request.scheduled?.job ?? request.command,
-    slot: request.scheduled?.slot ?? null,
-    holder: deps.holder,
-    fromDay: from,
-    toDay: to,
-    now: deps.now(),
-  });
-  const outcome: StageOutcome = {
-    sync: [],
-    reconcile: null,
-    healingReads: [],
-    publish: null,
-    failures: [],
-  };
-  const end = async (exitCode: ExitCode, found: readonly string[]): Promise<RunReport> => {
-    const notes = deps.timeZoneTrusted === true ? [...found, TIME_ZONE_ON_TRUST] : found;
-    const elapsedMs = Math.round(performance.now() - startedMs);
+  const runId = await beginRun(request, deps, { from, to });
+  const outcome = nothingDone();
+  const end = async (failures: readonly RunFailure[]): Promise<RunReport> => {
+    const standing = await standingAfter(request, deps, runId, failures.length > 0);
+    const { exitCode, reasons: judged } = judge(outcome, standing, { id: runId, failures });
+    const reasons =
+      deps.timeZoneTrusted === true
+        ? [...judged, { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }]
+        : judged;
     const report: RunReport = {
       command: request.command,
       runId,
       from,
       to,
       exitCode,
-      sync: outcome.sync,
-      reconcile: outcome.reconcile,
-      healingReads: outcome.healingReads,
-      publish: outcome.publish,
-      notes,
-      elapsedMs,
+      ...outcome,
+      standing,
+      reasons,
+      notes: reasons.map(({ what }) => what),
+      elapsedMs: Math.round(performance.now() - startedMs),
     };
     await finishRun(deps.db, runId, { exitCode, figures: figuresOf(report), now: deps.now() });
     return report;
   };
   try {
     const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
+    const stages = STAGES[request.command];
+    if (stages.includes('publish')) await deps.objects.check();
     if (stages.includes('sync')) await syncStage(work, outcome);
     signal.throwIfAborted();
     if (stages.includes('reconcile')) await reconcileStage(work, outcome);
     signal.throwIfAborted();
     if (stages.includes('publish')) await publishStage(work, outcome);
-    const judged = judge(
-      outcome.sync,
-      outcome.publish,
-      await standingIn(deps.db, {
-        merchants: request.merchants.map(({ merchantNo }) => merchantNo),
-        currencies: request.currencies,
-        from,
-        to,
-        zone: deps.zone,
-      }),
-      [],
-    );
-    const { exitCode, notes } = withFailures(judged, outcome.failures);
-    return await end(exitCode, notes);
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
-    const code = exitCodeOf(cause);
-    if (code !== EXIT.incomplete) {
-      await end(code, [cause instanceof Error ? cause.message : String(cause)]).catch(() => undefined);
-      throw cause;
-    }
-    const judged = judge(outcome.sync, outcome.publish, { openBreaks: 0, quarantined: 0 }, [
-      (cause as Error).message,
-    ]);
-    const { exitCode, notes } = withFailures(judged, outcome.failures);
-    return end(exitCode, notes);
+    const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
+    if (failure.exitCode === EXIT.incomplete) return end([failure]);
+    // The report is kept, whatever the caller does with the error; the error itself must not be lost over it.
+    await end([failure]).catch(() => undefined);
+    throw cause;
   }
+  return end([]);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Records the start, and the days asked for by date, which stay open until they are proven. */
+async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
+  const now = deps.now();
+  const runId = await startRun(deps.db, {
+    command: request.scheduled?.job ?? request.command,
+    slot: request.scheduled?.slot ?? null,
+    holder: deps.holder,
+    fromDay: days.from,
+    toDay: days.to,
+    now,
+  });
+  if (request.range !== null && STAGES[request.command].includes('sync')) {
+    const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
+    const { currencies, range } = request;
+    await recordRequestedRanges(deps.db, { merchants, currencies, ...range, runId, now });
+  }
+  return runId;
+}
+
+/** What is open after the run; where it failed already, a database that cannot say it is no second failure. */
+async function standingAfter(
+  { command, merchants, currencies }: RunRequest,
+  deps: RunDeps,
+  runId: number,
+  failed: boolean,
+): Promise<Standing> {
+  const asked = standingOf(deps.db, {
+    merchants: merchants.map(({ merchantNo }) => merchantNo),
+    currencies,
+    runId,
+    reads: STAGES[command].includes('sync'),
+    zone: deps.zone,
+    now: deps.now(),
+  });
+  return failed ? asked.catch(() => NOTHING_STANDS) : asked;
 }

@@ -1,37 +1,49 @@
-/** What still needs a person in a run's days, whichever run brought it to light. */
+/** What is open after a run, of whatever day and whichever run brought it to light. */
 import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { listBreaks } from '../store/breaks.ts';
+import { countQuarantined } from '../store/amendments.ts';
+import { countOpenBreaks } from '../store/breaks.ts';
 import type { DB } from '../store/schema.ts';
+import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
+import { settleRequested } from './requested.ts';
 
-/** Open breaks and quarantined entries of the merchants and days given. */
-export async function standingIn(
+/** Where nothing is known of what is open. */
+export const NOTHING_STANDS: Standing = {
+  newBreaks: 0,
+  knownBreaks: 0,
+  quarantined: 0,
+  requested: [],
+  proven: [],
+};
+
+/** What is open of the merchants and currencies asked for; requested ranges that turn out whole are closed. */
+export async function standingOf(
   db: Kysely<DB>,
   scope: {
     readonly merchants: readonly string[];
     readonly currencies: readonly string[] | null;
-    readonly from: BusinessDay;
-    readonly to: BusinessDay;
+    readonly runId: number;
+    /** Whether the run reads the ledger: only then what is still to be read is its matter. */
+    readonly reads: boolean;
     readonly zone: string;
+    readonly now: Date;
   },
 ): Promise<Standing> {
-  const { merchants, currencies, from, to, zone } = scope;
-  if (merchants.length === 0) return { openBreaks: 0, quarantined: 0 };
-  const breaks = await listBreaks(db, {
-    merchants,
-    currencies: currencies ?? undefined,
-    fromDay: from,
-    toDay: to,
-  });
-  const quarantined = await db
-    .selectFrom('quarantined_entry')
-    .select((eb) => eb.fn.countAll<number | string>().as('count'))
-    .where('merchant_no', 'in', [...merchants])
-    .where('released_at', 'is', null)
-    .where('end_ms', '>=', dayWindow(from, zone).beginMs)
-    .where('begin_ms', '<=', dayWindow(to, zone).endMs)
-    .executeTakeFirstOrThrow();
-  return { openBreaks: breaks.length, quarantined: Number(quarantined.count) };
+  const { merchants, currencies, runId, reads } = scope;
+  const requested = await settleRequested(db, merchants, scope);
+  const { opened, known } = await countOpenBreaks(db, merchants, currencies, runId);
+  const proven = await Promise.all(
+    merchants.map(async (merchantNo) => {
+      const own = requested.filter((range) => range.merchantNo === merchantNo);
+      const { provenFrom, provenThrough } = await provenOf(db, merchantNo, own, scope);
+      return { merchantNo, provenFrom, provenThrough };
+    }),
+  );
+  return {
+    newBreaks: opened,
+    knownBreaks: known,
+    quarantined: await countQuarantined(db, merchants),
+    requested: reads ? requested : [],
+    proven,
+  };
 }

@@ -1,66 +1,118 @@
-/** Per merchant: the last good run, up to which day its ledger is proven, and what is missing. */
+/** Per merchant: the last good run, which days its ledger is proven for, what is missing, and what needs a person. */
 import type { Kysely } from 'kysely';
-import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { subtractWindows } from '../ledger/window.ts';
+import { countQuarantined } from '../store/amendments.ts';
 import { listBreaks } from '../store/breaks.ts';
 import { listMerchants } from '../store/merchants.ts';
-import { latestRuns } from '../store/runs.ts';
+import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
-import { certifiedWindows, uncertifiedWindows } from '../store/windows.ts';
-import { coverageOf } from './coverage.ts';
-import { isGoodEnd } from './exit-codes.ts';
+import { uncertifiedWindows } from '../store/windows.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import type { LastRuns } from './last-runs.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
-
-/** Runs looked through for a merchant's last good one. */
-const RUNS_LOOKED_AT_MAX = 500;
+import { provenOf } from './proven.ts';
+import { requestedStanding, type RequestedStanding } from './requested.ts';
 
 export interface MerchantStatus {
   readonly merchantNo: string;
   readonly lastGoodRunAt: Date | null;
-  /** Whole days up to this one are under certificate. */
+  /** First and last of an unbroken stretch of days that are under certificate, with figures, and without open break. */
+  readonly provenFrom: BusinessDay | null;
   readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
+  /** Ranges asked for with dates that are not proven whole. */
+  readonly requested: readonly RequestedStanding[];
   readonly openBreaks: number;
+  /** Unreadable entries that nobody has acknowledged. */
+  readonly quarantined: number;
   readonly tooOld: boolean;
 }
 
+export interface StatusOptions {
+  readonly zone: string;
+  readonly now: Date;
+  readonly maxAgeMs: number | null;
+}
+
+/** The merchants' standing, each in the order given. Writes nothing. */
 export async function statusOf(
   db: Kysely<DB>,
   merchants: readonly string[],
-  options: { readonly zone: string; readonly now: Date; readonly maxAgeMs: number | null },
+  options: StatusOptions,
 ): Promise<MerchantStatus[]> {
-  const { zone, now, maxAgeMs } = options;
-  const good = (await latestRuns(db, { limit: RUNS_LOOKED_AT_MAX })).filter(
-    ({ exitCode, figures }) => isGoodEnd(exitCode) && Array.isArray(figures['merchants']),
-  );
   // One that is known only has no good run yet, and is given as long to join.
   const knownAt = new Map(
     (await listMerchants(db))
       .filter(({ joinedAt }) => joinedAt === null)
       .map(({ merchantNo, addedAt }) => [merchantNo, addedAt]),
   );
-  const yesterday = addDays(dayOf(now.getTime(), zone), -1);
+  const requested = await requestedStanding(db, merchants, options);
   return Promise.all(
-    merchants.map(async (merchantNo) => {
-      const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
-      const { provenThroughMs, missing } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
-      const uncertified = await uncertifiedWindows(db, merchantNo, ALL_TIME);
-      const run = good.find(({ figures }) => (figures['merchants'] as string[]).includes(merchantNo));
-      const lastGoodRunAt = run?.finishedAt ?? null;
-      const since = lastGoodRunAt ?? knownAt.get(merchantNo) ?? null;
-      return {
-        merchantNo,
-        lastGoodRunAt,
-        provenThrough: provenThroughMs === null ? null : addDays(dayOf(provenThroughMs + 1, zone), -1),
-        missing: [
-          ...uncertified.map(({ beginMs, endMs, problem }) => ({ beginMs, endMs, why: problem })),
-          ...missing
-            .filter((span) => !uncertified.some((u) => u.beginMs <= span.beginMs && u.endMs >= span.endMs))
-            .map((span) => ({ ...span, why: 'not read yet' })),
-        ],
-        openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
-        tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
-      };
-    }),
+    merchants.map((merchantNo) =>
+      statusOfMerchant(db, merchantNo, {
+        ...options,
+        knownAt: knownAt.get(merchantNo) ?? null,
+        requested: requested.filter((range) => range.merchantNo === merchantNo && !isWhole(range, options)),
+      }),
+    ),
   );
+}
+
+/** Whole, though no run has closed it yet. */
+const isWhole = ({ missing, to }: RequestedStanding, { zone, now }: StatusOptions): boolean =>
+  missing.length === 0 && to < dayOf(now.getTime(), zone);
+
+async function statusOfMerchant(
+  db: Kysely<DB>,
+  merchantNo: string,
+  options: StatusOptions & {
+    readonly knownAt: Date | null;
+    readonly requested: readonly RequestedStanding[];
+  },
+): Promise<MerchantStatus> {
+  const { now, maxAgeMs, requested } = options;
+  const { provenFrom, provenThrough, unread } = await provenOf(db, merchantNo, requested, options);
+  const uncertified = await uncertifiedWindows(db, merchantNo, ALL_TIME);
+  const missing = uncertified.map(({ beginMs, endMs, problem }) => ({ beginMs, endMs, why: problem }));
+  const alsoMissing = (span: Window, why: string): void => {
+    missing.push(...subtractWindows([span], missing).map((left) => ({ ...left, why })));
+  };
+  for (const span of unread) alsoMissing(span, 'not read yet');
+  for (const { id, requestedAt, missing: spans } of requested) {
+    for (const span of spans) {
+      alsoMissing(span, `asked for ${requestedAt.toISOString()} (range ${id}), not read yet`);
+    }
+  }
+  const lastGoodRunAt = await lastGoodReading(db, merchantNo);
+  const since = lastGoodRunAt ?? options.knownAt;
+  return {
+    merchantNo,
+    lastGoodRunAt,
+    provenFrom,
+    provenThrough,
+    missing,
+    requested,
+    openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
+    quarantined: await countQuarantined(db, [merchantNo]),
+    tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
+  };
+}
+
+/**
+ * What `status` ends with: 4 where data is or may be missing (a merchant too old, a scheduled run that did not end
+ * well, a requested range not read whole), else 3 where something open needs a person.
+ */
+export function statusExitCode(
+  statuses: readonly MerchantStatus[],
+  { unsettled }: Pick<LastRuns, 'unsettled'>,
+): ExitCode {
+  const isIncomplete = statuses.some(
+    ({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0),
+  );
+  if (isIncomplete || unsettled.length > 0) return EXIT.incomplete;
+  return statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
+    ? EXIT.needsPerson
+    : EXIT.done;
 }

@@ -55,7 +55,9 @@ async function syncOne(
   const range = ranges.get(merchantNo)!;
   try {
     const latestMs = deps.now().getTime() - deps.settleDelayMs;
-    const windows = planWindows({ fromDay: range.from, toDay: range.to, zone: deps.zone, latestMs });
+    const windows = [range, ...range.takenUp].flatMap(({ from, to }) =>
+      planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }),
+    );
     const notJoined = await join(merchant);
     if (notJoined !== null) return { merchantNo, ...range, report: NOTHING_SYNCED, notJoined };
     const report = await syncMerchant({

@@ -9,10 +9,10 @@ import type { PublishReport } from '../statements/publish.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { DueJob } from './due.ts';
-import type { MerchantFailure } from './isolation.ts';
 import type { Progress } from './progress.ts';
+import type { MerchantDays } from './merchant-ranges.ts';
 import type { DayRange } from './range.ts';
-import type { HealingRead, MerchantSync, RunCommand } from './report.ts';
+import type { HealingRead, MerchantSync, MerchantTrouble, RunCommand } from './report.ts';
 
 /** Everything a run touches, opened and owned by the caller. */
 export interface RunDeps {
@@ -34,6 +34,8 @@ export interface RunDeps {
   readonly holder: string;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
+  /** Told of each error that ended one merchant's stage, for the log. */
+  readonly onTrouble?: (merchantNo: string, error: unknown) => void;
 }
 
 export interface RunRequest {
@@ -53,9 +55,18 @@ export interface StageOutcome {
   reconcile: ReconcileReport | null;
   healingReads: readonly HealingRead[];
   publish: PublishReport | null;
-  /** Merchants that reconciling or publishing failed for, each for reasons of its own. */
-  failures: readonly MerchantFailure[];
+  /** Merchants whose stage failed while the others' went on. */
+  troubles: readonly MerchantTrouble[];
 }
+
+/** Before the first stage. */
+export const nothingDone = (): StageOutcome => ({
+  sync: [],
+  reconcile: null,
+  healingReads: [],
+  publish: null,
+  troubles: [],
+});
 
 /** One run at work: what was asked, with what, under which lease. */
 export interface RunWork {
@@ -63,7 +74,7 @@ export interface RunWork {
   readonly deps: RunDeps;
   readonly lease: Lease;
   readonly runId: number;
-  readonly ranges: ReadonlyMap<string, DayRange>;
+  readonly ranges: ReadonlyMap<string, MerchantDays>;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
 }

@@ -154,11 +154,44 @@ export function listQuarantine(
       'first_seen_at',
       'run_id',
       'released_at',
+      'acknowledged_at',
+      'note',
     ])
     .orderBy('id', 'desc')
     .limit(filter.limit ?? LIST_ROWS_MAX);
-  if (filter.all !== true) query = query.where('released_at', 'is', null);
+  if (filter.all !== true)
+    query = query.where('released_at', 'is', null).where('acknowledged_at', 'is', null);
   if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
   if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
   return query.execute();
+}
+
+/** Unreadable entries of the merchants that the platform still sends and nobody has acknowledged. */
+export async function countQuarantined(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
+  if (merchants.length === 0) return 0;
+  const { count } = await db
+    .selectFrom('quarantined_entry')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('merchant_no', 'in', [...merchants])
+    .where('released_at', 'is', null)
+    .where('acknowledged_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Closes an unreadable entry with a person's note; false where no open one has that id. It is kept as it came. */
+export async function acknowledgeQuarantined(
+  db: Kysely<DB>,
+  id: number,
+  note: string,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('quarantined_entry')
+    .set({ acknowledged_at: now, note })
+    .where('id', '=', id)
+    .where('released_at', 'is', null)
+    .where('acknowledged_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
 }

@@ -1,5 +1,5 @@
 /** What ran, when, over which days and how it ended. */
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableText } from '../ledger/text.ts';
 import type { DB, JsonObject } from './schema.ts';
@@ -80,15 +80,24 @@ export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | unde
   return row as RunRow | undefined;
 }
 
-/** Newest first. */
+/** Newest first; `scheduled`: only those the schedule started, or only the others. */
 export async function latestRuns(
   db: Kysely<DB>,
-  { limit, command }: { readonly limit: number; readonly command?: string | undefined },
+  {
+    limit,
+    command,
+    scheduled,
+  }: {
+    readonly limit: number;
+    readonly command?: string | undefined;
+    readonly scheduled?: boolean | undefined;
+  },
 ): Promise<RunRow[]> {
   const rows = await db
     .selectFrom('run')
     .select(COLUMNS)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
+    .$if(scheduled !== undefined, (query) => query.where('slot', scheduled ? 'is not' : 'is', null))
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
@@ -128,4 +137,55 @@ export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string):
     .where('command', '=', command)
     .execute();
   return rows as unknown as RunRow[];
+}
+
+/** When the merchant's ledger was last read by a run that ended well; null where it never was. */
+export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<Date | null> {
+  const { rows } = await sql<{ finished_at: Date }>`
+    SELECT finished_at FROM run
+    WHERE exit_code IN (0, 3) AND figures->'merchants' @> to_jsonb(${merchantNo}::text)
+    ORDER BY started_at DESC, id DESC LIMIT 1`.execute(db);
+  return rows[0]?.finished_at ?? null;
+}
+
+/** The last `limit` runs of each job of the schedule, newest first. Served by run_command. */
+export async function latestOfEachJob(
+  db: Kysely<DB>,
+  jobs: readonly string[],
+  limit: number,
+): Promise<RunRow[]> {
+  const perJob = await Promise.all(
+    jobs.map((command) => latestRuns(db, { command, limit, scheduled: true })),
+  );
+  return perJob.flat().sort((a, b) => b.id - a.id);
+}
+
+/** A lease that has not run out. */
+export interface LiveLease {
+  readonly holder: string;
+  readonly acquiredAt: Date;
+}
+
+export async function liveLeases(db: Kysely<DB>, now: Date): Promise<LiveLease[]> {
+  const rows = await db
+    .selectFrom('lease')
+    .select(['holder', 'acquired_at'])
+    .where('expires_at', '>', now)
+    .execute();
+  return rows.map((row) => ({ holder: row.holder, acquiredAt: row.acquired_at }));
+}
+
+/** The last run each of these processes started: of its earlier ones none can be at work any more. */
+export async function lastRunOfHolders(
+  db: Kysely<DB>,
+  holders: readonly string[],
+): Promise<Map<string, number>> {
+  if (holders.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('run')
+    .select((eb) => ['holder', eb.fn.max('id').as('id')] as const)
+    .where('holder', 'in', [...holders])
+    .groupBy('holder')
+    .execute();
+  return new Map(rows.map(({ holder, id }) => [holder, id]));
 }

@@ -109,6 +109,7 @@ export interface ContinuityBreak {
   expected_balance: string;
   found_at: Date;
   found_balance: string;
+  healing_read_at: Date | null;
   hint: string;
   hint_batch_no: string | null;
   id: Generated<number>;
@@ -192,6 +193,7 @@ export interface PlatformClock {
 }
 
 export interface QuarantinedEntry {
+  acknowledged_at: Date | null;
   batch_no: string | null;
   begin_ms: Generated<number>;
   end_ms: Generated<number>;
@@ -199,6 +201,7 @@ export interface QuarantinedEntry {
   first_seen_at: Date;
   id: Generated<number>;
   merchant_no: string;
+  note: string | null;
   occurrences: Generated<number>;
   raw: string;
   reason: string;
@@ -223,6 +226,18 @@ export interface ReferenceList {
   item_count: number;
   kind: string;
   read_at: Date;
+}
+
+export interface RequestedRange {
+  currency: Generated<string>;
+  done_at: Date | null;
+  forgotten_at: Date | null;
+  from_day: string;
+  id: Generated<number>;
+  merchant_no: string;
+  requested_at: Date;
+  run_id: number | null;
+  to_day: string;
 }
 
 export interface Run {
@@ -303,6 +318,7 @@ export interface DB {
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
+  requested_range: RequestedRange;
   run: Run;
   statement: Statement;
   statement_summary: StatementSummary;

@@ -48,7 +48,7 @@ describe('an entry the platform does not show', () => {
     const [before, gone, after] = alone('2026-03-03', 9);
     stage.sandbox.takeOut(merchantNo, gone.batchNo);
     const report = await stage.run();
-    expect(report).toMatchObject({ exitCode: 3, notes: ['1 open break: see `daybook breaks`'] });
+    expect(report).toMatchObject({ exitCode: 3, notes: ['1 new break: see `daybook breaks`'] });
     expect(report.healingReads).toEqual([
       { merchantNo, window: { beginMs: before.bookedMs, endMs: after.bookedMs + 999 } },
     ]);

@@ -103,7 +103,7 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
   const report = await stage.run();
   expect(report).toMatchObject({
     exitCode: 3,
-    notes: ['1 open break: see `daybook breaks`', '1 quarantined: see `daybook quarantine`'],
+    notes: ['1 new break: see `daybook breaks`', '1 quarantined: see `daybook quarantine`'],
     sync: [{ report: { uncertified: [] } }],
   });
   expect(publishedIn(report)).toHaveLength(2 * DAYS.length);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { coverageOf } from '../../src/run/coverage.ts';
+import { coverageOf, provenStretch } from '../../src/run/coverage.ts';
 import { EXIT, UsageError, exitCodeOf, gravest } from '../../src/run/exit-codes.ts';
 import { askedRange, nightlyRange } from '../../src/run/range.ts';
+import { takenUpDays } from '../../src/run/requested.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -80,6 +81,170 @@ describe('coverage by certificates', () => {
       provenThroughMs: 2 * DAY_MS - 1,
       missing: [days(2, 101)],
     });
+  });
+});
+
+describe('the stretch of proven days', () => {
+  /** Days of January 1970, at UTC. */
+  const days = (from: number, to: number) => ({
+    beginMs: (from - 1) * DAY_MS,
+    endMs: to * DAY_MS - 1,
+  });
+  const day = (n: number) => new Date((n - 1) * DAY_MS).toISOString().slice(0, 10);
+  const stretch = (certified: number[][], missing: number[][] = [], unproven: number[] = []) => {
+    const windows = (spans: number[][]) => spans.map(([from, to]) => days(from!, to!));
+    const found = provenStretch(windows(certified), windows(missing), unproven.map(day), 'UTC');
+    return found === null ? null : [found.from, found.to];
+  };
+
+  test.each<[string, Parameters<typeof stretch>, [number, number] | null]>([
+    ['nothing certified', [[]], null],
+    ['one history', [[[1, 9]]], [1, 9]],
+    [
+      'a hole',
+      [
+        [
+          [1, 3],
+          [5, 9],
+        ],
+        [[4, 4]],
+      ],
+      [1, 3],
+    ],
+    [
+      'a stretch nobody asked for between two histories',
+      [
+        [
+          [1, 3],
+          [50, 59],
+        ],
+      ],
+      [50, 59],
+    ],
+    [
+      'the same, asked for',
+      [
+        [
+          [1, 3],
+          [50, 59],
+        ],
+        [[4, 49]],
+      ],
+      [1, 3],
+    ],
+    [
+      'the same, asked for in part',
+      [
+        [
+          [1, 3],
+          [50, 59],
+        ],
+        [[20, 22]],
+      ],
+      [1, 3],
+    ],
+    ['a break', [[[1, 9]], [], [4]], [1, 3]],
+    [
+      'a break, found later than a hole',
+      [
+        [
+          [1, 3],
+          [5, 9],
+        ],
+        [[4, 4]],
+        [7],
+      ],
+      [1, 3],
+    ],
+    [
+      'a break before a hole',
+      [
+        [
+          [1, 6],
+          [8, 9],
+        ],
+        [[7, 7]],
+        [3],
+      ],
+      [1, 2],
+    ],
+    ['a break on the first day', [[[1, 9]], [], [1]], [2, 9]],
+    ['a break on the last day', [[[1, 9]], [], [9]], [1, 8]],
+    ['a break each day', [[[1, 2]], [], [1, 2]], null],
+    ['something asked for before it', [[[50, 59]], [[1, 9]]], [50, 59]],
+    [
+      'a break in an unread stretch',
+      [
+        [
+          [1, 3],
+          [50, 59],
+        ],
+        [],
+        [20],
+      ],
+      [1, 3],
+    ],
+    [
+      'a break in the second history',
+      [
+        [
+          [1, 3],
+          [50, 59],
+        ],
+        [],
+        [55],
+      ],
+      [50, 54],
+    ],
+    ['what is not read yet', [[[1, 9]], [[10, 12]]], [1, 9]],
+  ])('%s', (_, args, expected) => {
+    expect(stretch(...args)).toEqual(expected === null ? null : expected.map(day));
+  });
+
+  test('a day certified in part is not proven, at either end', () => {
+    const certified = [{ beginMs: 1, endMs: 3 * DAY_MS - 2 }];
+    expect(provenStretch(certified, [], [], 'UTC')).toEqual({ from: '1970-01-02', to: '1970-01-02' });
+  });
+
+  test('of days of 23 and 25 hours', () => {
+    const zone = 'Europe/Berlin';
+    const [beginMs, endMs] = [Date.parse('2026-03-28T23:00:00Z'), Date.parse('2026-03-29T22:00:00Z') - 1];
+    expect(provenStretch([{ beginMs, endMs }], [], [], zone)).toEqual({
+      from: '2026-03-29',
+      to: '2026-03-29',
+    });
+    expect(provenStretch([{ beginMs, endMs: endMs - 1 }], [], [], zone)).toBeNull();
+  });
+});
+
+describe('days taken up of what was asked for earlier', () => {
+  const missing = (...ranges: [string, string][]) => ({
+    missingDays: ranges.map(([from, to]) => ({ from, to })),
+  });
+  const night = { from: '2026-03-03', to: '2026-03-09' };
+
+  test('the oldest request comes first, its oldest days in front, and the rest is for the next run', () => {
+    const standing = [
+      missing(['2026-02-01', '2026-02-03'], ['2026-02-10', '2026-02-11']),
+      missing(['2025-01-01', '2025-12-31']),
+    ];
+    expect(takenUpDays(standing, night, 4)).toEqual([
+      { from: '2026-02-01', to: '2026-02-03' },
+      { from: '2026-02-10', to: '2026-02-10' },
+    ]);
+    expect(takenUpDays(standing, night, 7)).toEqual([
+      { from: '2025-01-01', to: '2025-01-02' },
+      { from: '2026-02-01', to: '2026-02-03' },
+      { from: '2026-02-10', to: '2026-02-11' },
+    ]);
+  });
+
+  test('days the run reads anyway are not taken up again, nor one twice', () => {
+    const standing = [missing(['2026-03-01', '2026-03-20']), missing(['2026-03-02', '2026-03-11'])];
+    expect(takenUpDays(standing, night, 5)).toEqual([
+      { from: '2026-03-01', to: '2026-03-02' },
+      { from: '2026-03-10', to: '2026-03-12' },
+    ]);
   });
 });
 

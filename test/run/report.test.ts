@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
-import { figuresOf, judge, type MerchantSync, type RunReport, type Standing } from '../../src/run/report.ts';
+import { judge, type RunFailure } from '../../src/run/judge.ts';
+import {
+  figuresOf,
+  type MerchantSync,
+  type MerchantTrouble,
+  type RunReport,
+  type Standing,
+} from '../../src/run/report.ts';
+import type { RequestedStanding } from '../../src/run/requested.ts';
+import { NOTHING_STANDS } from '../../src/run/standing.ts';
 import type { PublishReport, WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync.ts';
 
@@ -23,92 +32,160 @@ const synced = (change: Partial<SyncReport> = {}, merchantNo = 'M1'): MerchantSy
   merchantNo,
   from: '2026-03-02',
   to: '2026-03-05',
+  takenUp: [],
   report: { ...CALM, ...change },
 });
-const NOTHING_STANDS: Standing = { openBreaks: 0, quarantined: 0 };
 const withheld = (cause: WithheldDay['cause']): PublishReport => ({
   published: [],
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
 });
+/** The verdict on run 7, with its reasons' sentences. */
+function verdict(
+  sync: MerchantSync[],
+  publish: PublishReport | null,
+  standing: Partial<Standing> = {},
+  failures: RunFailure[] = [],
+  troubles: MerchantTrouble[] = [],
+) {
+  const outcome = { sync, reconcile: null, healingReads: [], publish, troubles };
+  const { exitCode, reasons } = judge(outcome, { ...NOTHING_STANDS, ...standing }, { id: 7, failures });
+  return { exitCode, notes: reasons.map(({ what }) => what) };
+}
+const range = (change: Partial<RequestedStanding> = {}): RequestedStanding => ({
+  id: 3,
+  merchantNo: 'M1',
+  currency: null,
+  from: '2026-01-01',
+  to: '2026-02-28',
+  requestedAt: new Date('2026-03-01T00:00:00Z'),
+  runId: 5,
+  missing: [{ beginMs: 0, endMs: 999 }],
+  missingDays: [
+    { from: '2026-01-05', to: '2026-01-05' },
+    { from: '2026-02-01', to: '2026-02-28' },
+  ],
+  ...change,
+});
+const RANGE_NOTE =
+  'M1: 2026-01-01 to 2026-02-28 was asked for (range 3) and is not proven whole: ' +
+  '2026-01-05, 2026-02-01 to 2026-02-28 missing';
 const uncertified = { window: { beginMs: 0, endMs: 999 }, problem: 'the window does not add up' };
 
 describe('the judgement of a run', () => {
   test('green: nothing to say', () => {
-    expect(judge([synced()], null, NOTHING_STANDS, [])).toEqual({ exitCode: 0, notes: [] });
-    expect(judge([], null, NOTHING_STANDS, [])).toEqual({ exitCode: 0, notes: [] });
+    expect(verdict([synced()], null)).toEqual({ exitCode: 0, notes: [] });
+    expect(verdict([], null)).toEqual({ exitCode: 0, notes: [] });
   });
 
-  test.each<[string, Parameters<typeof judge>, number, string]>([
+  test.each<[string, Parameters<typeof verdict>, number, string]>([
+    ['a break this run found', [[synced()], null, { newBreaks: 1 }], 3, '1 new break: see `daybook breaks`'],
     [
-      'one open break',
-      [[synced()], null, { openBreaks: 1, quarantined: 0 }, []],
+      'breaks of earlier runs',
+      [[synced()], null, { knownBreaks: 2 }],
       3,
-      '1 open break: see `daybook breaks`',
+      '2 breaks known before, still open: see `daybook breaks`',
     ],
-    [
-      'open breaks',
-      [[synced()], null, { openBreaks: 2, quarantined: 0 }, []],
-      3,
-      '2 open breaks: see `daybook breaks`',
-    ],
-    [
-      'amended',
-      [[synced({ amended: 2 })], null, NOTHING_STANDS, []],
-      3,
-      '2 amended: see `daybook amendments`',
-    ],
-    [
-      'vanished',
-      [[synced({ vanished: 1 })], null, NOTHING_STANDS, []],
-      3,
-      '1 vanished: see `daybook amendments`',
-    ],
-    [
-      'quarantined',
-      [[synced()], null, { openBreaks: 0, quarantined: 3 }, []],
-      3,
-      '3 quarantined: see `daybook quarantine`',
-    ],
-    [
-      'uncertified',
-      [[synced({ uncertified: [uncertified] })], null, NOTHING_STANDS, []],
-      4,
-      'M1: the window does not add up',
-    ],
+    ['amended', [[synced({ amended: 2 })], null], 3, '2 amended: see `daybook amendments`'],
+    ['vanished', [[synced({ vanished: 1 })], null], 3, '1 vanished: see `daybook amendments`'],
+    ['quarantined', [[synced()], null, { quarantined: 3 }], 3, '3 quarantined: see `daybook quarantine`'],
+    ['uncertified', [[synced({ uncertified: [uncertified] })], null], 4, 'M1: the window does not add up'],
     [
       'a platform away',
-      [[synced({ failure: new PlatformUnreachable('no answer') })], null, NOTHING_STANDS, []],
+      [[synced({ failure: new PlatformUnreachable('no answer') })], null],
       4,
       'M1: no answer',
     ],
-    ['a failure half-way', [[synced()], null, NOTHING_STANDS, ['the disk is full']], 4, 'the disk is full'],
+    [
+      'a failure half-way',
+      [[synced()], null, {}, [{ exitCode: 4, message: 'the disk is full' }]],
+      4,
+      'the disk is full',
+    ],
     [
       'a day without certificate',
-      [[synced()], withheld('uncertified'), NOTHING_STANDS, []],
+      [[synced()], withheld('uncertified')],
       4,
       'M1 USD 2026-03-05 is not published: the reason',
     ],
     [
       'a day still going on',
-      [[synced()], withheld('not-over'), NOTHING_STANDS, []],
+      [[synced()], withheld('not-over')],
       0,
       'M1 USD 2026-03-05 is not published: the reason',
     ],
+    [
+      'a range asked for earlier and not proven whole',
+      [[synced()], null, { requested: [range()] }],
+      4,
+      RANGE_NOTE,
+    ],
+    [
+      'one asked for by this run, where nothing else says why',
+      [[], null, { requested: [range({ runId: 7 })] }],
+      4,
+      RANGE_NOTE,
+    ],
+    [
+      'one asked for by this run that was cut short: the cause is told, not the consequence',
+      [[], null, { requested: [range({ runId: 7 })] }, [{ exitCode: 4, message: 'the disk is full' }]],
+      4,
+      'the disk is full',
+    ],
+    [
+      'one merchant’s fault',
+      [
+        [synced()],
+        null,
+        {},
+        [],
+        [{ merchantNo: 'M2', stage: 'publish', exitCode: 70, message: 'it misfits' }],
+      ],
+      70,
+      'M2: publish failed: it misfits',
+    ],
+    ['settings', [[], null, {}, [{ exitCode: 2, message: 'no such bucket' }]], 2, 'no such bucket'],
   ])('%s', (_, args, exitCode, note) => {
-    expect(judge(...args)).toEqual({ exitCode, notes: [note] });
+    expect(verdict(...args)).toEqual({ exitCode, notes: [note] });
   });
 
   test('what is incomplete comes before what needs a person, and both are told; figures of all merchants count', () => {
     const sync = [synced({ amended: 1 }), synced({ amended: 2, uncertified: [uncertified] }, 'M2')];
-    expect(judge(sync, null, { openBreaks: 1, quarantined: 0 }, [])).toEqual({
+    expect(verdict(sync, null, { newBreaks: 1, requested: [range()] })).toEqual({
       exitCode: 4,
       notes: [
         'M2: the window does not add up',
-        '1 open break: see `daybook breaks`',
+        RANGE_NOTE,
+        '1 new break: see `daybook breaks`',
         '3 amended: see `daybook amendments`',
       ],
     });
+  });
+
+  test('a range whose missing days are not over is nothing to say', () => {
+    const standing = { requested: [range({ missing: [], missingDays: [] })] };
+    expect(verdict([synced()], null, standing)).toEqual({ exitCode: 0, notes: [] });
+  });
+
+  test('every reason a person meets says what to do', () => {
+    const sync = [synced({ amended: 1, vanished: 1, uncertified: [uncertified] })];
+    const standing = {
+      ...NOTHING_STANDS,
+      newBreaks: 1,
+      knownBreaks: 1,
+      quarantined: 1,
+      requested: [range()],
+    };
+    const outcome = {
+      sync,
+      reconcile: null,
+      healingReads: [],
+      publish: withheld('uncertified'),
+      troubles: [],
+    };
+    const { reasons } = judge(outcome, standing, { id: 7, failures: [] });
+    expect(reasons).toHaveLength(8);
+    expect(reasons.filter(({ todo }) => todo === null)).toEqual([]);
   });
 });
 
@@ -123,6 +200,9 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     reconcile: null,
     healingReads: [],
     publish: withheld('uncertified'),
+    troubles: [],
+    standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
+    reasons: [{ exitCode: 4, what: 'a note', todo: null }],
     notes: ['a note'],
     elapsedMs: 12,
   };
@@ -137,12 +217,17 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     returned: 0,
     quarantined: 0,
     unchanged: 0,
+    takenUp: [],
     daysChained: 0,
     breaksOpened: 0,
     breaksHealed: 0,
+    breaksNew: 1,
+    breaksKnown: 2,
+    quarantinedOpen: 3,
     published: 0,
     withheld: 1,
     elapsedMs: 12,
+    reasons: [{ exitCode: 4, what: 'a note', todo: null }],
     notes: ['a note'],
   });
 });

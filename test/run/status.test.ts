@@ -26,9 +26,12 @@ describe('status', () => {
       {
         merchantNo,
         lastGoodRunAt: null,
+        provenFrom: null,
         provenThrough: null,
         missing: [],
+        requested: [],
         openBreaks: 0,
+        quarantined: 0,
         tooOld: true,
       },
     ]);
@@ -40,9 +43,12 @@ describe('status', () => {
       {
         merchantNo,
         lastGoodRunAt: stage.house.now(),
+        provenFrom: FROM,
         provenThrough: TO,
         missing: [],
+        requested: [],
         openBreaks: 0,
+        quarantined: 0,
         tooOld: false,
       },
     ]);

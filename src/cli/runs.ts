@@ -1,0 +1,129 @@
+/** `runs`: what ran, how each run ended and why; one run's figures; and giving up a range that was asked for. */
+import type { Command } from 'commander';
+import { UsageError } from '../run/exit-codes.ts';
+import type { Reason } from '../run/judge.ts';
+import { notesOf, reasonOf, withStates, type KnownRun } from '../run/run-state.ts';
+import { forgetRequestedRange } from '../store/requested-ranges.ts';
+import { latestRuns, runById } from '../store/runs.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { endText, reasonText } from './run-text.ts';
+import { lines, table } from './text.ts';
+
+const SHOWN = 20;
+const ALL_MAX = 10_000;
+const REASON_SHOWN_MAX = 100;
+
+/** `0: done`, `killed`, `running`. */
+export const runEnd = ({ state, exitCode }: KnownRun): string =>
+  state === 'ended' ? endText(exitCode!) : state;
+
+export function addRunsCommand(program: Command): void {
+  const runs = program
+    .command('runs')
+    .argument('[id]', 'one run: its figures, and why it ended as it did')
+    .description('what ran, newest first: how each run ended, and why')
+    .option('--all', `not only the last ${SHOWN}`)
+    .addHelpText(
+      'after',
+      '\nA run without an end whose process is gone, or holds no lease any more, was killed; the next one takes up from ' +
+        'there.\n\nExamples:\n  daybook runs\n  daybook runs 42\n  daybook runs forget-range 7',
+    )
+    .action(async (id: string | undefined, { all }: { readonly all?: boolean }, self: Command) => {
+      if (id === undefined) await listRuns(all ?? false, self);
+      else await showRun(idOf(id, `${id} is no run’s number; \`daybook runs\` lists them.`), self);
+    });
+  runs
+    .command('forget-range')
+    .argument('<id>', 'the range’s number, as `daybook status` tells it')
+    .description(
+      'give up days that were asked for with --from and --to and are not read; what was read stays',
+    )
+    .action(async (id: string, _flags: object, self: Command) => {
+      const unknown = `no open range has the number ${id}; \`daybook status\` tells them.`;
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        const rangeId = idOf(id, unknown);
+        if (!(await forgetRequestedRange(database.db, rangeId, now()))) throw new UsageError(unknown);
+        tell(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
+      });
+    });
+}
+
+function idOf(text: string, problem: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(problem);
+  return Number(text);
+}
+
+/** What a script reads of a run: its row, the state, and the first reason. */
+const runDocument = (run: KnownRun) => ({ ...run, reason: reasonOf(run) });
+
+async function listRuns(all: boolean, self: Command): Promise<void> {
+  await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+    const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
+    const known = await withStates(db, rows, { clock: () => new Date(), now: now() });
+    const text = table(
+      ['run', 'what', 'days', 'started', 'end', 'why'],
+      known.map((run) => [
+        run.id,
+        whatOf(run),
+        daysOf(run),
+        run.startedAt.toISOString(),
+        runEnd(run),
+        whyOf(run),
+      ]),
+    );
+    tell(self, {
+      document: known.map(runDocument),
+      text: known.length === 0 ? 'nothing ran yet' : text,
+    });
+  });
+}
+
+const whatOf = ({ command, slot }: KnownRun): string => (slot === null ? command : `${command} of ${slot}`);
+
+const daysOf = ({ fromDay, toDay }: KnownRun): string =>
+  fromDay === null || toDay === null ? '' : fromDay === toDay ? fromDay : `${fromDay} to ${toDay}`;
+
+/** The first reason, short enough for a line. */
+function whyOf(run: KnownRun): string {
+  const reason = reasonOf(run) ?? '';
+  return reason.length > REASON_SHOWN_MAX ? `${reason.slice(0, REASON_SHOWN_MAX).toWellFormed()}...` : reason;
+}
+
+async function showRun(id: number, self: Command): Promise<void> {
+  await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+    const row = await runById(db, id);
+    if (row === undefined) throw new UsageError(`no run has the number ${id}; \`daybook runs\` lists them.`);
+    const [run] = await withStates(db, [row], { clock: () => new Date(), now: now() });
+    tell(self, { document: runDocument(run!), text: runText(run!) });
+  });
+}
+
+function runText(run: KnownRun): string {
+  const { reasons, notes, ...figures } = run.figures;
+  const told = Array.isArray(reasons)
+    ? (reasons as unknown as Reason[])
+    : notesOf({ notes: notes ?? [] }).map((what) => ({ what, todo: null }));
+  const killed =
+    run.state === 'killed' ? [{ what: reasonOf(run)!, todo: 'run it again: it takes up from there' }] : [];
+  return lines(
+    `run ${run.id}: ${whatOf(run)}${daysOf(run) === '' ? '' : `, ${daysOf(run)}`}: ${runEnd(run)}`,
+    ...[...killed, ...told].map(reasonText),
+    '',
+    table(
+      ['', ''],
+      [
+        ['started', run.startedAt.toISOString()],
+        ['ended', run.finishedAt?.toISOString() ?? ''],
+        ['by', run.holder],
+        ...Object.entries(figures).map(([name, figure]) => [name, figureText(figure)]),
+      ],
+    ),
+  );
+}
+
+const figureText = (figure: unknown): string =>
+  typeof figure === 'number'
+    ? figure.toLocaleString('en')
+    : Array.isArray(figure) && figure.every((one) => typeof one === 'string')
+      ? figure.join(', ')
+      : JSON.stringify(figure);

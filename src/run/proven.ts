@@ -1,0 +1,40 @@
+/** How far a merchant's ledger is proven, from what is stored: certificates, breaks, days without figures. */
+import type { Kysely } from 'kysely';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { changedDays } from '../store/account-days.ts';
+import { brokenDays } from '../store/breaks.ts';
+import type { DB } from '../store/schema.ts';
+import { certifiedWindows } from '../store/windows.ts';
+import { coverageOf, provenStretch } from './coverage.ts';
+import { ALL_TIME } from './merchant-ranges.ts';
+import type { RequestedStanding } from './requested.ts';
+
+export interface Proven {
+  readonly merchantNo: string;
+  /** First and last day of the unbroken stretch of proven days; null where no day is proven. */
+  readonly provenFrom: BusinessDay | null;
+  readonly provenThrough: BusinessDay | null;
+  /** Spans a nightly run should have read, up to yesterday. */
+  readonly unread: readonly Window[];
+}
+
+/** `requested` are the merchant's open ranges: what is missing of them holds the proof back, however long it is. */
+export async function provenOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  requested: readonly Pick<RequestedStanding, 'currency' | 'missing'>[],
+  { zone, now }: { readonly zone: string; readonly now: Date },
+): Promise<Proven> {
+  const yesterday = addDays(dayOf(now.getTime(), zone), -1);
+  const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
+  const { missing: unread } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
+  const unreconciled = (await changedDays(db, { merchantNo })).flatMap(({ days }) => days);
+  const stretch = provenStretch(
+    certified,
+    [...unread, ...requested.filter(({ currency }) => currency === null).flatMap(({ missing }) => missing)],
+    [...(await brokenDays(db, merchantNo)), ...unreconciled],
+    zone,
+  );
+  return { merchantNo, provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
+}

@@ -1,0 +1,102 @@
+/** Ranges of days that people asked for: open until each day is under certificate, or until somebody gives one up. */
+import { sql, type Kysely } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { DB } from './schema.ts';
+
+/** Stored where every currency was asked for. */
+const EVERY_CURRENCY = '';
+
+export interface RequestedRange {
+  readonly id: number;
+  readonly merchantNo: string;
+  /** Null: every currency. */
+  readonly currency: string | null;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly requestedAt: Date;
+  /** The run that was started with it. */
+  readonly runId: number | null;
+}
+
+/** Records what a run was asked to read. One that is open already stays as it is, with the run that asked first. */
+export async function recordRequestedRanges(
+  db: Kysely<DB>,
+  asked: {
+    readonly merchants: readonly string[];
+    readonly currencies: readonly string[] | null;
+    readonly from: BusinessDay;
+    readonly to: BusinessDay;
+    readonly runId: number;
+    readonly now: Date;
+  },
+): Promise<void> {
+  if (asked.merchants.length === 0) return;
+  await db
+    .insertInto('requested_range')
+    .values(
+      asked.merchants.flatMap((merchantNo) =>
+        (asked.currencies ?? [EVERY_CURRENCY]).map((currency) => ({
+          merchant_no: merchantNo,
+          currency,
+          from_day: asked.from,
+          to_day: asked.to,
+          requested_at: asked.now,
+          run_id: asked.runId,
+        })),
+      ),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Open ranges of the merchants, the one asked for first in front. Served by requested_range_open. */
+export async function openRequestedRanges(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<RequestedRange[]> {
+  if (merchants.length === 0) return [];
+  const rows = await db
+    .selectFrom('requested_range')
+    .selectAll()
+    .where('merchant_no', 'in', [...merchants])
+    .where('done_at', 'is', null)
+    .where('forgotten_at', 'is', null)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    merchantNo: row.merchant_no,
+    currency: row.currency === EVERY_CURRENCY ? null : row.currency,
+    from: row.from_day,
+    to: row.to_day,
+    requestedAt: row.requested_at,
+    runId: row.run_id,
+  }));
+}
+
+/** Closes ranges all of whose days are under certificate. */
+export async function finishRequestedRanges(
+  db: Kysely<DB>,
+  ids: readonly number[],
+  now: Date,
+): Promise<void> {
+  if (ids.length === 0) return;
+  await db
+    .updateTable('requested_range')
+    .set({ done_at: now })
+    .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
+    .where('forgotten_at', 'is', null)
+    .execute();
+}
+
+/** Gives an open range up; false where no open one has that id. What was read of it stays. */
+export async function forgetRequestedRange(db: Kysely<DB>, id: number, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('requested_range')
+    .set({ forgotten_at: now })
+    .where('id', '=', id)
+    .where('done_at', 'is', null)
+    .where('forgotten_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}

@@ -1,0 +1,227 @@
+/** Who is on call sees at once that a night failed, why, and what to do. */
+import { sql } from 'kysely';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ObjectStoreUnreachable } from '../../src/objects/object-store.ts';
+import { finishRun, startRun } from '../../src/store/runs.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+import { FROM, MERCHANT, openStage, OTHER, scenario, TO, type Stage } from '../support/stage.ts';
+import { daybook, envOf, startDaybook, type Env } from './daybook.ts';
+
+const RANGE = ['--from', FROM, '--to', TO];
+const { merchantNo } = MERCHANT;
+let stage: Stage;
+let env: Env;
+const open = async (...options: Parameters<typeof openStage>): Promise<void> => {
+  stage = await openStage(...options);
+  env = envOf(stage);
+};
+afterEach(() => stage.close());
+
+const usd = () => stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
+const daysPrinted = (text: string) => text.split('\n').filter((line) => /^SBX-M-1 +2026-/.test(line));
+/** A run of the schedule, as its process leaves it behind. */
+async function scheduledRun(job: string, exitCode: number | null, notes: string[] = []): Promise<number> {
+  const { db } = stage.house.database;
+  const now = stage.house.now();
+  const holder = thisHolder();
+  const run = { command: job, slot: '2026-03-06 01:30', holder, fromDay: FROM, toDay: TO, now };
+  const id = await startRun(db, run);
+  if (exitCode !== null) await finishRun(db, id, { exitCode, figures: { notes }, now });
+  return id;
+}
+
+describe('the text of a run', () => {
+  test('that is incomplete begins with the reason and what to do, and prints no figures of an earlier run', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 20 }) });
+    const first = await daybook(['run', ...RANGE], env);
+    expect(first.code, first.stderr).toBe(0);
+    expect(daysPrinted(first.stdout)).toHaveLength(8);
+    expect(first.stdout).toContain(`proven of ${merchantNo}: ${FROM} through ${TO}`);
+
+    stage.sandbox.setHostility({ downAfterRequests: 1 });
+    const { code, stdout } = await daybook(['run', ...RANGE], env);
+    expect(code).toBe(4);
+    const [title, reason, todo] = stdout.split('\n');
+    expect(title).toMatch(/^run of 2026-03-02 to 2026-03-05, .* ended with 4: incomplete$/);
+    expect(reason).toMatch(/^ {2}SBX-M-1: sp2404 for merchant SBX-M-1: /);
+    expect(todo).toMatch(/^ {4}-> what was certified is kept; .*`daybook doctor`/);
+    expect(daysPrinted(stdout)).toEqual([]);
+  });
+
+  test('that needs a person names new and known breaks before the figures, and only of the days it touched', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 20 }) });
+    const ofDay = (day: string) => usd().filter(({ busiDate }) => busiDate.startsWith(day));
+    stage.sandbox.takeOut(merchantNo, ofDay('2026-03-03')[5]!.batchNo);
+    await stage.run();
+    stage.sandbox.takeOut(merchantNo, ofDay('2026-03-05')[5]!.batchNo);
+    const { code, stdout } = await daybook(['run', ...RANGE], env);
+    expect(code).toBe(3);
+    const before = stdout.slice(0, stdout.indexOf('\nread '));
+    expect(before).toContain('  1 new break: see `daybook breaks`\n    -> ask the platform');
+    expect(before).toContain('  1 break known before, still open: see `daybook breaks`\n    -> ');
+    expect(stdout).toContain('open after it: 1 new, 1 known before');
+    expect(daysPrinted(stdout)).toEqual([expect.stringMatching(/2026-03-05 +USD .*broken +r2$/)]);
+  });
+});
+
+describe('a killed run', () => {
+  test('is listed as killed, its range is told by status, and the next run without dates takes it up', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 20 }) });
+    // It hangs until it is killed, however long that takes.
+    stage.sandbox.setHostility({ stallEvery: 1 });
+    const { child, ended } = startDaybook(['run', ...RANGE], { ...env, PLATFORM_TIMEOUT_MS: '600000' });
+    await vi.waitFor(() => expect(stage.sandbox.requestCount()).toBeGreaterThan(2), {
+      interval: 5,
+      timeout: 60_000,
+    });
+    const during = await daybook(['runs'], env);
+    expect(during.stdout).toMatch(/running/);
+    child.kill('SIGKILL');
+    expect((await ended).code).toBeNull();
+    stage.sandbox.setHostility({});
+
+    const listed = await daybook(['runs'], env);
+    expect(listed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/1 +run +2026-03-02 to 2026-03-05 .* killed /),
+    });
+    const one = await daybook(['runs', '1'], env);
+    expect(one.stdout).toMatch(/^run 1: run, 2026-03-02 to 2026-03-05: killed\n {2}it was killed/);
+    const status = await daybook(['status'], env);
+    expect(status.code).toBe(4);
+    expect(status.stdout).toMatch(/^last run: run 1, run, .*, killed: it was killed/);
+    expect(status.stdout).toMatch(
+      /range 1: SBX-M-1 2026-03-02 to 2026-03-05, asked for .* by run 1; missing 2026-03-0/,
+    );
+
+    const again = await daybook(['run'], { ...env, DAYBOOK_RESWEEP_DAYS: '0' });
+    expect(again.code, again.stdout).toBe(0);
+    expect(again.stdout).toMatch(
+      /taken up again of what was asked for earlier: SBX-M-1 2026-03-02 to 2026-03-04/,
+    );
+    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+  });
+
+  test('its range can be given up; a number that is none is refused', async () => {
+    await open();
+    stage.sandbox.setHostility({ downAfterRequests: 1 });
+    await stage.run();
+    const forget = (id: string) => daybook(['runs', 'forget-range', id], env);
+    expect(await forget('7')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no open range has the number 7'),
+    });
+    expect(await forget('1')).toMatchObject({ code: 0, stdout: 'range 1 is given up\n' });
+    expect(await forget('1')).toMatchObject({ code: 2 });
+    expect(await daybook(['runs', 'x'], env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('x is no run'),
+    });
+    expect(await daybook(['runs', '99'], env)).toMatchObject({ code: 2 });
+  });
+});
+
+describe('status', () => {
+  test('ends with 4 where the schedule’s last run failed, however well that of another job or day went', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 20 }) });
+    await stage.run();
+    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+    const failed = await scheduledRun('nightly', 4, ['the object store is away']);
+    await scheduledRun('reference', 0);
+    await stage.run({ command: 'publish' });
+    const seen = await daybook(['status'], env);
+    expect(seen.code).toBe(4);
+    expect(seen.stdout).toMatch(/^last run: run 4, publish, .* 0: done\n/);
+    expect(seen.stdout).toContain(`not made up for: run ${failed}, nightly`);
+    expect(seen.stdout).toContain('4: incomplete: the object store is away');
+    expect(seen.stdout).toContain('next of the schedule: resweep, 2026-03-06T05:30:00.000Z');
+    await scheduledRun('resweep', 3);
+    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+    await scheduledRun('nightly', null);
+    expect(await daybook(['status'], env)).toMatchObject({
+      code: 4,
+      stdout: expect.stringContaining('killed'),
+    });
+    await stage.run();
+    expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
+  });
+
+  test('ends with 3 over an open break until it is resolved, with 4 before that where a merchant is too old', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 20 }) });
+    stage.sandbox.takeOut(merchantNo, usd()[10]!.batchNo);
+    await stage.run();
+    expect(await daybook(['status', '--max-age', '26h'], env)).toMatchObject({ code: 3 });
+    const later = { ...env, DAYBOOK_NOW: '2026-03-09T09:00:00+08:00' };
+    expect(await daybook(['status', '--max-age', '26h'], later)).toMatchObject({ code: 4 });
+    expect(await daybook(['breaks', 'resolve', '1', '--note', 'known'], env)).toMatchObject({ code: 0 });
+    expect(await daybook(['status', '--max-age', '26h'], env)).toMatchObject({ code: 0 });
+  });
+
+  test('and a run count an unreadable entry until somebody acknowledges it', async () => {
+    const planted = [{ what: 'malformed', merchant: merchantNo, currency: 'USD', day: TO, nth: 19 }] as const;
+    await open({ scenario: scenario({ entriesPerDay: 20, planted: [...planted] }) });
+    await stage.run();
+    expect(await daybook(['status'], env)).toMatchObject({ code: 3 });
+    const acknowledge = ['quarantine', 'acknowledge', '1', '--note', 'told the platform'];
+    expect(await daybook(acknowledge, env)).toMatchObject({ code: 0, stdout: 'entry 1 is acknowledged\n' });
+    expect(await daybook(acknowledge, env)).toMatchObject({ code: 2 });
+    const all = await daybook(['quarantine', '--all'], env);
+    expect(all.stdout).toContain('told the platform');
+    const report = await stage.run();
+    expect(report.standing.quarantined).toBe(0);
+    expect(report.notes.filter((note) => note.includes('quarantined'))).toEqual([]);
+  });
+});
+
+describe('what fails for one merchant', () => {
+  const merchants = [MERCHANT, OTHER].map((one) => ({ ...one, currencies: ['USD'] }));
+
+  test.each(['chaining', 'publishing'])(
+    '%s: the other is published, and the report is kept with 70',
+    async (what) => {
+      await open({ scenario: scenario({ entriesPerDay: 20, merchants }) });
+      const { db } = stage.house.database;
+      // A constraint that one merchant's rows cannot meet: a failure of its own, wherever it comes from.
+      const table = what === 'chaining' ? 'account_day' : 'statement';
+      await sql`ALTER TABLE ${sql.table(table)} ADD CHECK (merchant_no <> ${sql.lit(merchantNo)})`.execute(
+        db,
+      );
+      const report = await stage.run({ merchants: [MERCHANT, OTHER] });
+      expect(report.exitCode).toBe(70);
+      expect(report.troubles).toMatchObject([{ merchantNo, exitCode: 70 }]);
+      expect(report.notes[0]).toMatch(/^SBX-M-1: (reconcile|publish) failed: /);
+      const published = report.publish!.published.map(({ account }) => account.merchantNo);
+      expect(published).toEqual(Array(4).fill(OTHER.merchantNo));
+      const run = await db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
+      expect(run).toMatchObject({ exit_code: 70, figures: { published: 4, inserted: 160 } });
+    },
+  );
+});
+
+test('a stage that throws for all leaves the report of what was done, unstorable text or not', async () => {
+  await open({ scenario: scenario({ entriesPerDay: 20 }) });
+  const failure = new Error('half a pair \uD800 and a NUL \0');
+  const objects = { ...stage.house.objects, check: () => Promise.resolve() };
+  const onProgress = ({ stage: at }: { readonly stage: string }): void => {
+    if (at === 'reconcile') throw failure;
+  };
+  const ended = await stage.run({}, { objects, onProgress }).catch((error: unknown) => error);
+  const run = await stage.house.database.db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
+  expect(run).toMatchObject({ exit_code: 70, figures: { inserted: 160 } });
+  expect(JSON.stringify(run.figures)).toContain('half a pair \uFFFD and a NUL \uFFFD');
+  expect(ended).toMatchObject({ exitCode: 70 });
+});
+
+test('a store that is away is on record with its reason', async () => {
+  await open();
+  const { objects } = stage.house;
+  const away = { ...objects, check: () => Promise.reject(new ObjectStoreUnreachable('the bucket is away')) };
+  expect(await stage.run({}, { objects: away })).toMatchObject({
+    exitCode: 4,
+    notes: ['the bucket is away'],
+  });
+  expect(await daybook(['status'], env)).toMatchObject({
+    code: 4,
+    stdout: expect.stringContaining('the bucket is away'),
+  });
+});

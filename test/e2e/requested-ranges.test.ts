@@ -1,0 +1,147 @@
+/** Days a person asked for stay open until they are proven, however their run ended. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { planRun } from '../../src/run/plan.ts';
+import { statusOf } from '../../src/run/status.ts';
+import { forgetRequestedRange } from '../../src/store/requested-ranges.ts';
+import {
+  footprints,
+  MERCHANT,
+  openStage,
+  scenario,
+  storedOf,
+  truthOf,
+  ZONE,
+  type Stage,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+const OLD = { from: '2025-11-10', to: '2025-12-20' };
+let stage: Stage;
+beforeEach(async () => {
+  const usd = { ...MERCHANT, currencies: ['USD'] };
+  stage = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2, merchants: [usd] }) });
+  // The nightly history, months after what will be asked for.
+  expect(await nightly()).toMatchObject({ exitCode: 0 });
+});
+afterEach(() => stage.close());
+
+const nightly = () => stage.run({ range: null }, { resweepDays: 1 });
+const ranges = () =>
+  stage.house.database.db.selectFrom('requested_range').selectAll().orderBy('id').execute();
+const status = async () => {
+  const [row] = await statusOf(stage.house.database.db, [merchantNo], {
+    zone: ZONE,
+    now: stage.house.now(),
+    maxAgeMs: null,
+  });
+  return row!;
+};
+/** Before the first row, or with `requests` enough after some days. */
+const cutShort = async (request: Parameters<Stage['run']>[0] = {}, requests = 1) => {
+  stage.sandbox.setHostility({ downAfterRequests: requests });
+  expect(await stage.run({ range: OLD, ...request })).toMatchObject({ exitCode: 4 });
+  stage.sandbox.setHostility({});
+};
+
+describe('a range that was not read to its end', () => {
+  test('is told with what is missing, is no months nobody asked for, and the next night takes it up', async () => {
+    await cutShort({}, 38);
+    const before = await status();
+    expect(before.requested).toMatchObject([{ ...OLD, currency: null, runId: 2 }]);
+    const [range] = before.requested;
+    expect(range!.missing.length).toBeGreaterThan(0);
+    expect((await storedOf(stage)).filter(({ booked_at: at }) => at < '2026').length).toBeGreaterThan(0);
+    expect(before.missing).toContainEqual(
+      expect.objectContaining({ why: expect.stringMatching(/^asked for .*range 1/) }),
+    );
+    const night = await nightly();
+    expect(night).toMatchObject({ exitCode: 0, notes: [], from: '2026-03-04', to: '2026-03-05' });
+    expect(night.sync[0]!.takenUp.at(-1)!.to <= OLD.to).toBe(true);
+    expect(await ranges()).toMatchObject([{ done_at: stage.house.now(), forgotten_at: null }]);
+    expect(await status()).toMatchObject({ requested: [], missing: [] });
+    const stored = await storedOf(stage);
+    const asked = truthOf(stage).filter(
+      ({ booked_at: at }) => at.slice(0, 10) <= OLD.to || at.slice(0, 10) >= '2026-03-04',
+    );
+    expect(stored).toEqual(asked);
+    // The months between were never asked for, and are not read.
+    expect(await nightly()).toMatchObject({ exitCode: 0, from: '2026-03-04' });
+  });
+
+  test('keeps a run of other days from being green', async () => {
+    await cutShort();
+    const other = await stage.run({ range: { from: '2026-03-05', to: '2026-03-05' } });
+    expect(other.exitCode).toBe(4);
+    expect(other.notes).toEqual([
+      expect.stringMatching(/^SBX-M-1: 2025-11-10 to 2025-12-20 was asked for \(range 1\).*missing/),
+    ]);
+    // Publishing reads nothing, and says nothing of it.
+    expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('is closed by whichever run certifies it', async () => {
+    await cutShort();
+    await stage.run({ range: { from: '2025-11-09', to: '2025-12-22' } });
+    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.house.now(), stage.house.now()]);
+  });
+
+  test('asked for twice is open once; given up, it is no longer told nor taken up', async () => {
+    await cutShort();
+    await cutShort();
+    const [one, ...others] = await ranges();
+    expect(others).toEqual([]);
+    const { db } = stage.house.database;
+    expect(await forgetRequestedRange(db, one!.id, stage.house.now())).toBe(true);
+    expect(await forgetRequestedRange(db, one!.id, stage.house.now())).toBe(false);
+    expect(await status()).toMatchObject({ requested: [], missing: [] });
+    const night = await nightly();
+    expect(night).toMatchObject({ exitCode: 0, sync: [{ takenUp: [] }] });
+  });
+
+  test('of one currency is done when that currency is proven', async () => {
+    await cutShort({ currencies: ['USD'] });
+    expect(await ranges()).toMatchObject([{ currency: 'USD', done_at: null }]);
+    await stage.run({ range: OLD, currencies: ['USD'] });
+    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.house.now()]);
+  });
+
+  test('up to today is closed once today is over', async () => {
+    const today = { from: '2026-03-05', to: '2026-03-06' };
+    expect(await stage.run({ range: today })).toMatchObject({ exitCode: 0 });
+    expect(await status()).toMatchObject({ requested: [{ ...today, missing: [] }], missing: [] });
+    stage.setNow('2026-03-07T01:30:00+08:00');
+    expect(await nightly()).toMatchObject({ exitCode: 0 });
+    expect(await status()).toMatchObject({ requested: [], provenThrough: '2026-03-06' });
+  });
+
+  test('a plan records nothing, and reads what the night would', async () => {
+    await cutShort();
+    const tables = ['requested_range', 'run', 'sync_window'];
+    const before = await footprints(stage, tables);
+    const deps = () => stage.deps({ resweepDays: 1 });
+    await planRun(
+      { range: { from: '2026-01-01', to: '2026-01-02' }, merchants: [MERCHANT], currencies: null },
+      deps(),
+    );
+    const plan = await planRun({ range: null, merchants: [MERCHANT], currencies: null }, deps());
+    expect(await footprints(stage, tables)).toEqual(before);
+    expect(plan.sync).toEqual((await nightly()).sync);
+  });
+});
+
+describe('what is proven', () => {
+  test('does not pass over a range asked for and half read', async () => {
+    const early = await status();
+    expect(early).toMatchObject({ provenFrom: '2026-03-04', provenThrough: '2026-03-05' });
+    await stage.run({ range: { from: '2026-02-01', to: '2026-02-20' } });
+    stage.sandbox.setHostility({ downAfterRequests: 60 });
+    const report = await stage.run({ range: { from: OLD.from, to: '2026-01-31' } });
+    stage.sandbox.setHostility({});
+    expect(report.standing.proven).toEqual([
+      { merchantNo, provenFrom: OLD.from, provenThrough: (await status()).provenThrough },
+    ]);
+    expect((await status()).provenThrough! < '2026-01-31').toBe(true);
+    expect(await nightly()).toMatchObject({ exitCode: 0 });
+    expect(await status()).toMatchObject({ provenFrom: OLD.from, provenThrough: '2026-03-05' });
+  });
+});
