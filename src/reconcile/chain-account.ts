@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts, type Currencies } from '../ledger/money.ts';
 import { dayWindow } from '../ledger/business-day.ts';
+import { daysChainedBefore } from '../ledger/days-together.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import type { DB } from '../store/schema.ts';
@@ -50,6 +51,10 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
   const days = new Map<BusinessDay, FiguredDay>();
   const breaks = new Map<BusinessDay, ContinuityBreak[]>();
   let breakCount = 0;
+  const keep = (figures: DayFigures, stored: DayFigures | undefined): void => {
+    days.set(figures.day, { figures, stored, differs: stored === undefined || differ(figures, stored) });
+    sight.known.put(figures);
+  };
   while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
     options.signal.throwIfAborted();
     const first = earliest(waiting)!;
@@ -64,9 +69,10 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       const stored = await sight.known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
       const figures = made ?? (stored === undefined ? undefined : emptied(stored));
-      if (figures === undefined) continue;
-      days.set(day, { figures, stored, differs: stored === undefined || differ(figures, stored) });
-      sight.known.put(figures);
+      if (figures !== undefined) keep(figures, stored);
+    }
+    for (const quiet of await quietDaysBefore(stretch.chained.days, options, sight)) {
+      keep(quiet, await sight.known.stored(quiet.day));
     }
     const next = await sight.known.storedAfter(stretch.days.at(-1)!);
     if (next !== undefined && (await moves(next, options, sight))) waiting.add(next.day);
@@ -81,62 +87,133 @@ interface Sight {
 }
 
 /**
- * Chains `first` with the days it cannot be chained without: those before it while their ends are open, the one
- * before it where a break at the start might be mended by its entries, and those after it while its own end is open.
+ * Chains `first` with the days it cannot be chained without: those before it while their ends are open, the ones
+ * before it where a break at the start might be mended by their entries, and those after it while its own end is open.
  */
 async function chainStretch(
   first: BusinessDay,
   waiting: ReadonlySet<BusinessDay>,
   options: ChainAccountOptions,
   sight: Sight,
-): Promise<{ readonly days: readonly BusinessDay[]; readonly chained: ChainedDays }> {
-  const { account, clockToleranceS, zone, signal } = options;
-  const read = (day: BusinessDay) => readAccountToChain(options.db, account, dayWindow(day, zone));
-  const joins = (before: DayFigures, firstMs: number) => joinsAt(before, firstMs, sight);
-  const days = [first];
-  let before = await sight.known.before(first);
-  const takeBefore = async () => {
-    days.unshift(before!.day);
-    before = await sight.known.before(before!.day);
-  };
-  const takeOpenOnes = async () => {
-    while (before !== undefined && !before.cleanEnd && days.length < DAYS_TOGETHER_MAX) {
-      if (!(await joinsDay(before, days[0]!, options, sight))) return;
-      await takeBefore();
-    }
-  };
-  await takeOpenOnes();
+): Promise<Stretch> {
+  const { before } = sight.known;
+  const takesUp = (earlier: DayFigures, day: BusinessDay) => joinsDay(earlier, day, options, sight);
+  const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
+  const days = [...earlier.map(({ day }) => day), first];
   for (let mended = false; ;) {
-    const minorUnits = options.currencies.minorUnits(account.currency);
-    const chained = await chainDays({
-      account,
-      days,
-      before,
-      joins,
-      read,
-      zone,
-      clockToleranceS,
-      minorUnits,
-      signal,
-    });
-    const full = days.length >= DAYS_TOGETHER_MAX;
-    if (chained.brokenAtStart && !mended && !full) {
+    const chained = await chainTogether(days, options, sight);
+    if (chained.brokenAtStart && !mended) {
       mended = true;
-      await takeBefore();
-      await takeOpenOnes();
-      continue;
+      const more = await daysThatMightMend(days[0]!, takesUp, sight);
+      if (days.length + more.length <= DAYS_TOGETHER_MAX) {
+        days.unshift(...more);
+        continue;
+      }
     }
     const last = chained.days.at(-1);
-    if (last === undefined || last.cleanEnd) return { days, chained };
-    const next = full ? undefined : await dayAfter(last.day, waiting, sight);
-    if (next !== undefined && (await joinsDay(last, next, options, sight))) days.push(next);
-    else if (full) {
-      return {
-        days,
-        chained: { ...chained, days: [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] },
-      };
-    } else return { days, chained };
+    const full = days.length >= DAYS_TOGETHER_MAX && last !== undefined;
+    if (last !== undefined && !last.cleanEnd && !full) {
+      const next = await dayAfter(last.day, waiting, sight);
+      if (next !== undefined && (await takesUp(last, next))) {
+        days.push(next);
+        continue;
+      }
+    }
+    const ended = full ? [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] : chained.days;
+    return { days, chained: { ...chained, days: await withTrueEnds(ended, options, sight) } };
   }
+}
+
+interface Stretch {
+  readonly days: readonly BusinessDay[];
+  readonly chained: ChainedDays;
+}
+
+/** Chains days in one go, from the last day before them. */
+async function chainTogether(
+  days: readonly BusinessDay[],
+  options: ChainAccountOptions,
+  sight: Sight,
+  before?: DayFigures,
+): Promise<ChainedDays> {
+  const { account, clockToleranceS, zone, signal } = options;
+  return chainDays({
+    account,
+    days,
+    before: before ?? (await sight.known.before(days[0]!)),
+    joins: (earlier, firstMs) => joinsAt(earlier, firstMs, sight),
+    read: (day) => readAccountToChain(options.db, account, dayWindow(day, zone)),
+    zone,
+    clockToleranceS,
+    minorUnits: options.currencies.minorUnits(account.currency),
+    signal,
+  });
+}
+
+/** The last day with entries before `day`, what lies between, and what that one was chained together with. */
+async function daysThatMightMend(
+  day: BusinessDay,
+  takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
+  { known: { before } }: Sight,
+): Promise<BusinessDay[]> {
+  const days: BusinessDay[] = [];
+  for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
+    days.unshift(earlier.day);
+    if (earlier.creditCount + earlier.debitCount > 0 || days.length >= DAYS_TOGETHER_MAX) break;
+  }
+  const open = await daysChainedBefore(days[0]!, { before, takesUp }, DAYS_TOGETHER_MAX);
+  return [...open.map((one) => one.day), ...days];
+}
+
+/**
+ * A chain can be taken up at an end that is called clean: days after one, chained without those before it, give the
+ * same figures. Where they do not, the end is open, as publishing chains what lies between clean ends by itself.
+ */
+async function withTrueEnds(
+  days: readonly DayFigures[],
+  options: ChainAccountOptions,
+  sight: Sight,
+): Promise<readonly DayFigures[]> {
+  const ends = [...days];
+  for (let at = ends.length - 1; at > 0; at -= 1) {
+    const before = ends[at - 1]!;
+    if (!before.cleanEnd || ends[at]!.restarted) continue;
+    const open = ends.findIndex(({ cleanEnd }, index) => index >= at && cleanEnd);
+    const together = ends.slice(at, open === -1 ? ends.length : open + 1);
+    const alone = await chainTogether(
+      together.map(({ day }) => day),
+      options,
+      sight,
+      before,
+    );
+    const same = alone.days.every((figures, index) => sameFigures(figures, together[index]!));
+    if (!same) ends[at - 1] = { ...before, cleanEnd: false };
+  }
+  return ends;
+}
+
+/**
+ * Days without entries at the start of the account, in front of a day whose opening its first entry tells: where all
+ * the time up to that entry is proven, its opening is what they held. The first of them is derived as well.
+ */
+async function quietDaysBefore(
+  chained: readonly DayFigures[],
+  options: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
+  { known, covered }: Sight,
+): Promise<DayFigures[]> {
+  const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
+  if (derived === undefined) return [];
+  const quiet: DayFigures[] = [];
+  for (
+    let day = await known.before(derived.day);
+    day?.lastBookedMs === null;
+    day = await known.before(day.day)
+  ) {
+    const firstMs = await firstBookedMs(derived.day, options);
+    if (!(await covered({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
+    quiet.unshift({ ...day, opening: derived.opening, closing: derived.opening, restarted: false });
+  }
+  return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
 }
 
 /** The next day with figures or changes. */
@@ -166,7 +243,10 @@ export async function joiningDays(
   const joining: BusinessDay[] = [];
   for (const day of restarted) {
     const before = await known.storedBefore(day);
-    if (before !== undefined && (await joinsDay(before, day, options, sight))) joining.push(day);
+    if (before === undefined) continue;
+    if ((await joinsDay(before, day, options, sight)) || (await tellsBefore(before, day, options, sight))) {
+      joining.push(day);
+    }
   }
   return joining;
 }
@@ -180,15 +260,37 @@ const joinsAt = async (before: DayFigures, firstMs: number, { covered }: Sight):
 async function joinsDay(
   before: DayFigures,
   day: BusinessDay,
-  { db, account, zone }: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
+  options: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
   sight: Sight,
 ): Promise<boolean> {
-  for await (const [first] of readAccountToChain(db, account, dayWindow(day, zone), {
-    batchSize: 1,
-  })) {
-    return first === undefined || joinsAt(before, first.bookedMs, sight);
+  if (before.lastBookedMs === null) return false;
+  const firstMs = await firstBookedMs(day, options);
+  return firstMs === undefined || joinsAt(before, firstMs, sight);
+}
+
+/** Whether a day's first entry now tells the balance of a day without entries in front of it, and did not before. */
+async function tellsBefore(
+  before: DayFigures,
+  day: BusinessDay,
+  options: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
+  { known, covered }: Sight,
+): Promise<boolean> {
+  if (before.lastBookedMs !== null) return false;
+  const stored = await known.stored(day);
+  const firstMs = await firstBookedMs(day, options);
+  if (stored === undefined || firstMs === undefined) return false;
+  if (compareAmounts(stored.opening, before.closing) === 0) return false;
+  return covered({ beginMs: dayWindow(before.day, options.zone).beginMs, endMs: firstMs });
+}
+
+async function firstBookedMs(
+  day: BusinessDay,
+  { db, account, zone }: Pick<ChainAccountOptions, 'db' | 'account' | 'zone'>,
+): Promise<number | undefined> {
+  for await (const [first] of readAccountToChain(db, account, dayWindow(day, zone), { batchSize: 1 })) {
+    return first?.bookedMs;
   }
-  return true;
+  return undefined;
 }
 
 /** Whether a stored day would now take up from something else than before. */
@@ -222,15 +324,18 @@ const emptied = (stored: DayFigures): DayFigures => ({
   restarted: true,
 });
 
+const sameFigures = (a: DayFigures, b: DayFigures): boolean =>
+  compareAmounts(a.opening, b.opening) === 0 &&
+  compareAmounts(a.creditTotal, b.creditTotal) === 0 &&
+  a.creditCount === b.creditCount &&
+  compareAmounts(a.debitTotal, b.debitTotal) === 0 &&
+  a.debitCount === b.debitCount &&
+  compareAmounts(a.closing, b.closing) === 0 &&
+  a.verdict === b.verdict &&
+  a.breakCount === b.breakCount;
+
 const differ = (figures: DayFigures, stored: DayFigures): boolean =>
-  compareAmounts(figures.opening, stored.opening) !== 0 ||
-  compareAmounts(figures.creditTotal, stored.creditTotal) !== 0 ||
-  figures.creditCount !== stored.creditCount ||
-  compareAmounts(figures.debitTotal, stored.debitTotal) !== 0 ||
-  figures.debitCount !== stored.debitCount ||
-  compareAmounts(figures.closing, stored.closing) !== 0 ||
-  figures.verdict !== stored.verdict ||
-  figures.breakCount !== stored.breakCount ||
+  !sameFigures(figures, stored) ||
   figures.lastBatchNo !== stored.lastBatchNo ||
   figures.lastBookedMs !== stored.lastBookedMs ||
   figures.cleanEnd !== stored.cleanEnd ||

@@ -5,7 +5,7 @@ import type { RunWork, StageOutcome } from './work.ts';
 /** Publishes the range, or without one everything due: a day the cascade moved outside the range is due as well. */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId, from, to } = work;
-  let ended: PublishReport = { published: [], unchanged: 0, withheld: [] };
+  let ended: PublishReport = { published: [], unchanged: 0, withheld: [], unlinked: [] };
   outcome.publish = ended;
   for (const { merchantNo } of request.merchants) {
     const report = await publishDays({
@@ -27,4 +27,5 @@ const joined = (a: PublishReport, b: PublishReport): PublishReport => ({
   published: [...a.published, ...b.published],
   unchanged: a.unchanged + b.unchanged,
   withheld: [...a.withheld, ...b.withheld],
+  unlinked: [...a.unlinked, ...b.unlinked],
 });

@@ -83,6 +83,10 @@ export function judge(
     if (cause !== 'not-over') codes.push(EXIT.incomplete);
     notes.push(`${account.merchantNo} ${account.currency} ${day} is not published: ${why}`);
   }
+  for (const { account, day, why } of publish?.unlinked ?? []) {
+    codes.push(EXIT.needsPerson);
+    notes.push(`${account.merchantNo} ${account.currency} ${day} ${why}`);
+  }
   say(
     EXIT.needsPerson,
     standing.openBreaks,
@@ -123,6 +127,7 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     breaksHealed: report.reconcile?.healed.length ?? 0,
     published: report.publish?.published.length ?? 0,
     withheld: report.publish?.withheld.length ?? 0,
+    unlinked: report.publish?.unlinked.length ?? 0,
     elapsedMs: report.elapsedMs,
     notes: report.notes,
   };

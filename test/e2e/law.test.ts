@@ -3,7 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addAmounts } from '../../src/ledger/money.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import { DAYS, exactDecimal, MERCHANT, openStage, publishedIn, scenario, type Stage } from '../support/stage.ts';
+import {
+  DAYS,
+  exactDecimal,
+  MERCHANT,
+  openStage,
+  publishedIn,
+  scenario,
+  type Stage,
+} from '../support/stage.ts';
 import { currentStatements, lawlessOpenings } from '../support/law.ts';
 
 const { merchantNo } = MERCHANT;
@@ -116,29 +124,32 @@ test('figures that are not what the entries say are not published, mended, and s
 });
 
 describe('a first day whose entries vanish', () => {
-  test.each([1, 4])('all %d of them: each day still opens on the closing before it', async (entriesPerDay) => {
-    await open(entriesPerDay);
-    await stage.run();
-    const [, [, secondOpening]] = (await openings()) as [unknown, [string, string]];
-    const gone = empty(DAYS[0]!);
-    expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 3 });
-    await stage.run();
-    await expectLawful();
-    expect((await openings()).slice(0, 2)).toMatchObject([
-      [DAYS[0], secondOpening, secondOpening, true],
-      [DAYS[1], secondOpening, expect.anything(), true],
-    ]);
+  test.each([1, 4])(
+    'all %d of them: each day still opens on the closing before it',
+    async (entriesPerDay) => {
+      await open(entriesPerDay);
+      await stage.run();
+      const [, [, secondOpening]] = (await openings()) as [unknown, [string, string]];
+      const gone = empty(DAYS[0]!);
+      expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 3 });
+      await stage.run();
+      await expectLawful();
+      expect((await openings()).slice(0, 2)).toMatchObject([
+        [DAYS[0], secondOpening, secondOpening, true],
+        [DAYS[1], secondOpening, expect.anything(), true],
+      ]);
 
-    for (const batchNo of gone) stage.sandbox.putBack(merchantNo, batchNo);
-    await stage.run();
-    await expectLawful();
-    expect(await openings()).toMatchObject([
-      [DAYS[0], expect.anything(), secondOpening, true],
-      [DAYS[1], secondOpening, expect.anything(), false],
-      [DAYS[2], expect.anything(), expect.anything(), false],
-      [DAYS[3], expect.anything(), expect.anything(), false],
-    ]);
-  });
+      for (const batchNo of gone) stage.sandbox.putBack(merchantNo, batchNo);
+      await stage.run();
+      await expectLawful();
+      expect(await openings()).toMatchObject([
+        [DAYS[0], expect.anything(), secondOpening, true],
+        [DAYS[1], secondOpening, expect.anything(), false],
+        [DAYS[2], expect.anything(), expect.anything(), false],
+        [DAYS[3], expect.anything(), expect.anything(), false],
+      ]);
+    },
+  );
 
   test('and the second day’s as well, and then its own first entry', async () => {
     await open();

@@ -30,6 +30,7 @@ const withheld = (cause: WithheldDay['cause']): PublishReport => ({
   published: [],
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
+  unlinked: [],
 });
 const uncertified = { window: { beginMs: 0, endMs: 999 }, problem: 'the window does not add up' };
 
