@@ -120,15 +120,16 @@ describe.each(places)('in %s', (_, open) => {
 });
 
 test('a day that begins anew is not chained together with the open-ended one before it', async () => {
-  const entries = accountEntries(0, [
-    [`${D1} 12:00:00`, 10_00],
-    [`${D1} 23:59:58`, 5_00],
-    [`${D2} 00:00:00`, 3_00],
-    [`${D2} 00:00:00`, 4_00],
-    [`${D2} 12:00:00`, 1_00],
-  ]);
-  // The first day is broken at its very end, so that its end is open.
-  const held = entries.map((entry, index) => (index === 1 ? { ...entry, balance: '22.00' } : entry));
+  // Broken at its very end, so that its end is open; its last balance is the one the next day's second entry starts from.
+  const last = accountEntries(40_00, [[`${D1} 23:59:58`, -23_00]], 'L');
+  const held = [
+    ...accountEntries(0, [[`${D1} 12:00:00`, 10_00]], 'A'),
+    ...last,
+    ...accountEntries(10_00, [
+      [`${D2} 00:00:01`, 7_00],
+      [`${D2} 00:00:01`, -7_00],
+    ]),
+  ];
   await book.synced(held, [D1, D2]);
   const gap = { beginMs: Date.parse(`${D1}T23:59:59Z`), endMs: Date.parse(`${D1}T23:59:59.999Z`) };
   await storeWindow(book.database.db, book.lease, {
@@ -142,13 +143,9 @@ test('a day that begins anew is not chained together with the open-ended one bef
   const days = await book.database.db.selectFrom('account_day').selectAll().orderBy('day').execute();
   expect(days).toMatchObject([
     { day: D1, clean_end: false },
-    { day: D2, restarted: true, opening: '15.00', closing: '23.00', verdict: 'continuous' },
+    { day: D2, restarted: true, opening: '10.00', closing: '10.00', verdict: 'continuous' },
   ]);
-  expect(
-    (await textOf(D2))
-      .split('\r\n')
-      .slice(1, -1)
-      .map((line) => line.slice(0, 5)),
-  ).toEqual(['B0002', 'B0003', 'B0004']);
-  expect((await textOf(D1)).split('\r\n')).toHaveLength(4);
+  const rows = async (day: string) => (await textOf(day)).split('\r\n').slice(1, -1);
+  expect((await rows(D2)).map((line) => line.slice(0, 5))).toEqual(['B0000', 'B0001']);
+  expect(await rows(D1)).toHaveLength(2);
 });
