@@ -143,6 +143,7 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     breaksHealed: 0,
     published: 0,
     withheld: 1,
+    unlinked: 0,
     elapsedMs: 12,
     notes: ['a note'],
   });
