@@ -1,4 +1,5 @@
 /** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
+import type { UnlinkedOpening } from '../statements/openings.ts';
 import type { WithheldDay } from '../statements/publish.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from './isolation.ts';
@@ -50,6 +51,7 @@ export function judge(
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...(outcome.publish?.withheld ?? []).map(reasonOfWithheld),
+    ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...reasonsOfStanding(outcome, standing),
   ];
   const isIncomplete = reasons.some(
@@ -114,6 +116,12 @@ const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => 
   exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
   todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
+});
+
+const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
+  exitCode: EXIT.needsPerson,
+  what: `${account.merchantNo} ${account.currency} ${day} ${why}`,
+  todo: null,
 });
 
 function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[] {

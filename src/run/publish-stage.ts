@@ -9,7 +9,7 @@ import type { RunWork, StageOutcome } from './work.ts';
  */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId, from, to } = work;
-  outcome.publish = { published: [], unchanged: 0, withheld: [] };
+  outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [] };
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
     const report = await publishDays({
@@ -30,4 +30,5 @@ const joined = (a: PublishReport, b: PublishReport): PublishReport => ({
   published: [...a.published, ...b.published],
   unchanged: a.unchanged + b.unchanged,
   withheld: [...a.withheld, ...b.withheld],
+  unlinked: [...a.unlinked, ...b.unlinked],
 });

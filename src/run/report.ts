@@ -129,6 +129,7 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     quarantinedOpen: standing.quarantined,
     published: publish?.published.length ?? 0,
     withheld: publish?.withheld.length ?? 0,
+    unlinked: publish?.unlinked.length ?? 0,
     elapsedMs: report.elapsedMs,
     reasons: report.reasons,
     notes: report.notes,

@@ -1,11 +1,13 @@
 /** One account day's statement as a stream of bytes: read, chained, spelled out, and checked against its figures. */
 import type { Kysely } from 'kysely';
+import { foldDays, type ChainedDay } from '../ledger/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain, type ChainStart } from '../ledger/chain.ts';
+import { createChain } from '../ledger/chain.ts';
 import type { ChainStep } from '../ledger/chain-link.ts';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { compareAmounts, fromScaled } from '../ledger/money.ts';
-import { accountDay, dayAfter, dayBefore, type AccountDayRow } from '../store/account-days.ts';
+import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
+import type { AccountDayRow } from '../store/account-days.ts';
+import { daysTogether, type DaysTogether } from '../store/days-together.ts';
 import { readAccount } from '../store/entries.ts';
 import type { DB } from '../store/schema.ts';
 import { STATEMENT_HEADER, statementLines } from './csv.ts';
@@ -17,24 +19,16 @@ export interface DayContentOptions {
   readonly signal: AbortSignal;
 }
 
-/** The stored entries do not add up to the day's figures: reconciling did not see what publishing sees. */
+/** The stored entries do not say what the day's figures say: reconciling did not see what publishing sees. */
 export class StatementMisfit extends Error {
   override readonly name = 'StatementMisfit';
 }
 
-/** Credits and debits of the rows written, at the finest scale seen. */
-interface Totals {
-  scale: number;
-  credit: bigint;
-  creditCount: number;
-  debit: bigint;
-  debitCount: number;
-}
-
 /**
  * The CSV of an account day in chain order. Entries are chained over just the days whose entries trade places with
- * this one's, so that the bytes depend on nothing else. Throws `StatementMisfit` at the end where the rows do not add
- * up to the day's figures: an upload fed from it then fails as well.
+ * this one's, so that the bytes depend on nothing else. Throws `StatementMisfit`, at the end at the latest, where the
+ * rows do not lead from the day's opening to its closing with its breaks, counts and sums: an upload fed from it then
+ * fails as well.
  */
 export async function* dayContent(
   account: Account,
@@ -42,91 +36,121 @@ export async function* dayContent(
   options: DayContentOptions,
 ): AsyncGenerator<Uint8Array> {
   const { db, zone, clockToleranceS, signal } = options;
-  const stretch = await daysChainedTogether(db, account, day);
-  const chain = createChain<LedgerEntry>({ clockToleranceS, start: stretch.start });
-  const totals: Totals = { scale: 0, credit: 0n, creditCount: 0, debit: 0n, debitCount: 0 };
+  const together = await daysTogether(db, account, day);
+  if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
+  const start = startOf(together);
+  const chain = createChain<LedgerEntry>({ clockToleranceS, start });
+  const check = checkSteps(account, day, start?.balance ?? null);
   const lines = (steps: readonly ChainStep<LedgerEntry>[]): Uint8Array => {
+    check.take(steps);
     const own = steps.filter((step) => step.day === day);
-    for (const step of own) add(totals, step);
     return Buffer.from(statementLines(own.map(({ entry }) => entry)));
   };
   yield Buffer.from(STATEMENT_HEADER);
-  for (const chained of stretch.days) {
-    for await (const entries of readAccount(db, account, dayWindow(chained, zone))) {
+  for (const chained of together.days) {
+    for await (const entries of readAccount(db, account, dayWindow(chained.day, zone))) {
       signal.throwIfAborted();
       const bytes = lines(chain.push(entries));
       if (bytes.byteLength > 0) yield bytes;
     }
   }
   const rest = lines(chain.end());
-  assertFits(account, stretch.figures, totals);
+  check.end(together);
   if (rest.byteLength > 0) yield rest;
 }
 
-interface StretchOfDays {
-  readonly start: ChainStart | null;
-  readonly days: readonly BusinessDay[];
-  readonly figures: AccountDayRow;
+/** Where the chain of these days takes up; null where they begin anew. */
+function startOf({ days: [first], before }: DaysTogether) {
+  if (first!.restarted || before === undefined || before.last_booked_ms === null) return null;
+  return { balance: before.closing, batchNo: before.last_batch_no, bookedMs: before.last_booked_ms };
 }
 
-/** The day, with those before and after it that it cannot be chained without: nearly always none. */
-async function daysChainedTogether(
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<StretchOfDays> {
-  const figures = await accountDay(db, account, day);
-  if (figures === undefined) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
-  const days = [day];
-  let first = figures;
-  let before = await dayBefore(db, account, day);
-  while (before !== undefined && !before.clean_end) {
-    first = before;
-    days.unshift(before.day);
-    before = await dayBefore(db, account, before.day);
-  }
-  let last: AccountDayRow | undefined = figures;
-  while (last !== undefined && !last.clean_end) {
-    last = await dayAfter(db, account, last.day);
-    if (last !== undefined) days.push(last.day);
-  }
-  const start =
-    before === undefined || first.restarted
-      ? null
-      : { balance: first.opening, batchNo: before.last_batch_no, bookedMs: before.last_booked_ms ?? 0 };
-  return { start, days, figures };
+/** Holds the rows of a statement against their day's figures while they are written. */
+function checkSteps(account: Account, day: BusinessDay, opening: string | null) {
+  const fold = foldDays({ opening, minorUnits: null });
+  let written: ChainedDay | undefined;
+  let last: ChainStep | null = null;
+  const keep = (days: readonly ChainedDay[]): void => {
+    written = days.find((one) => one.day === day) ?? written;
+  };
+  const take = (steps: readonly ChainStep[]): void => {
+    for (const step of steps) {
+      if (last !== null && step.break === null && !leadsOn(last, step)) {
+        throw new StatementMisfit(
+          `${nameOf(account, day)}: ${step.entry.batchNo} does not start from the balance ${last.entry.balance} of ` +
+            `${last.entry.batchNo} before it, and no break says so`,
+        );
+      }
+      last = step;
+    }
+    keep(fold.push(steps));
+  };
+  const end = ({ days, before }: DaysTogether): void => {
+    keep(fold.end());
+    const figures = days.find((one) => one.day === day)!;
+    const found = written ?? quietDay(figures, before, days);
+    const differences = differencesOf(found, figures);
+    if (differences.length === 0) return;
+    throw new StatementMisfit(`${nameOf(account, day)}: ${differences.join('; ')}`);
+  };
+  return { take, end };
 }
 
-function add(totals: Totals, { entry, net, scale }: ChainStep): void {
-  if (scale > totals.scale) {
-    const factor = 10n ** BigInt(scale - totals.scale);
-    totals.credit *= factor;
-    totals.debit *= factor;
-    totals.scale = scale;
-  }
-  if (entry.credit === null) {
-    totals.debit -= net;
-    totals.debitCount += 1;
-  } else {
-    totals.credit += net;
-    totals.creditCount += 1;
-  }
+/** The balances of two steps may be scaled apart, as amounts grow decimals along the way. */
+function leadsOn(last: ChainStep, { before, scale }: ChainStep): boolean {
+  return last.scale === scale
+    ? last.after === before
+    : toScaled(fromScaled(last.after, last.scale), scale) === before;
 }
 
-function assertFits(account: Account, figures: AccountDayRow, totals: Totals): void {
-  const credit = fromScaled(totals.credit, totals.scale);
-  const debit = fromScaled(totals.debit, totals.scale);
-  const fits =
-    totals.creditCount === figures.credit_count &&
-    totals.debitCount === figures.debit_count &&
-    compareAmounts(credit, figures.credit_total) === 0 &&
-    compareAmounts(debit, figures.debit_total) === 0;
-  if (fits) return;
-  throw new StatementMisfit(
-    `${nameOf(account, figures.day)}: the entries are ${totals.creditCount} credits of ${credit} and ` +
-      `${totals.debitCount} debits of ${debit}, but the day's figures say ${figures.credit_count} of ` +
-      `${figures.credit_total} and ${figures.debit_count} of ${figures.debit_total}. Run \`daybook reconcile\`.`,
-  );
+type FoldedFigures = Pick<
+  ChainedDay,
+  | 'opening'
+  | 'creditTotal'
+  | 'creditCount'
+  | 'debitTotal'
+  | 'debitCount'
+  | 'closing'
+  | 'verdict'
+  | 'breakCount'
+>;
+
+/** A day without rows: it passes on the balance of the day before, where it takes up from one. */
+function quietDay(
+  { day, opening, restarted }: AccountDayRow,
+  before: AccountDayRow | undefined,
+  days: readonly AccountDayRow[],
+): FoldedFigures {
+  const earlier = days.findLast((one) => one.day < day) ?? before;
+  const balance = restarted || earlier === undefined ? opening : earlier.closing;
+  return {
+    opening: balance,
+    creditTotal: '0',
+    creditCount: 0,
+    debitTotal: '0',
+    debitCount: 0,
+    closing: balance,
+    verdict: 'continuous',
+    breakCount: 0,
+  };
+}
+
+/** What the rows say otherwise than the day's figures, a clause each. */
+function differencesOf(found: FoldedFigures, figures: AccountDayRow): string[] {
+  const amount = (what: string, own: string, said: string) =>
+    compareAmounts(own, said) === 0 ? [] : [`the ${what} is ${own} by its rows and ${said} by its figures`];
+  const count = (what: string, own: number | string, said: number | string) =>
+    own === said ? [] : [`${what}: ${own} by its rows and ${said} by its figures`];
+  return [
+    ...amount('opening', found.opening, figures.opening),
+    ...amount('sum of credits', found.creditTotal, figures.credit_total),
+    ...count('credits', found.creditCount, figures.credit_count),
+    ...amount('sum of debits', found.debitTotal, figures.debit_total),
+    ...count('debits', found.debitCount, figures.debit_count),
+    ...amount('closing', found.closing, figures.closing),
+    ...count('breaks', found.breakCount, figures.break_count),
+    ...count('verdict', found.verdict, figures.verdict),
+  ];
 }
 
 const nameOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>

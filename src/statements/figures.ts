@@ -11,6 +11,8 @@ export interface Figures {
   readonly closing: string;
   readonly verdict: string;
   readonly break_count: number;
+  /** The opening was derived from the first entry: it does not follow from the day before. */
+  readonly restarted: boolean;
 }
 
 export const figuresOf = (row: Figures): Figures => ({
@@ -22,6 +24,7 @@ export const figuresOf = (row: Figures): Figures => ({
   closing: row.closing,
   verdict: row.verdict,
   break_count: row.break_count,
+  restarted: row.restarted,
 });
 
 export const rowsIn = ({ credit_count, debit_count }: Figures): number => credit_count + debit_count;
@@ -34,7 +37,8 @@ export const sameFigures = (a: Figures, b: Figures): boolean =>
   a.debit_count === b.debit_count &&
   compareAmounts(a.closing, b.closing) === 0 &&
   a.verdict === b.verdict &&
-  a.break_count === b.break_count;
+  a.break_count === b.break_count &&
+  a.restarted === b.restarted;
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
 
@@ -62,5 +66,7 @@ export function reasonOf(
   if (breaks < 0) said.push(counted(-breaks, 'break healed', 'breaks healed'));
   if (breaks === 0 && before.verdict !== after.verdict)
     said.push(`${before.verdict} became ${after.verdict}`);
+  if (after.restarted && !before.restarted) said.push('opening derived from the first entry');
+  if (before.restarted && !after.restarted) said.push('opening taken up from the day before');
   return said.length === 0 ? 'entries changed' : said.join(', ');
 }

@@ -1,6 +1,7 @@
 /** The day's manifest: points to the current revisions, and carries what it takes to check them offline. */
 import * as z from 'zod';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { compareAmounts } from '../ledger/money.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements.ts';
 import { fileOf } from './keys.ts';
 import { currentOf } from './summary.ts';
@@ -30,8 +31,10 @@ const statementSchema = z.object({
   bytes: count,
   rows: count,
   opening: amount,
-  /** The opening was derived from the first entry, as the time before is not proven. */
+  /** The opening does not rest on the statement before: it was derived from the day's own entries. */
   openingDerived: z.boolean(),
+  /** Why not, where there is a statement before. */
+  openingReason: z.string().optional(),
   creditTotal: amount,
   creditCount: count,
   debitTotal: amount,
@@ -118,7 +121,7 @@ export function manifestText(sources: ManifestSources): string {
         bytes: row.byte_count,
         rows: row.row_count,
         opening: row.opening,
-        openingDerived: row.restarted,
+        ...openingIn(row, before),
         creditTotal: row.credit_total,
         creditCount: row.credit_count,
         debitTotal: row.debit_total,
@@ -147,6 +150,23 @@ export function manifestText(sources: ManifestSources): string {
     })),
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+/** The law: an opening is the closing of the statement before, or the manifest says why not. */
+function openingIn(
+  { restarted, opening }: StatementRow,
+  before: StatementRow | undefined,
+): Pick<ManifestStatement, 'openingDerived' | 'openingReason'> {
+  if (before === undefined) return { openingDerived: restarted };
+  if (restarted) {
+    const openingReason = `the first entry tells it: the chain could not be taken up from ${before.day}`;
+    return { openingDerived: true, openingReason };
+  }
+  if (compareAmounts(opening, before.closing) === 0) return { openingDerived: false };
+  const openingReason =
+    `${before.day} is published with the closing ${before.closing}; not every day from it up to this one is ` +
+    `published as it now stands`;
+  return { openingDerived: true, openingReason };
 }
 
 const summaryIn = ({ revision, object_key, sha256: digest }: SummaryRow) => ({

@@ -24,7 +24,7 @@ import {
   type SummaryRow,
 } from '../store/statements.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
-import { dayContent } from './day-content.ts';
+import { dayContent, StatementMisfit } from './day-content.ts';
 import { figuresOf, reasonOf, rowsIn, sameFigures } from './figures.ts';
 import { manifestKey, statementKey, summaryKey } from './keys.ts';
 import { manifestText } from './manifest.ts';
@@ -47,13 +47,22 @@ export interface PublishDayOptions {
   readonly signal: AbortSignal;
 }
 
-/** Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. */
+/** An account whose stored entries do not say what the day's figures say; nothing of it was made current. */
+export interface Misfit {
+  readonly currency: string;
+  readonly why: string;
+}
+
+/**
+ * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
+ * keeps its own account from being published, and no other.
+ */
 export async function publishDay(
   merchantNo: string,
   day: BusinessDay,
   currencies: readonly string[],
   options: PublishDayOptions,
-): Promise<readonly StatementRow[]> {
+): Promise<{ readonly written: readonly StatementRow[]; readonly misfits: readonly Misfit[] }> {
   const { db, lease } = options;
   await mayWrite(options);
   const standing = await statementsOfDay(db, merchantNo, day);
@@ -62,8 +71,14 @@ export async function publishDay(
   const settled = await Promise.allSettled(
     currencies.map((currency) => atOnce(() => newRevision({ merchantNo, currency }, day, standing, options))),
   );
-  const failed = settled.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
+  const misfits: Misfit[] = [];
+  for (const [index, result] of settled.entries()) {
+    if (result.status === 'fulfilled') continue;
+    if (!(result.reason instanceof StatementMisfit)) throw result.reason;
+    misfits.push({ currency: currencies[index]!, why: result.reason.message });
+  }
+  const fine = currencies.filter((currency) => !misfits.some((misfit) => misfit.currency === currency));
+  if (fine.length === 0) return { written: [], misfits };
   const written = settled.flatMap((result) =>
     result.status === 'fulfilled' && result.value !== null ? [result.value] : [],
   );
@@ -74,8 +89,8 @@ export async function publishDay(
     await writeTransaction(db, lease, (trx) => recordStatements(trx, written, summary));
   }
   await writeManifest(merchantNo, day, options);
-  await writeTransaction(db, lease, (trx) => clearDue(trx, merchantNo, day, currencies));
-  return written;
+  await writeTransaction(db, lease, (trx) => clearDue(trx, merchantNo, day, fine));
+  return { written, misfits };
 }
 
 /** Writes the account's statement where it differs from the one that stands; null where it does not. */
@@ -115,7 +130,6 @@ async function newRevision(
     row_count: rowsIn(figures),
     object_key: stored.key,
     ...figuresOf(figures),
-    restarted: figures.restarted,
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
     reason: reason ?? (await reasonFor(account, day, current, figures, options)),
@@ -171,7 +185,7 @@ async function newSummary(
 }
 
 /** Writes the manifest the rows call for, unless it is there already. */
-async function writeManifest(
+export async function writeManifest(
   merchantNo: string,
   day: BusinessDay,
   options: PublishDayOptions,

@@ -1,13 +1,14 @@
 /** Publishes every account day that is due and proven, oldest first, and says of the others why not. */
-import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import type { DayFilter } from '../store/account-days.ts';
-import type { DB } from '../store/schema.ts';
+import { earliestChangedDays, markChangedDays, type DayFilter } from '../store/account-days.ts';
+import { publishedDaysAfter, type AccountOnDay } from '../store/openings.ts';
 import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
-import { publishDay, type PublishDayOptions } from './publish-day.ts';
+import { writeTransaction } from '../store/write-transaction.ts';
+import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
+import { publishDay, writeManifest, type Misfit, type PublishDayOptions } from './publish-day.ts';
 
 export interface PublishOptions extends PublishDayOptions {
   /** Without it, every merchant. */
@@ -38,7 +39,8 @@ export interface PublishedStatement {
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
-  readonly cause: 'not-over' | 'uncertified';
+  /** `misfit`: its stored entries do not say what its figures say. */
+  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit';
   /** A sentence for a person. */
   readonly why: string;
 }
@@ -48,13 +50,17 @@ export interface PublishReport {
   /** Account days that were due and stand as they were published. */
   readonly unchanged: number;
   readonly withheld: readonly WithheldDay[];
+  /** Of the days touched and the published day after each: those that do not open on the closing before them. */
+  readonly unlinked: readonly UnlinkedOpening[];
 }
 
 /**
  * Publishes what is due. A day already published counts as unchanged when bytes and figures are the same, and nothing
- * is uploaded for it. Repeating it after any crash gives the same revisions and the same bytes. Throws
- * `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, `StatementMisfit`, or the signal's reason; what was
- * published before that stays, and is left alone the next time.
+ * is uploaded for it. Days at or after an account's first day with changes not reconciled yet are withheld, and so is
+ * a day whose entries do not say what its figures say: it is put on the list of changed days, so that the next
+ * reconciling mends it. Repeating it after any crash gives the same revisions and the same bytes. Throws
+ * `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason; what was published before that
+ * stays, and is left alone the next time.
  */
 export async function publishDays(options: PublishOptions): Promise<PublishReport> {
   const { db, signal } = options;
@@ -64,9 +70,10 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
     fromDay: options.fromDay,
     toDay: options.toDay,
   };
-  const published: PublishedStatement[] = [];
-  const withheld: WithheldDay[] = [];
-  let unchanged = 0;
+  const progress: Progress = { published: [], unchanged: 0, withheld: [], written: [] };
+  const changed = new Map(
+    (await earliestChangedDays(db, filter)).map((one) => [keyOf(one.account), one] as const),
+  );
   let daysDone = 0;
   const days = await countDueDays(db, filter);
   // Asked day by day, as publishing one may make the account's next one due.
@@ -76,35 +83,86 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
     options.onProgress?.({ daysDone, days: Math.max(days, daysDone + 1) });
     const ready: string[] = [];
     for (const currency of await dueCurrencies(db, filter, due)) {
-      const reasonNot = await whyWithheld(due, currency, options);
+      const reasonNot = await whyWithheld(due, currency, changed, options);
       if (reasonNot === null) ready.push(currency);
-      else withheld.push(reasonNot);
+      else progress.withheld.push(reasonNot);
     }
-    if (ready.length > 0) {
-      const written = await publishDay(due.merchantNo, due.day, ready, options);
-      published.push(
-        ...written.map((row) => ({
-          account: { merchantNo: row.merchant_no, currency: row.currency },
-          day: row.day,
-          revision: row.revision,
-          key: row.object_key,
-          reason: row.reason,
-        })),
-      );
-      unchanged += ready.length - written.length;
-    }
+    if (ready.length > 0) await publishReady(due, ready, changed, progress, options);
     daysDone += 1;
-    options.onDay?.({ published: [...published], unchanged, withheld: [...withheld] });
+    options.onDay?.({ ...reportOf(progress), unlinked: [] });
     due = await nextDueDay(db, filter, due);
   }
+  progress.withheld.push(...notReconciled(changed, progress.withheld, options));
+  await refreshManifestsAfter(progress, options);
   options.onProgress?.({ daysDone, days: daysDone });
-  return { published, unchanged, withheld };
+  const touched = [...progress.written, ...progress.withheld];
+  return { ...reportOf(progress), unlinked: await unlinkedOpenings(db, touched, options.zone) };
+}
+
+/** What a call did so far. */
+interface Progress {
+  readonly published: PublishedStatement[];
+  unchanged: number;
+  readonly withheld: WithheldDay[];
+  /** Account days whose manifest is up to date by now, new revision or not. */
+  readonly written: AccountOnDay[];
+}
+
+const reportOf = ({ published, unchanged, withheld }: Progress) => ({
+  published: [...published],
+  unchanged,
+  withheld: [...withheld],
+});
+
+/** By account: its first day whose entries changed since its figures were made. */
+type ChangedFrom = Map<string, AccountOnDay>;
+
+const keyOf = ({ merchantNo, currency }: Account): string => JSON.stringify([merchantNo, currency]);
+
+/** Publishes a day's accounts that nothing speaks against; those that turn out to be misfits are withheld after all. */
+async function publishReady(
+  { merchantNo, day }: DueDay,
+  ready: readonly string[],
+  changed: ChangedFrom,
+  progress: Progress,
+  options: PublishOptions,
+): Promise<void> {
+  const { written, misfits } = await publishDay(merchantNo, day, ready, options);
+  progress.published.push(
+    ...written.map((row) => ({
+      account: { merchantNo: row.merchant_no, currency: row.currency },
+      day: row.day,
+      revision: row.revision,
+      key: row.object_key,
+      reason: row.reason,
+    })),
+  );
+  progress.unchanged += ready.length - misfits.length - written.length;
+  const fine = ready.filter((currency) => !misfits.some((misfit) => misfit.currency === currency));
+  progress.written.push(...fine.map((currency) => ({ account: { merchantNo, currency }, day })));
+  for (const misfit of misfits)
+    progress.withheld.push(await putBack(misfit, merchantNo, day, changed, options));
+}
+
+/** Puts a misfit on the list of changed days, so that it is reconciled anew and nothing after it is published before. */
+async function putBack(
+  { currency, why }: Misfit,
+  merchantNo: string,
+  day: BusinessDay,
+  changed: ChangedFrom,
+  { db, lease }: PublishOptions,
+): Promise<WithheldDay> {
+  const account = { merchantNo, currency };
+  await writeTransaction(db, lease, (trx) => markChangedDays(trx, account, [day]));
+  changed.set(keyOf(account), { account, day });
+  return { account, day, cause: 'misfit', why: `${why}. Run \`daybook reconcile\`, then publish again` };
 }
 
 async function whyWithheld(
   { merchantNo, day }: DueDay,
   currency: string,
-  { db, zone, now }: { readonly db: Kysely<DB>; readonly zone: string; readonly now: () => Date },
+  changed: ChangedFrom,
+  { db, zone, now }: PublishOptions,
 ): Promise<WithheldDay | null> {
   const account = { merchantNo, currency };
   const window = dayWindow(day, zone);
@@ -112,11 +170,50 @@ async function whyWithheld(
     const why = `the day is not over before ${new Date(window.endMs + 1).toISOString()}`;
     return { account, day, cause: 'not-over', why };
   }
+  const changedFrom = changed.get(keyOf(account))?.day;
+  if (changedFrom !== undefined && changedFrom <= day) return { account, day, ...unreconciled(changedFrom) };
   const missing = subtractWindows([window], await certifiedWindows(db, merchantNo, window, currency));
   if (missing.length === 0) return null;
   const spans = missing.slice(0, SPANS_NAMED_MAX).map(spanText).join(', ');
   const more = missing.length > SPANS_NAMED_MAX ? ` and ${missing.length - SPANS_NAMED_MAX} more spans` : '';
   return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
+}
+
+const unreconciled = (changedFrom: BusinessDay) => ({
+  cause: 'not-reconciled' as const,
+  why: `entries of ${changedFrom} changed since the figures were made: run \`daybook reconcile\` (or \`run\`) first`,
+});
+
+/** Accounts with changes up to the last day asked for, none of whose days was due: what stands of them is out of date. */
+function notReconciled(
+  changed: ChangedFrom,
+  withheld: readonly WithheldDay[],
+  { toDay, zone, now }: PublishOptions,
+): WithheldDay[] {
+  const told = new Set(
+    withheld
+      .filter(({ cause }) => cause === 'not-reconciled' || cause === 'misfit')
+      .map(({ account }) => keyOf(account)),
+  );
+  return [...changed.values()]
+    .filter(({ account, day }) => !told.has(keyOf(account)) && (toDay === undefined || day <= toDay))
+    .filter(({ day }) => dayWindow(day, zone).endMs < now().getTime())
+    .map(({ account, day }) => ({ account, day, ...unreconciled(day) }));
+}
+
+/** Manifests name the statement before: those of later days that stay as they are must name the one that now stands. */
+async function refreshManifestsAfter(
+  { published, written }: Progress,
+  options: PublishOptions,
+): Promise<void> {
+  const placeOf = (merchantNo: string, day: BusinessDay) => JSON.stringify([merchantNo, day]);
+  const done = new Set(written.map(({ account, day }) => placeOf(account.merchantNo, day)));
+  for (const { account, day } of await publishedDaysAfter(options.db, published)) {
+    const place = placeOf(account.merchantNo, day);
+    if (done.has(place)) continue;
+    done.add(place);
+    await writeManifest(account.merchantNo, day, options);
+  }
 }
 
 const spanText = ({ beginMs, endMs }: Window): string =>

@@ -1,4 +1,5 @@
 /** Checks a statement's rows against what its manifest says of them: header, sums, chain. Pure and streaming. */
+import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
 import type { ManifestStatement } from './manifest.ts';
@@ -8,7 +9,7 @@ const PROBLEMS_TOLD_MAX = 20;
 const AMOUNT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 /** So near midnight an entry may have traded places with one of the neighbouring day, which this file does not hold. */
-const MIDNIGHT_S = 60;
+const MIDNIGHT_MS = 60_000;
 
 export interface RowCheck {
   /** Takes the file's rows in order, its header first. */
@@ -17,7 +18,8 @@ export interface RowCheck {
   readonly end: () => string[];
 }
 
-export function checkRows(statement: ManifestStatement, day: string): RowCheck {
+/** Checks the rows of a statement of `day`, whose times are of `zone`. */
+export function checkRows(statement: ManifestStatement, day: string, zone: string): RowCheck {
   const problems: string[] = [];
   let untold = 0;
   const say = (problem: string): void => {
@@ -30,8 +32,12 @@ export function checkRows(statement: ManifestStatement, day: string): RowCheck {
   let debit = '0';
   let debitCount = 0;
   let reached = statement.opening;
-  let gaps = 0;
+  const isNearMidnight = midnightOf(day, zone);
+  /** Jumps that can only be breaks, and their sum. */
+  let jumps = 0;
   let jumped = '0';
+  /** Places so near midnight that an entry of the neighbouring day may stand between the rows. */
+  let openPlaces = 0;
   let besideMidnight = false;
 
   const takeRow = (cells: readonly string[]): void => {
@@ -61,15 +67,15 @@ export function checkRows(statement: ManifestStatement, day: string): RowCheck {
       creditCount += 1;
     }
     const before = creditText === '' ? addAmounts(balance, amount) : subtractAmounts(balance, amount);
-    const near = nearMidnight(bookedAt);
-    const excused = statement.verdict === 'reordered' && (near || besideMidnight);
-    if (compareAmounts(before, reached) !== 0 && !excused) takeGap(batchNo, before);
+    const near = isNearMidnight(bookedAt);
+    if (statement.verdict !== 'continuous' && (near || besideMidnight)) openPlaces += 1;
+    else if (compareAmounts(before, reached) !== 0) takeJump(batchNo, before);
     besideMidnight = near;
     reached = balance;
   };
 
-  const takeGap = (batchNo: string, before: string): void => {
-    gaps += 1;
+  const takeJump = (batchNo: string, before: string): void => {
+    jumps += 1;
     jumped = addAmounts(jumped, subtractAmounts(before, reached));
     if (statement.breaks > 0) return;
     say(`line ${line}: ${batchNo} starts from ${before}, but the balance before it is ${reached}`);
@@ -98,18 +104,32 @@ export function checkRows(statement: ManifestStatement, day: string): RowCheck {
             `the manifest says ${statement.creditCount} and ${statement.debitCount}`,
         );
       }
-      const closing = addAmounts(subtractAmounts(addAmounts(statement.opening, credit), debit), jumped);
-      compare('opening + credits - debits' + (gaps > 0 ? ' with its jumps' : ''), closing, statement.closing);
-      if (statement.breaks > 0 && gaps === 0) {
-        say(`the balances chain, but the manifest says ${statement.breaks} breaks`);
+      const { breaks } = statement;
+      if (breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
+        say(
+          `the rows jump at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
+            `the manifest says ${counted(breaks, 'break')}`,
+        );
+      } else if (breaks <= jumps) {
+        const closing = addAmounts(subtractAmounts(addAmounts(statement.opening, credit), debit), jumped);
+        compare(
+          `opening + credits - debits${jumps > 0 ? ' with its jumps' : ''}`,
+          closing,
+          statement.closing,
+        );
       }
+      // Where a break lies beside midnight, an entry of the neighbouring day may hide how much of a jump is its own.
       return untold === 0 ? problems : [...problems, `and ${untold} more`];
     },
   };
 }
 
-function nearMidnight(bookedAt: string): boolean {
-  const [hours = 0, minutes = 0, seconds = 0] = bookedAt.slice(11).split(':').map(Number);
-  const second = hours * 3_600 + minutes * 60 + seconds;
-  return second < MIDNIGHT_S || second >= 86_400 - MIDNIGHT_S;
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** Tells times near the day's begin or end, wherever the clock puts them: some zones skip midnight itself. */
+function midnightOf(day: string, zone: string): (bookedAt: string) => boolean {
+  if (!isTimeZone(zone)) return () => false;
+  const { beginMs, endMs } = dayWindow(day, zone);
+  return (bookedAt) =>
+    instantsOf(bookedAt, zone).some((ms) => ms < beginMs + MIDNIGHT_MS || ms > endMs - MIDNIGHT_MS);
 }

@@ -177,7 +177,7 @@ function expectedFiles({ statements, summary }: Manifest): ExpectedFile[] {
 
 async function verifyFile(path: string, manifest: Manifest, expected: ExpectedFile): Promise<VerifiedFile> {
   const { statement } = expected;
-  const rows = statement === null ? null : checkRows(statement, manifest.day);
+  const rows = statement === null ? null : checkRows(statement, manifest.day, manifest.timeZone);
   const { bytes, sha256, unreadable } = await readSheet(path, rows?.take ?? null);
   const problems: string[] = [];
   if (expected.bytes !== null && bytes !== expected.bytes) {

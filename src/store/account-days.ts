@@ -30,6 +30,24 @@ export async function changedDays(
   return byAccount(await query.execute());
 }
 
+/** By account, the first day whose entries changed since its figures were made; `fromDay` and `toDay` play no part. */
+export async function earliestChangedDays(
+  db: Kysely<DB>,
+  { merchantNo, currencies }: DayFilter,
+): Promise<{ account: Account; day: BusinessDay }[]> {
+  const rows = await db
+    .selectFrom('changed_day')
+    .select(['merchant_no', 'currency', (eb) => eb.fn.min('day').as('day')])
+    .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
+    .$if(currencies !== undefined, (query) => query.where('currency', 'in', [...currencies!]))
+    .groupBy(['merchant_no', 'currency'])
+    .execute();
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+  }));
+}
+
 /** Days whose chain began anew, by account: to be looked at again once what lies before them is proven. */
 export async function restartedDays(
   db: Kysely<DB>,

@@ -227,13 +227,13 @@ test('a break a person resolved stays resolved while it is the same', async () =
   ]);
 });
 
-test('a first day whose entries all vanished keeps its row, and the next one begins anew', async () => {
+test('a first day whose entries all vanished keeps its row, and held what the next one opens on', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
   await synced(without('B0000', 'B0001'), DAYS);
   await reconciled();
   expect((await figures()).slice(0, 2)).toEqual([
-    ['2026-03-01', '50.00', '50.00', 'continuous'],
+    ['2026-03-01', '125.00', '125.00', 'continuous'],
     ['2026-03-02', '125.00', '129.00', 'continuous'],
   ]);
   expect(await listBreaks(database.db)).toEqual([]);

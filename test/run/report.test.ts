@@ -39,6 +39,7 @@ const withheld = (cause: WithheldDay['cause']): PublishReport => ({
   published: [],
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
+  unlinked: [],
 });
 /** The verdict on run 7, with its reasons' sentences. */
 function verdict(
@@ -226,6 +227,7 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     quarantinedOpen: 3,
     published: 0,
     withheld: 1,
+    unlinked: 0,
     elapsedMs: 12,
     reasons: [{ exitCode: 4, what: 'a note', todo: null }],
     notes: ['a note'],

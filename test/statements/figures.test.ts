@@ -10,6 +10,7 @@ const figures = (change: Partial<Figures> = {}): Figures => ({
   closing: '105.00',
   verdict: 'continuous',
   break_count: 0,
+  restarted: false,
   ...change,
 });
 const none = { amended: 0, vanished: 0 };

@@ -120,6 +120,7 @@ describe.each(places)('publishing to %s', (_, open) => {
       ],
       unchanged: 0,
       withheld: [],
+      unlinked: [],
     });
     expect(objects.puts).toEqual([
       csv(D1, 1),
@@ -161,9 +162,19 @@ describe.each(places)('publishing to %s', (_, open) => {
     await syncedAndReconciled(ENTRIES);
     await book.published(store);
     const objects = watched(store);
-    expect(await book.published(objects)).toEqual({ published: [], unchanged: 0, withheld: [] });
+    expect(await book.published(objects)).toEqual({
+      published: [],
+      unchanged: 0,
+      withheld: [],
+      unlinked: [],
+    });
     await book.database.db.updateTable('account_day').set({ publish_due: true }).execute();
-    expect(await book.published(objects)).toEqual({ published: [], unchanged: 2, withheld: [] });
+    expect(await book.published(objects)).toEqual({
+      published: [],
+      unchanged: 2,
+      withheld: [],
+      unlinked: [],
+    });
     expect(objects.puts).toEqual([]);
   });
 

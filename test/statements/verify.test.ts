@@ -97,6 +97,67 @@ describe('statements as they were published', () => {
   });
 });
 
+describe('a day that is broken, and whose entries trade places over midnight', () => {
+  const AROUND: Parameters<typeof accountEntries>[1] = [
+    [`${DAYS[0]} 09:00:00`, 50_00],
+    [`${DAYS[1]} 08:00:00`, 10_00],
+    [`${DAYS[1]} 09:00:00`, 7_00],
+    [`${DAYS[1]} 10:00:00`, 1_00],
+    [`${DAYS[2]} 00:00:00`, 3_00],
+    [`${DAYS[1]} 23:59:59`, 4_00],
+    [`${DAYS[2]} 12:00:00`, -1_00],
+    [`${DAYS[2]} 13:00:00`, -2_00],
+  ];
+  const publishedWithout = async (...missing: number[]) => {
+    const broken = await openBook(await freshDatabase());
+    try {
+      await broken.synced(
+        accountEntries(100_00, AROUND).filter((_, index) => !missing.includes(index)),
+        DAYS,
+      );
+      await broken.reconciled();
+      await rm(folder, { recursive: true });
+      await broken.published(createDirectoryStore(folder));
+    } finally {
+      await broken.database.close();
+    }
+  };
+
+  test.each([
+    ['broken by day, on one side', [2], ['continuous', 'broken', 'reordered']],
+    ['broken by day, on the other side', [6], ['continuous', 'reordered', 'broken']],
+    ['broken by day on both sides', [2, 6], ['continuous', 'broken', 'broken']],
+    ['broken at its first entry, far from midnight', [1], ['continuous', 'broken', 'reordered']],
+  ])('%s: its file is right', async (_, missing, verdicts) => {
+    await publishedWithout(...missing);
+    const report = await verifyPaths([folder]);
+    expect(report.problems).toEqual([]);
+    expect(report.files.flatMap(({ verdict }) => verdict ?? [])).toEqual(verdicts);
+  });
+
+  test('a break more, a break less and another closing than the file shows are told', async () => {
+    await publishedWithout(2);
+    const manifest = join(day(1), 'manifest.json');
+    const text = await readFile(manifest, 'utf8');
+    const says = async (from: string, to: string) => {
+      await writeFile(manifest, text.replace(from, to));
+      expect(text).toContain(from);
+      return problems(sheet(1));
+    };
+    expect(await says('"breaks": 1', '"breaks": 9')).toEqual([
+      'the rows jump at 1 place away from midnight, the manifest says 9 breaks',
+    ]);
+    expect(await says('"closing": "172.00"', '"closing": "171.00"')).toEqual([
+      'opening + credits - debits with its jumps is 172.00, the manifest says 171.00',
+    ]);
+    await writeFile(manifest, text);
+    await edit(sheet(1), '1.00,,168.00', '1.00,,169.00');
+    expect(await problems(sheet(1))).toContain(
+      'opening + credits - debits with its jumps is 173.00, the manifest says 172.00',
+    );
+  });
+});
+
 test('an earlier revision downloaded by itself, with its day’s manifest', async () => {
   const flat = join(folder, 'flat');
   await mkdir(flat);

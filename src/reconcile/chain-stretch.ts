@@ -1,0 +1,142 @@
+/** Chains a day with just those days of its account it cannot be chained without. */
+import { dayWindow } from '../ledger/business-day.ts';
+import { daysChainedBefore } from '../ledger/days-together.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { Currencies } from '../ledger/money.ts';
+import type { DayFigures } from '../store/account-days.ts';
+import { readAccountToChain } from '../store/entries.ts';
+import { chainDays, type ChainedDays } from './chain-days.ts';
+import { sameFigures } from './same-figures.ts';
+import { joinsAt, joinsDay, type AccountInZone, type Sight } from './sight.ts';
+
+/** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */
+export const DAYS_TOGETHER_MAX = 8;
+
+export interface StretchOptions extends AccountInZone {
+  readonly clockToleranceS: number;
+  readonly currencies: Currencies;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Chains `first` with the days it cannot be chained without: those before it while their ends are open, the ones
+ * before it where a break at the start might be mended by their entries, and those after it while its own end is open.
+ */
+export async function chainStretch(
+  first: BusinessDay,
+  waiting: ReadonlySet<BusinessDay>,
+  options: StretchOptions,
+  sight: Sight,
+): Promise<Stretch> {
+  const { before } = sight.known;
+  const takesUp = (earlier: DayFigures, day: BusinessDay) => joinsDay(earlier, day, options, sight);
+  const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
+  const days = [...earlier.map(({ day }) => day), first];
+  for (let mended = false; ;) {
+    const chained = await chainTogether(days, options, sight);
+    if (chained.brokenAtStart && !mended) {
+      mended = true;
+      const more = await daysThatMightMend(days[0]!, takesUp, sight);
+      if (days.length + more.length <= DAYS_TOGETHER_MAX) {
+        days.unshift(...more);
+        continue;
+      }
+    }
+    const last = chained.days.at(-1);
+    const full = days.length >= DAYS_TOGETHER_MAX && last !== undefined;
+    if (last !== undefined && !last.cleanEnd && !full) {
+      const next = await dayAfter(last.day, waiting, sight);
+      if (next !== undefined && (await takesUp(last, next))) {
+        days.push(next);
+        continue;
+      }
+    }
+    const ended = full ? [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] : chained.days;
+    return { days, chained: { ...chained, days: await withTrueEnds(ended, options, sight) } };
+  }
+}
+
+export interface Stretch {
+  readonly days: readonly BusinessDay[];
+  readonly chained: ChainedDays;
+}
+
+/** Chains days in one go, from the last day before them. */
+async function chainTogether(
+  days: readonly BusinessDay[],
+  options: StretchOptions,
+  sight: Sight,
+  before?: DayFigures,
+): Promise<ChainedDays> {
+  const { account, clockToleranceS, zone, signal } = options;
+  return chainDays({
+    account,
+    days,
+    before: before ?? (await sight.known.before(days[0]!)),
+    joins: (earlier, firstMs) => joinsAt(earlier, firstMs, sight),
+    read: (day) => readAccountToChain(options.db, account, dayWindow(day, zone)),
+    zone,
+    clockToleranceS,
+    minorUnits: options.currencies.minorUnits(account.currency),
+    signal,
+  });
+}
+
+/** The last day with entries before `day`, what lies between, and what that one was chained together with. */
+async function daysThatMightMend(
+  day: BusinessDay,
+  takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
+  { known: { before } }: Sight,
+): Promise<BusinessDay[]> {
+  const days: BusinessDay[] = [];
+  for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
+    days.unshift(earlier.day);
+    if (earlier.creditCount + earlier.debitCount > 0 || days.length >= DAYS_TOGETHER_MAX) break;
+  }
+  const open = await daysChainedBefore(days[0]!, { before, takesUp }, DAYS_TOGETHER_MAX);
+  return [...open.map((one) => one.day), ...days];
+}
+
+/**
+ * A chain can be taken up at an end that is called clean: days after one, chained without those before it, give the
+ * same figures. Where they do not, the end is open, as publishing chains what lies between clean ends by itself.
+ */
+async function withTrueEnds(
+  days: readonly DayFigures[],
+  options: StretchOptions,
+  sight: Sight,
+): Promise<readonly DayFigures[]> {
+  const ends = [...days];
+  for (let at = ends.length - 1; at > 0; at -= 1) {
+    const before = ends[at - 1]!;
+    if (!before.cleanEnd || ends[at]!.restarted) continue;
+    const open = ends.findIndex(({ cleanEnd }, index) => index >= at && cleanEnd);
+    const together = ends.slice(at, open === -1 ? ends.length : open + 1);
+    const alone = await chainTogether(
+      together.map(({ day }) => day),
+      options,
+      sight,
+      before,
+    );
+    const same = alone.days.every((figures, index) => sameFigures(figures, together[index]!));
+    if (!same) ends[at - 1] = { ...before, cleanEnd: false };
+  }
+  return ends;
+}
+
+/** The next day with figures or changes. */
+async function dayAfter(
+  day: BusinessDay,
+  waiting: ReadonlySet<BusinessDay>,
+  { known }: Sight,
+): Promise<BusinessDay | undefined> {
+  const stored = (await known.storedAfter(day))?.day;
+  const changed = earliest([...waiting].filter((one) => one > day));
+  return earliest([stored, changed].filter((one) => one !== undefined));
+}
+
+export const earliest = (days: Iterable<BusinessDay>): BusinessDay | undefined => {
+  let first: BusinessDay | undefined;
+  for (const day of days) if (first === undefined || day < first) first = day;
+  return first;
+};

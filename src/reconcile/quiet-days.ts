@@ -1,0 +1,61 @@
+/** Days all of whose entries vanished, at the start of an account: nothing but the next entry tells their balance. */
+import { dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import type { DayFigures } from '../store/account-days.ts';
+import { firstBookedMs, type AccountInZone, type Sight } from './sight.ts';
+
+/** A day whose entries all vanished and that nothing lies before: its row stays, and the next day begins anew. */
+export const emptied = (stored: DayFigures): DayFigures => ({
+  ...stored,
+  creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
+  creditCount: 0,
+  debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
+  debitCount: 0,
+  closing: stored.opening,
+  verdict: 'continuous',
+  breakCount: 0,
+  lastBatchNo: null,
+  lastBookedMs: null,
+  cleanEnd: true,
+  restarted: true,
+});
+
+/**
+ * Days without entries at the start of the account, in front of a day whose opening its first entry tells: where all
+ * the time up to that entry is proven, its opening is what they held. The first of them is derived as well.
+ */
+export async function quietDaysBefore(
+  chained: readonly DayFigures[],
+  options: AccountInZone,
+  { known, covered }: Sight,
+): Promise<DayFigures[]> {
+  const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
+  if (derived === undefined) return [];
+  const quiet: DayFigures[] = [];
+  for (
+    let day = await known.before(derived.day);
+    day?.lastBookedMs === null;
+    day = await known.before(day.day)
+  ) {
+    const firstMs = await firstBookedMs(derived.day, options);
+    if (!(await covered({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
+    quiet.unshift({ ...day, opening: derived.opening, closing: derived.opening, restarted: false });
+  }
+  return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
+}
+
+/** Whether a day's first entry now tells the balance of a day without entries in front of it, and did not before. */
+export async function tellsBefore(
+  before: DayFigures,
+  day: BusinessDay,
+  options: AccountInZone,
+  { known, covered }: Sight,
+): Promise<boolean> {
+  if (before.lastBookedMs !== null) return false;
+  const stored = await known.stored(day);
+  const firstMs = await firstBookedMs(day, options);
+  if (stored === undefined || firstMs === undefined) return false;
+  if (compareAmounts(stored.opening, before.closing) === 0) return false;
+  return covered({ beginMs: dayWindow(before.day, options.zone).beginMs, endMs: firstMs });
+}

@@ -1,0 +1,61 @@
+/** The law of published statements: a day opens where the account's published day before it closed, or is told not to. */
+import type { Kysely } from 'kysely';
+import { dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { compareAmounts } from '../ledger/money.ts';
+import { subtractWindows } from '../ledger/window.ts';
+import { looseOpenings, type AccountOnDay, type LooseOpening } from '../store/openings.ts';
+import type { DB } from '../store/schema.ts';
+import { certifiedWindows } from '../store/windows.ts';
+
+/** A published day whose opening does not rest on the published day before it. Its manifest says so as well. */
+export interface UnlinkedOpening {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  readonly opening: string;
+  readonly previousDay: BusinessDay;
+  readonly previousClosing: string;
+  /** A clause for a person, with what to do. */
+  readonly why: string;
+}
+
+/** Holds the days, and the account's published day after each, against the law; returns those that need a person. */
+export async function unlinkedOpenings(
+  db: Kysely<DB>,
+  days: readonly AccountOnDay[],
+  zone: string,
+): Promise<UnlinkedOpening[]> {
+  const unlinked: UnlinkedOpening[] = [];
+  for (const { restarted, ...loose } of await looseOpenings(db, days)) {
+    const why = await whyUnlinked({ restarted, ...loose }, db, zone);
+    if (why !== null) unlinked.push({ ...loose, why });
+  }
+  return unlinked;
+}
+
+/** Null where nothing is missing: the days before hold no entry, and their balance is this opening. */
+async function whyUnlinked(loose: LooseOpening, db: Kysely<DB>, zone: string): Promise<string | null> {
+  const { account, day, opening, restarted, previousDay, previousClosing } = loose;
+  if (!restarted) {
+    return (
+      `opens on ${opening}, but ${previousDay} is published with the closing ${previousClosing}, as not every day is ` +
+      `published as it now stands: run \`daybook publish\` without a range`
+    );
+  }
+  const between = { beginMs: dayWindow(previousDay, zone).beginMs, endMs: dayWindow(day, zone).endMs };
+  const certified = await certifiedWindows(db, account.merchantNo, between, account.currency);
+  const missing = subtractWindows([between], certified);
+  if (missing.length > 0) {
+    const from = dayOf(missing[0]!.beginMs, zone);
+    const to = dayOf(missing.at(-1)!.endMs, zone);
+    return (
+      `opens on ${opening} as its first entry tells, since not all of the time after ${previousDay} is proven: run ` +
+      `\`daybook run --from ${from} --to ${to}\``
+    );
+  }
+  if (compareAmounts(opening, previousClosing) === 0) return null;
+  return (
+    `opens on ${opening} as its first entry tells, though ${previousDay} closed on ${previousClosing} and all between ` +
+    `is read: run \`daybook run\``
+  );
+}

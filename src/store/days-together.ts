@@ -1,0 +1,42 @@
+/** The stored days that were chained in one go with an account's day. */
+import type { Kysely } from 'kysely';
+import { chainedTogether, daysChainedBefore, type DayEnd } from '../ledger/days-together.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { accountDay, dayAfter, dayBefore, type AccountDayRow } from './account-days.ts';
+import type { DB } from './schema.ts';
+
+export interface DaysTogether {
+  /** In order, nearly always the day alone. */
+  readonly days: readonly AccountDayRow[];
+  /** The last day before them, undefined where there is none. */
+  readonly before: AccountDayRow | undefined;
+}
+
+/** The day with those it was chained together with, as `clean_end` and `restarted` tell; null where it has no figures. */
+export async function daysTogether(
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<DaysTogether | null> {
+  const own = await accountDay(db, account, day);
+  if (own === undefined) return null;
+  const known = new Map<BusinessDay, AccountDayRow>([[day, own]]);
+  const earlier = await daysChainedBefore(day, {
+    before: async (of) => {
+      const row = await dayBefore(db, account, of);
+      if (row === undefined) return undefined;
+      known.set(row.day, row);
+      return endOf(row);
+    },
+    takesUp: (_, of) => Promise.resolve(!known.get(of)!.restarted),
+  });
+  const days = [...earlier.map((one) => known.get(one.day)!), own];
+  for (let last = own; !last.clean_end;) {
+    const next = await dayAfter(db, account, last.day);
+    if (next === undefined || !chainedTogether(endOf(last), !next.restarted)) break;
+    days.push((last = next));
+  }
+  return { days, before: await dayBefore(db, account, days[0]!.day) };
+}
+
+const endOf = ({ day, clean_end: cleanEnd }: AccountDayRow): DayEnd => ({ day, cleanEnd });

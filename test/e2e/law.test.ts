@@ -1,0 +1,212 @@
+/** What is published obeys the law of openings, whatever the platform took back and whichever stage was left out. */
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { addAmounts } from '../../src/ledger/money.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
+import {
+  DAYS,
+  exactDecimal,
+  MERCHANT,
+  openStage,
+  publishedIn,
+  scenario,
+  type Stage,
+} from '../support/stage.ts';
+import { currentStatements, lawlessOpenings } from '../support/law.ts';
+
+const { merchantNo } = MERCHANT;
+let stage: Stage;
+afterEach(() => stage.close());
+
+const open = async (entriesPerDay = 4) => {
+  stage = await openStage({
+    scenario: scenario({ entriesPerDay, merchants: [{ ...MERCHANT, currencies: ['USD'] }] }),
+  });
+};
+const entriesOn = (day: string) =>
+  stage.sandbox.entriesOf(merchantNo).filter(({ busiDate }) => busiDate.startsWith(day));
+const moveBalances = (day: string, amount: string) => {
+  for (const { batchNo, vailAmount, currency } of entriesOn(day)) {
+    stage.sandbox.amend(merchantNo, batchNo, {
+      vailAmount: addAmounts(exactDecimal(vailAmount, currency), amount),
+    });
+  }
+};
+const empty = (day: string): string[] => {
+  const batchNos = entriesOn(day).map(({ batchNo }) => batchNo);
+  for (const batchNo of batchNos) stage.sandbox.takeOut(merchantNo, batchNo);
+  return batchNos;
+};
+const expectLawful = async () => {
+  expect(await lawlessOpenings(stage)).toEqual([]);
+  expect((await verifyPaths([fileURLToPath(stage.house.settings.statementsUrl)])).problems).toEqual([]);
+};
+const openings = async () =>
+  (await currentStatements(stage)).map((row) => [row.day, row.opening, row.closing, row.restarted]);
+
+describe('entries that changed and were not reconciled', () => {
+  test('keep their day and every later one of the account from being published', async () => {
+    await open();
+    await stage.run({ command: 'sync' });
+    await stage.run({ command: 'reconcile' });
+    moveBalances(DAYS[1]!, '10');
+    expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 3 });
+    const report = await stage.run({ command: 'publish' });
+    expect(report.exitCode).toBe(4);
+    expect(publishedIn(report)).toEqual([`USD ${DAYS[0]!} r1`]);
+    expect(report.publish!.withheld.map(({ day, cause }) => [day, cause])).toEqual(
+      DAYS.slice(1).map((day) => [day, 'not-reconciled']),
+    );
+    expect(report.notes[0]).toContain('run `daybook reconcile`');
+
+    await stage.run({ command: 'reconcile' });
+    const mended = await stage.run({ command: 'publish' });
+    expect(publishedIn(mended)).toEqual(DAYS.slice(1).map((day) => `USD ${day} r1`));
+    await expectLawful();
+  });
+
+  test('make a publish incomplete where nothing else is due: what stands is no longer so', async () => {
+    await open();
+    await stage.run();
+    moveBalances(DAYS[2]!, '10');
+    await stage.run({ command: 'sync' });
+    const report = await stage.run({ command: 'publish', range: null });
+    expect(report).toMatchObject({
+      exitCode: 4,
+      publish: { published: [], withheld: [{ day: DAYS[2], cause: 'not-reconciled' }] },
+    });
+    // Days before the change are proven as they stand.
+    const range = { from: DAYS[0]!, to: DAYS[1]! };
+    expect(await stage.run({ command: 'publish', range })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('keep a run that died between reading and reconciling from being published', async () => {
+    await open();
+    const stop = new AbortController();
+    const onProgress = ({ stage: at }: { stage: string }) => {
+      if (at === 'reconcile') stop.abort(new Error('died'));
+    };
+    await stage.run();
+    moveBalances(DAYS[0]!, '10');
+    await stage.run({}, { signal: stop.signal, onProgress });
+    expect(await stage.run({ command: 'publish' })).toMatchObject({
+      exitCode: 4,
+      publish: { published: [], withheld: [{ day: DAYS[0], cause: 'not-reconciled' }] },
+    });
+    await stage.run();
+    await expectLawful();
+  });
+});
+
+test('figures that are not what the entries say are not published, mended, and stop no other account', async () => {
+  stage = await openStage();
+  const { db } = stage.house.database;
+  await stage.run({ command: 'sync' });
+  await stage.run({ command: 'reconcile' });
+  await db
+    .updateTable('account_day')
+    .set({ opening: '1', closing: '1' })
+    .where('currency', '=', 'USD')
+    .where('day', '=', DAYS[1]!)
+    .execute();
+  const report = await stage.run({ command: 'publish' });
+  expect(report.exitCode).toBe(4);
+  expect(publishedIn(report)).toEqual([...DAYS.map((day) => `KWD ${day} r1`), `USD ${DAYS[0]!} r1`]);
+  expect(report.publish!.withheld.map(({ day, cause }) => [day, cause])).toEqual([
+    [DAYS[1], 'misfit'],
+    [DAYS[2], 'not-reconciled'],
+    [DAYS[3], 'not-reconciled'],
+  ]);
+  const mended = await stage.run();
+  expect(mended.exitCode).toBe(0);
+  expect(publishedIn(mended)).toEqual(DAYS.slice(1).map((day) => `USD ${day} r1`));
+  await expectLawful();
+});
+
+describe('a first day whose entries vanish', () => {
+  test.each([1, 4])(
+    'all %d of them: each day still opens on the closing before it',
+    async (entriesPerDay) => {
+      await open(entriesPerDay);
+      await stage.run();
+      const [, [, secondOpening]] = (await openings()) as [unknown, [string, string]];
+      const gone = empty(DAYS[0]!);
+      expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 3 });
+      await stage.run();
+      await expectLawful();
+      expect((await openings()).slice(0, 2)).toMatchObject([
+        [DAYS[0], secondOpening, secondOpening, true],
+        [DAYS[1], secondOpening, expect.anything(), true],
+      ]);
+
+      for (const batchNo of gone) stage.sandbox.putBack(merchantNo, batchNo);
+      await stage.run();
+      await expectLawful();
+      expect(await openings()).toMatchObject([
+        [DAYS[0], expect.anything(), secondOpening, true],
+        [DAYS[1], secondOpening, expect.anything(), false],
+        [DAYS[2], expect.anything(), expect.anything(), false],
+        [DAYS[3], expect.anything(), expect.anything(), false],
+      ]);
+    },
+  );
+
+  test('and the second day’s as well, and then its own first entry', async () => {
+    await open();
+    await stage.run();
+    empty(DAYS[0]!);
+    await stage.run();
+    empty(DAYS[1]!);
+    await stage.run();
+    await expectLawful();
+    stage.sandbox.takeOut(merchantNo, entriesOn(DAYS[2]!)[0]!.batchNo);
+    await stage.run();
+    await expectLawful();
+    const days = await openings();
+    expect(days.slice(0, 2).map(([, , closing]) => closing)).toEqual([days[2]![1], days[2]![1]]);
+  });
+});
+
+test('a middle day emptied breaks the next one at its start, and the law holds', async () => {
+  await open();
+  await stage.run();
+  empty(DAYS[1]!);
+  expect(await stage.run()).toMatchObject({ exitCode: 3 });
+  await expectLawful();
+});
+
+describe('days whose neighbour is not published', () => {
+  test('a gap nobody read is told in manifest and exit code, with the days to read', async () => {
+    await open();
+    const of = (from: string, to = from) => ({ range: { from, to } });
+    await stage.run(of(DAYS[0]!));
+    const report = await stage.run(of(DAYS[2]!, DAYS[3]));
+    expect(report).toMatchObject({ exitCode: 3, publish: { unlinked: [{ day: DAYS[2] }] } });
+    expect(report.notes.join()).toContain(`daybook run --from ${DAYS[1]!} --to ${DAYS[1]!}`);
+    await expectLawful();
+    expect(await stage.run(of(DAYS[1]!))).toMatchObject({ exitCode: 0 });
+    await expectLawful();
+    expect((await openings()).map(([, , , restarted]) => restarted)).toEqual([true, false, false, false]);
+  });
+
+  test('a day published alone, though the ones around it moved, says so until they follow', async () => {
+    await open();
+    await stage.run();
+    for (const day of DAYS) moveBalances(day, '10');
+    await stage.run({ command: 'sync' });
+    await stage.run({ command: 'reconcile' });
+    const range = { from: DAYS[1]!, to: DAYS[1]! };
+    const alone = await stage.run({ command: 'publish', range });
+    expect(alone).toMatchObject({
+      exitCode: 3,
+      publish: { published: [{ day: DAYS[1] }], unlinked: [{ day: DAYS[1] }, { day: DAYS[2] }] },
+    });
+    expect(alone.notes.join()).toContain('run `daybook publish`');
+    await expectLawful();
+    expect(await stage.run({ command: 'publish', range: null })).toMatchObject({
+      exitCode: 0,
+      publish: { unlinked: [] },
+    });
+    await expectLawful();
+  });
+});

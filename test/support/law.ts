@@ -1,0 +1,61 @@
+/** The law of openings, read from what is published: rows and manifests, and nothing of the program's own check. */
+import { compareAmounts } from '../../src/ledger/money.ts';
+import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import type { Stage } from './stage.ts';
+
+/** The current revision of each account day, by merchant, currency and day. */
+export async function currentStatements({ house }: Stage) {
+  const rows = await house.database.db
+    .selectFrom('statement')
+    .selectAll()
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day')
+    .orderBy('revision')
+    .execute();
+  return [...new Map(rows.map((row) => [`${row.merchant_no} ${row.currency} ${row.day}`, row])).values()];
+}
+
+interface PublishedDay {
+  readonly merchantNo: string;
+  readonly day: string;
+  readonly statements: readonly {
+    readonly currency: string;
+    readonly opening: string;
+    readonly closing: string;
+    readonly openingDerived: boolean;
+    readonly openingReason?: string;
+  }[];
+}
+
+/** Every manifest of a store, by merchant and day. */
+export async function manifestsIn(store: ObjectStore): Promise<PublishedDay[]> {
+  const manifests: PublishedDay[] = [];
+  for await (const key of store.list('')) {
+    if (!key.endsWith('manifest.json')) continue;
+    manifests.push(JSON.parse((await readWhole(store, key))!.toString('utf8')) as PublishedDay);
+  }
+  return manifests;
+}
+
+/** Openings that are not the closing of the account's manifest before, where none says why not. */
+export function lawlessIn(manifests: readonly PublishedDay[]): string[] {
+  const closings = new Map<string, string>();
+  const lawless: string[] = [];
+  for (const { merchantNo, day, statements } of manifests) {
+    for (const { currency, opening, closing, openingDerived, openingReason } of statements) {
+      const account = `${merchantNo} ${currency}`;
+      const before = closings.get(account);
+      const told = openingDerived && openingReason !== undefined;
+      if (before !== undefined && compareAmounts(before, opening) !== 0 && !told) {
+        lawless.push(`${account} ${day} opens ${opening}, after ${before}`);
+      }
+      closings.set(account, closing);
+    }
+  }
+  return lawless;
+}
+
+/** The same of a stage's store. */
+export const lawlessOpenings = async ({ house }: Stage): Promise<string[]> =>
+  lawlessIn(await manifestsIn(house.objects));
