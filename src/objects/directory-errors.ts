@@ -20,18 +20,18 @@ const MENDS: Readonly<Record<string, string>> = {
   ENOENT:
     'it cannot be made, or was taken away meanwhile: see that the disk is mounted, and writable, and run again.',
   ENOTDIR: 'a part of the path is a file: move it away, or set STATEMENTS_URL to another folder.',
-  EEXIST: 'a file has this name: move it away, or set STATEMENTS_URL to a folder.',
+  EEXIST: 'a file has this name: set STATEMENTS_URL to a folder, or move the file away.',
   EISDIR: 'a folder has the name of a file that daybook writes: move it away and run again.',
   ENOSPC: 'the disk is full: make room and run again.',
   EDQUOT: 'the disk quota is used up: make room and run again.',
   EIO: 'the disk reports a fault: check it, and run again.',
 };
 
-function why(error: unknown): string {
+function why(told: string, error: unknown): string {
   const mend = MENDS[errorCode(error)];
   if (mend === undefined) return `${error instanceof Error ? error.message : String(error)}.`;
   const path = pathOf(error);
-  return path === '' ? mend : `${path}: ${mend}`;
+  return path === '' || told.endsWith(path) ? mend : `${path}: ${mend}`;
 }
 
 /** The disk may have room, or answer, the next time; everything else has to be mended first. */
@@ -41,10 +41,10 @@ const MAY_PASS = ['ENOSPC', 'EDQUOT', 'EIO'];
 export const directoryRefusal = (root: string, error: unknown): Error =>
   MAY_PASS.includes(errorCode(error))
     ? directoryUnreachable(root, error)
-    : new ObjectStoreRefused(`statements cannot be stored in ${root}: ${why(error)}`, { cause: error });
+    : new ObjectStoreRefused(`statements cannot be stored in ${root}: ${why(root, error)}`, { cause: error });
 
 /** For work under way: whatever the cause, the work can be taken up again once it is mended. */
 export const directoryUnreachable = (location: string, error: unknown): Error =>
   error instanceof ObjectStoreUnreachable
     ? error
-    : new ObjectStoreUnreachable(`statements in ${location}: ${why(error)}`, { cause: error });
+    : new ObjectStoreUnreachable(`statements in ${location}: ${why(location, error)}`, { cause: error });

@@ -52,6 +52,10 @@ const manifestSchema = z.object({
   format: z.literal(FORMAT),
   merchantNo: z.string(),
   day: z.string(),
+  /** Grows with every manifest of the day: of two, the higher one is newer. 0 in those written before it was kept. */
+  revision: count.default(0),
+  /** Of the lease it was written under: a run that was overtaken has a lower one than its successor. */
+  epoch: count.default(0),
   /** IANA zone of the business day and of `booked_at`. */
   timeZone: z.string(),
   statements: z.array(statementSchema),
@@ -86,6 +90,9 @@ export interface ManifestSources {
   readonly merchantNo: string;
   readonly day: BusinessDay;
   readonly zone: string;
+  /** Of the manifest itself. */
+  readonly revision: number;
+  readonly epoch: number;
   /** Every revision of the day, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
   /** By currency: the account's current statement before. */
@@ -97,12 +104,14 @@ export interface ManifestSources {
 
 /** The manifest's text. The same rows give the same bytes, so that a rerun can see that it is already there. */
 export function manifestText(sources: ManifestSources): string {
-  const { merchantNo, day, zone, statements, previous, summaries, certificates } = sources;
+  const { merchantNo, day, zone, revision, epoch, statements, previous, summaries, certificates } = sources;
   const summary = summaries.at(-1);
   const manifest: Manifest = {
     format: FORMAT,
     merchantNo,
     day,
+    revision,
+    epoch,
     timeZone: zone,
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);

@@ -44,17 +44,17 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     proxy.cut = first(1, 'answer', /^PUT .*day\.csv/);
     const digest = await store.put('day.csv', content, { ifAbsent: true });
     expect(digest.bytes).toBe(5);
-    expect(await store.head('day.csv')).toEqual({ bytes: 5 });
+    expect(await store.head('day.csv')).toMatchObject({ bytes: 5 });
   });
 
   test('a part that is cut is sent again', async () => {
     proxy.cut = first(2, 'request', /^PUT .*partNumber=2/);
-    expect(await store.put('day.csv', large, { ifAbsent: true })).toEqual(await digestOf(large()));
+    expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 
   test('reading back that is cut is done again', async () => {
     proxy.cut = first(1, 'answer', /^GET .*day\.csv/);
-    expect(await store.put('day.csv', large)).toEqual(await digestOf(large()));
+    expect(await store.put('day.csv', large)).toMatchObject(await digestOf(large()));
   });
 
   test('an upload given up leaves no object and says that it can be repeated', async () => {
@@ -69,6 +69,6 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
       const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
       expect(Uploads ?? []).toEqual([]);
     }
-    expect(await store.put('day.csv', large, { ifAbsent: true })).toEqual(await digestOf(large()));
+    expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 });
