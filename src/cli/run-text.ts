@@ -123,7 +123,11 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
         `${reconcile.healed.length} healed`,
     publish &&
       `published ${counted(publish.published.length, 'statement')}, ${publish.unchanged} unchanged, ` +
-        `${publish.withheld.length} withheld`,
+        `${publish.withheld.length} withheld` +
+        (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
+        (publish.unrepaired.length > 0
+          ? `, ${counted(publish.unrepaired.length, 'file')} beyond repair`
+          : ''),
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,

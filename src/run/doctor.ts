@@ -5,6 +5,7 @@ import { pendingMigrations } from '../store/migrations.ts';
 import { secretKeysInUse } from '../store/ciphertexts.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
 import type { Settings } from '../settings/settings.ts';
+import { publishedFilesCheck } from './published-files-check.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
 import type { PlatformHouse } from './house.ts';
@@ -54,6 +55,9 @@ export async function examine(
   ];
   const keysInUse = findings[0]!.ok ? await secretKeysInUse(database.db) : new Map<string, number>();
   if (keysInUse.size > 0) findings.push(await finding('secret keys', () => keysFound(keysInUse, settings)));
+  if (findings.every(({ ok }) => ok)) {
+    findings.push(await finding('published files', () => publishedFilesCheck(house, merchants)));
+  }
   const latestMs = house.now().getTime() - settings.settleDelayS * 1_000;
   for (const merchant of merchants) {
     findings.push(

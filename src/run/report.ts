@@ -2,9 +2,11 @@
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
+import type { RepairReport } from '../statements/repair-files.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
+import { repairNotes } from './repair-notes.ts';
 
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
 
@@ -27,6 +29,9 @@ export interface MerchantSync {
 export const syncTotal = (sync: readonly MerchantSync[], figure: (report: SyncReport) => number): number =>
   sync.reduce((total, { report }) => total + figure(report), 0);
 
+/** What was published, and what of it had to be written again in the store. */
+export type PublishOutcome = PublishReport & RepairReport;
+
 export interface RunReport {
   readonly command: RunCommand;
   readonly runId: number;
@@ -37,7 +42,7 @@ export interface RunReport {
   readonly reconcile: ReconcileReport | null;
   /** Spans read again because a break lies in them. */
   readonly healingReads: readonly HealingRead[];
-  readonly publish: PublishReport | null;
+  readonly publish: PublishOutcome | null;
   /** Why the run is not green, a sentence each. */
   readonly notes: readonly string[];
   readonly elapsedMs: number;
@@ -51,7 +56,7 @@ export interface Standing {
 /** Sentences and code for what the stages brought to light. `standing` is what is open in the range after the run. */
 export function judge(
   sync: readonly MerchantSync[],
-  publish: PublishReport | null,
+  publish: PublishOutcome | null,
   standing: Standing,
   failures: readonly string[],
 ): { exitCode: ExitCode; notes: string[] } {
@@ -82,6 +87,10 @@ export function judge(
     // A day that is still going on is no failure; asking for it was meant.
     if (cause !== 'not-over') codes.push(EXIT.incomplete);
     notes.push(`${account.merchantNo} ${account.currency} ${day} is not published: ${why}`);
+  }
+  if (publish !== null) {
+    notes.push(...repairNotes(publish));
+    if (publish.unrepaired.length > 0) codes.push(EXIT.needsPerson);
   }
   say(
     EXIT.needsPerson,
@@ -123,6 +132,8 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     breaksHealed: report.reconcile?.healed.length ?? 0,
     published: report.publish?.published.length ?? 0,
     withheld: report.publish?.withheld.length ?? 0,
+    repaired: report.publish?.repaired.length ?? 0,
+    unrepaired: report.publish?.unrepaired.length ?? 0,
     elapsedMs: report.elapsedMs,
     notes: report.notes,
   };

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
-import { figuresOf, judge, type MerchantSync, type RunReport, type Standing } from '../../src/run/report.ts';
-import type { PublishReport, WithheldDay } from '../../src/statements/publish.ts';
+import {
+  figuresOf,
+  judge,
+  type MerchantSync,
+  type PublishOutcome,
+  type RunReport,
+  type Standing,
+} from '../../src/run/report.ts';
+import type { WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync.ts';
 
 const CALM: SyncReport = {
@@ -26,7 +33,9 @@ const synced = (change: Partial<SyncReport> = {}, merchantNo = 'M1'): MerchantSy
   report: { ...CALM, ...change },
 });
 const NOTHING_STANDS: Standing = { openBreaks: 0, quarantined: 0 };
-const withheld = (cause: WithheldDay['cause']): PublishReport => ({
+const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
+  repaired: [],
+  unrepaired: [],
   published: [],
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
@@ -142,6 +151,8 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     breaksHealed: 0,
     published: 0,
     withheld: 1,
+    repaired: 0,
+    unrepaired: 0,
     elapsedMs: 12,
     notes: ['a note'],
   });
