@@ -206,6 +206,8 @@ export async function verifyStored(
   await fence?.assertHeld();
   const found = await readBack(store, key);
   if (found !== null && sameDigest(found, written)) return found;
+  // Other bytes may be those of a holder who took over in between.
+  await fence?.assertHeld();
   throw new ObjectStoreUnreachable(
     `${store.location}: ${key} was written with ${written.bytes} bytes (SHA-256 ${written.sha256}) and reads back ` +
       (found === null ? 'as missing' : `with ${found.bytes} bytes (SHA-256 ${found.sha256})`) +

@@ -142,9 +142,9 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
       // Asked first as well, because not every server knows the condition.
       if (ifAbsent && (await store.head(key)) !== null) return compareStored(store, key, content);
       const source = metered(fenced(content, fence));
+      let written: Digest;
       try {
-        const written = await upload(key, source, options);
-        return await verifyStored(store, key, written, fence);
+        written = await upload(key, source, options);
       } catch (error) {
         const contentError = source.sourceError();
         if (contentError !== undefined) throw contentError;
@@ -163,6 +163,7 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
         }
         throw s3Unreachable(place, error);
       }
+      return verifyStored(store, key, written, fence);
     },
 
     get: async (key: string) => (await open(key))?.bytes ?? null,
