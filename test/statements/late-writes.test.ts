@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
@@ -16,7 +16,8 @@ import { compareFiles } from '../../src/statements/compare-files.ts';
 import { repairFiles, type RepairReport } from '../../src/statements/repair-files.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
-import { freshDatabase } from '../support/database.ts';
+import type { Database } from '../../src/store/database.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
 import { MERCHANT, openBook, ZONE, type Book } from './book.ts';
 import { createFreezer, freezableDatabase, freezableFiles, freezeRequests, type Freezer } from './freezer.ts';
@@ -74,10 +75,12 @@ const shown = (entries: number): LedgerEntry[] =>
 
 let place: Place;
 let book: Book;
-afterEach(async () => {
-  await book.database.close();
-  await place.close();
+let database: Database;
+beforeAll(async () => {
+  database = await freshDatabase();
 });
+afterEach(() => place.close());
+afterAll(() => database.close());
 
 const signal = new AbortController().signal;
 /** A run under this lease: what the platform shows is read, chained, published, compared and repaired. */
@@ -122,7 +125,8 @@ interface Outcome {
 
 /** The story, with the first run frozen before its effect number `freezeAt`. `standing`: entries published before it. */
 async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> {
-  book = await openBook(await freshDatabase());
+  await emptyTables(database.db);
+  book = await openBook(database);
   const { db } = book.database;
   const calm = place.open();
   if (standing > 0) await wholeRun(calm, standing);
@@ -181,7 +185,6 @@ describe.each(places)('late writes to %s', (_, keepsOut, openPlace) => {
           expect((outcome.end.reason as Error).name, about).toBe('LeaseLost');
         }
         frozenAt.push(outcome.frozenAt);
-        await book.database.close();
         await place.close();
       }
       expect(frozenAt.join('\n')).toMatch(/\.r\d\.csv[^]*summary\.r\d\.csv[^]*manifest\.json[^]*transaction/);
