@@ -167,12 +167,13 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
   return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
 }
 
-/** Summaries list the statements that were current then; those published later tell themselves by their time. */
+/** A summary lists what was current after some run, which each statement names. */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
   const statements = await statementsOfDay(db, row.merchant_no, row.day);
-  const then = statements.filter(({ published_at }) => published_at <= row.published_at);
-  for (const candidates of [then, statements]) {
-    const content = Buffer.from(summaryCsv(currentOf(candidates)));
+  const runs = new Set(statements.map(({ run_id }) => run_id ?? 0));
+  for (const run of [...runs].sort((a, b) => b - a)) {
+    const then = statements.filter(({ run_id }) => (run_id ?? 0) <= run);
+    const content = Buffer.from(summaryCsv(currentOf(then)));
     if ((await digestOf(bytesOf(content))).sha256 === row.sha256) return { content };
   }
   return `the statements it listed are not known any more: ${RESTORE}`;

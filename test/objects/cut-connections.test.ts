@@ -1,5 +1,5 @@
 /** Uploads over a wire that is cut: repeated to the end, or given up with nothing left behind. */
-import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
@@ -70,5 +70,24 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
       expect(Uploads ?? []).toEqual([]);
     }
     expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
+  });
+
+  test('an upload whose abort is cut as well is aborted all the same', async (context) => {
+    if (!server.strict) return context.skip('this server does not list uploads');
+    const aborts = first(5, 'request', /^DELETE .*uploadId/);
+    proxy.cut = (line) => (/^PUT .*partNumber=2/.test(line) ? 'request' : aborts(line));
+    await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toThrow(/the connection was cut/);
+    const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+    expect(Uploads ?? []).toEqual([]);
+  });
+
+  test('uploads that killed runs left are taken away before the next one writes there', async (context) => {
+    if (!server.strict) return context.skip('this server does not list uploads');
+    for (const Key of ['ledger/statements/m/d=1/a.csv', 'ledger/statements/m/d=2/a.csv']) {
+      await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
+    }
+    await store.discardUnfinished('m/d=1/', 2);
+    const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+    expect(Uploads?.map(({ Key }) => Key)).toEqual(['ledger/statements/m/d=2/a.csv']);
   });
 });
