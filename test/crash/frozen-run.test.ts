@@ -7,7 +7,7 @@ import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/sto
 import { FROM, MERCHANT, openStage, publishedIn, scenario, TO, type Stage } from '../support/stage.ts';
 
 const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
-const STOPPER = fileURLToPath(new URL('stop-before-rename.mjs', import.meta.url));
+const STOPPER = fileURLToPath(new URL('stop-before-rename.ts', import.meta.url));
 
 let stage: Stage;
 afterEach(() => stage.close());

@@ -20,7 +20,7 @@ export interface Freezer {
 export function createFreezer(freezeAt: number | null): Freezer {
   const effects: string[] = [];
   let thaw = (): void => undefined;
-  let reportFrozen = (_: string): void => undefined;
+  let reportFrozen: (effect: string) => void = () => undefined;
   const thawed = new Promise<void>((resolve) => (thaw = resolve));
   const frozen = new Promise<string>((resolve) => (reportFrozen = resolve));
   return {

@@ -138,7 +138,7 @@ async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> 
     db: freezableDatabase(db, freezer),
     lease: book.lease,
   });
-  const ended = Promise.allSettled([first]).then(([end]) => end!);
+  const ended = Promise.allSettled([first]).then(([end]) => end);
   const frozenAt = await Promise.race([freezer.frozen, ended.then(() => null)]);
   book.lease = await takeOver();
   await wholeRun(calm, standing + 2);

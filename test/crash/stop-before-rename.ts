@@ -3,14 +3,18 @@ import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 let isDone = false;
-for (const name of ['rename', 'link']) {
+
+function stopBefore(name: 'rename' | 'link'): void {
   const work = fs[name];
   fs[name] = async (from, to) => {
-    if (!isDone && String(to).endsWith('manifest.json')) {
+    if (!isDone && (to as string).endsWith('manifest.json')) {
       isDone = true;
       process.kill(process.pid, 'SIGSTOP');
     }
     return work(from, to);
   };
 }
+
+stopBefore('rename');
+stopBefore('link');
 syncBuiltinESMExports();
