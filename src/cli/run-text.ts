@@ -159,7 +159,11 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
         `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,
     publish &&
       `published ${counted(publish.published.length, 'statement')}, ${publish.unchanged} unchanged, ` +
-        `${publish.withheld.length} withheld`,
+        `${publish.withheld.length} withheld` +
+        (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
+        (publish.unrepaired.length > 0
+          ? `, ${counted(publish.unrepaired.length, 'file')} beyond repair`
+          : ''),
     ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
     standing.proven.length > SHOWN_MAX &&
       `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,

@@ -1,30 +1,36 @@
 /** Statements in a directory: the twin of s3.ts for one machine and for tests. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isPart, partEpoch, walkKeys, type Files } from './directory-files.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import {
   compareStored,
   digestOf,
+  fenced,
   metered,
   verifyStored,
   type Digest,
+  type KeyRange,
+  type ListedObject,
   type ObjectContent,
   type ObjectStore,
   type PutOptions,
+  type StoredDigest,
 } from './object-store.ts';
 
-/** Names of files still being written: hidden, and never listed. */
-const PART = /^\..*\.part$/;
 const READ_CHUNK_BYTES = 256 * 1024;
+const CHECK_FILE = '.daybook-check.part';
 
 /**
  * Each object is a file, written under another name in its own folder, flushed, and only then named: a reader sees it
- * whole or not at all, a power cut included.
+ * whole or not at all, a power cut included. A file system renames without a condition, so a writer that was frozen
+ * right before is stopped by its successor taking away the unnamed file: see `discardUnfinished`. `files` is the
+ * system's; tests hand in one they can halt.
  */
-export function createDirectoryStore(root: string): ObjectStore {
+export function createDirectoryStore(root: string, files: Files = fs): ObjectStore {
   const location = pathToFileURL(root).href;
   const pathOf = (key: string): string => join(root, ...key.split('/'));
 
@@ -42,45 +48,49 @@ export function createDirectoryStore(root: string): ObjectStore {
 
     check: async () => {
       try {
-        await mkdir(root, { recursive: true });
-        const probe = join(root, `.${randomUUID()}.part`);
-        await (await open(probe, 'wx')).close();
-        await unlink(probe);
-        await readdir(root);
+        await files.mkdir(root, { recursive: true });
+        const probe = join(root, CHECK_FILE);
+        await (await files.open(probe, 'w')).close();
+        await files.rm(probe, { force: true });
+        await files.readdir(root, { withFileTypes: true });
       } catch (error) {
         throw directoryRefusal(root, error);
       }
     },
 
-    put: async (key: string, content: ObjectContent, options: PutOptions = {}): Promise<Digest> => {
+    put: async (key: string, content: ObjectContent, options: PutOptions = {}): Promise<StoredDigest> => {
       const path = pathOf(key);
+      const { fence } = options;
       if (options.ifAbsent === true && (await store.head(key)) !== null) {
         return compareStored(store, key, content);
       }
-      await attempt(() => makeFolder(dirname(path)));
-      const part = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
+      await attempt(() => makeFolder(files, dirname(path)));
+      const part = join(dirname(path), `.${basename(path)}.${fence?.epoch ?? 0}.${randomUUID()}.part`);
+      let written: Digest;
       try {
-        const written = await writeFlushed(part, content, location);
-        const named = await attempt(() => nameFile(part, path, options.ifAbsent === true));
-        if (!named) return await compareStored(store, key, content);
-        await attempt(() => flushFolder(dirname(path)));
-        return await verifyStored(store, key, written);
+        written = await writeFlushed(files, part, fenced(content, fence), location);
+        const isUnchanged = options.ifEtag === undefined || (await store.head(key))?.etag === options.ifEtag;
+        const isNamed = isUnchanged && (await nameFile(files, part, path, options, location));
+        if (!isNamed) return await compareStored(store, key, content);
       } finally {
-        await rm(part, { force: true }).catch(() => undefined);
+        await files.rm(part, { force: true }).catch(() => undefined);
       }
+      await attempt(() => flushFolder(files, dirname(path)));
+      return verifyStored(store, key, written, fence);
     },
 
     get: async (key: string) => {
-      const file = await openFile(pathOf(key), location);
+      const file = await openFile(files, pathOf(key), location);
       if (file === null) return null;
       return readFile(() => createReadStream('', { fd: file, highWaterMark: READ_CHUNK_BYTES }), location);
     },
 
     digest: async (key: string) => {
-      const file = await openFile(pathOf(key), location);
+      const file = await openFile(files, pathOf(key), location);
       if (file === null) return null;
       try {
-        return await digestOf(readFile(() => readThroughOneBuffer(file), location));
+        const { etag } = await attempt(async () => marked(await file.stat({ bigint: true })));
+        return { ...(await digestOf(readFile(() => readThroughOneBuffer(file), location))), etag };
       } finally {
         await file.close();
       }
@@ -88,7 +98,7 @@ export function createDirectoryStore(root: string): ObjectStore {
 
     head: async (key: string) => {
       try {
-        return { bytes: (await stat(pathOf(key))).size };
+        return marked(await files.stat(pathOf(key), { bigint: true }));
       } catch (error) {
         if (isMissing(error)) return null;
         throw directoryUnreachable(location, error);
@@ -96,20 +106,21 @@ export function createDirectoryStore(root: string): ObjectStore {
     },
 
     list: async function* (prefix: string) {
-      const names = await attempt(async () => {
-        try {
-          return await readdir(root, { recursive: true, withFileTypes: true });
-        } catch (error) {
-          if (isMissing(error)) return [];
-          throw error;
-        }
-      });
-      const keys = names
-        .filter((entry) => entry.isFile() && !PART.test(entry.name))
-        .map((entry) =>
-          join(entry.parentPath, entry.name).slice(root.length).split(/[\\/]/).filter(Boolean).join('/'),
-        );
-      yield* keys.filter((key) => key.startsWith(prefix)).sort();
+      for await (const { key } of store.survey(prefix)) yield key;
+    },
+
+    survey: async function* (prefix: string, range: KeyRange = {}): AsyncGenerator<ListedObject> {
+      for await (const { key, isFinished } of walkKeys(files, root, prefix, range, attempt)) {
+        const found = isFinished ? await store.head(key) : null;
+        if (found !== null) yield { key, ...found };
+      }
+    },
+
+    discardUnfinished: async (prefix: string, epoch: number) => {
+      for await (const { key } of walkKeys(files, root, prefix, {}, attempt)) {
+        if (isPart(key) && partEpoch(key) < epoch)
+          await attempt(() => files.rm(pathOf(key), { force: true }));
+      }
     },
   };
   return store;
@@ -117,9 +128,15 @@ export function createDirectoryStore(root: string): ObjectStore {
 
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
 
-async function openFile(path: string, location: string): Promise<FileHandle | null> {
+/** A file's own number and its last change, which nobody can set back: together they mark its bytes. */
+const marked = ({ size, ino, ctimeNs }: { size: bigint; ino: bigint; ctimeNs: bigint }) => ({
+  bytes: Number(size),
+  etag: `${ino}-${ctimeNs}`,
+});
+
+async function openFile(files: Files, path: string, location: string): Promise<fs.FileHandle | null> {
   try {
-    return await open(path, 'r');
+    return await files.open(path, 'r');
   } catch (error) {
     if (isMissing(error)) return null;
     throw directoryUnreachable(location, error);
@@ -127,7 +144,7 @@ async function openFile(path: string, location: string): Promise<FileHandle | nu
 }
 
 /** Each chunk is over with the next one; a new buffer a chunk would pile up until garbage is next collected. */
-async function* readThroughOneBuffer(file: FileHandle): AsyncGenerator<Uint8Array> {
+async function* readThroughOneBuffer(file: fs.FileHandle): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(READ_CHUNK_BYTES);
   for (;;) {
     const { bytesRead } = await file.read(buffer);
@@ -147,10 +164,15 @@ async function* readFile(
   }
 }
 
-async function writeFlushed(path: string, content: ObjectContent, location: string): Promise<Digest> {
+async function writeFlushed(
+  files: Files,
+  path: string,
+  content: ObjectContent,
+  location: string,
+): Promise<Digest> {
   const source = metered(content);
   try {
-    const file = await open(path, 'wx');
+    const file = await files.open(path, 'wx');
     try {
       for await (const chunk of source.stream) {
         let offset = 0;
@@ -169,32 +191,42 @@ async function writeFlushed(path: string, content: ObjectContent, location: stri
 }
 
 /** Gives a finished file its name; false where `ifAbsent` and the name is taken. */
-async function nameFile(part: string, path: string, ifAbsent: boolean): Promise<boolean> {
-  if (!ifAbsent) {
-    await rename(part, path);
-    return true;
-  }
+async function nameFile(
+  files: Files,
+  part: string,
+  path: string,
+  { ifAbsent, fence }: PutOptions,
+  location: string,
+): Promise<boolean> {
   try {
-    await link(part, path);
+    if (ifAbsent === true) {
+      try {
+        await files.link(part, path);
+        return true;
+      } catch (error) {
+        if (errorCode(error) === 'EEXIST') return false;
+        if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errorCode(error))) throw error;
+        // A file system without hard links: the key was free a moment ago, and the lease keeps others out.
+      }
+    }
+    await files.rename(part, path);
     return true;
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errorCode(error))) throw error;
-    // A file system without hard links: the key was free a moment ago, and the lease keeps others out.
-    await rename(part, path);
-    return true;
+    // A holder who took over removes unfinished files: then the lost lease is the reason to tell.
+    if (errorCode(error) === 'ENOENT') await fence?.assertHeld();
+    throw directoryUnreachable(location, error);
   }
 }
 
 /** Makes a folder and flushes every folder that got a new name in it. */
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true });
+async function makeFolder(files: Files, folder: string): Promise<void> {
+  const first = await files.mkdir(folder, { recursive: true });
   if (first === undefined) return;
-  for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(dirname(at));
+  for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(files, dirname(at));
 }
 
-async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
+async function flushFolder(files: Files, folder: string): Promise<void> {
+  const handle = await files.open(folder, 'r');
   try {
     await handle.sync();
   } finally {

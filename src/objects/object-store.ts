@@ -8,6 +8,32 @@ export interface Digest {
   readonly sha256: string;
 }
 
+/** A digest read back from the store, with the store's own mark of those bytes; null where it gives none. */
+export interface StoredDigest extends Digest {
+  readonly etag: string | null;
+}
+
+/** An object as a listing shows it. */
+export interface ListedObject {
+  /** Relative to the store's root. */
+  readonly key: string;
+  readonly bytes: number;
+  /** Changes whenever the bytes do; null where the store gives none. */
+  readonly etag: string | null;
+}
+
+/**
+ * Keeps a writer that was frozen, and taken over meanwhile, from finishing its write. Asked when the bytes are ready
+ * and the object is still to get its name, so that a later holder who calls `discardUnfinished` finds either the
+ * unfinished write, or a holder that knows itself replaced.
+ */
+export interface Fence {
+  /** Grows with every holder. */
+  readonly epoch: number;
+  /** Throws where another holder took over. */
+  readonly assertHeld: () => Promise<void>;
+}
+
 /** Bytes at hand, or a way to produce them as often as an upload has to start over. */
 export type ObjectContent = Uint8Array | (() => AsyncIterable<Uint8Array>);
 
@@ -17,8 +43,22 @@ export interface PutOptions {
    * other bytes throw `ObjectExists`.
    */
   readonly ifAbsent?: boolean;
+  /**
+   * Replace only the object that has this etag. Finding the same bytes counts as written; other bytes throw
+   * `ObjectExists`. A server that does not know the condition replaces whatever is there.
+   */
+  readonly ifEtag?: string;
   /** For browsers that open the object directly. */
   readonly contentType?: string;
+  readonly fence?: Fence;
+}
+
+/** Which keys of a prefix to list; both ends may be left open. */
+export interface KeyRange {
+  /** Only keys behind this one. */
+  readonly after?: string;
+  /** Only keys up to this one. */
+  readonly through?: string;
 }
 
 /** Keys are relative to the store's root, with `/` between their parts. */
@@ -30,16 +70,26 @@ export interface ObjectStore {
    * setting has to be mended, `ObjectStoreUnreachable` where trying again may help.
    */
   readonly check: () => Promise<void>;
-  /** Writes an object whole or not at all, reads it back, and returns what was found. Throws `ObjectStoreUnreachable`. */
-  readonly put: (key: string, content: ObjectContent, options?: PutOptions) => Promise<Digest>;
+  /**
+   * Writes an object whole or not at all, reads it back, and returns what was found. Throws `ObjectStoreUnreachable`,
+   * `ObjectExists`, and what the content or the fence throws.
+   */
+  readonly put: (key: string, content: ObjectContent, options?: PutOptions) => Promise<StoredDigest>;
   /** The object's bytes, or null where there is none. */
   readonly get: (key: string) => Promise<AsyncIterable<Uint8Array> | null>;
   /** Reads the object whole for its digest, or null where there is none. */
-  readonly digest: (key: string) => Promise<Digest | null>;
-  /** Size without reading, or null where there is none. */
-  readonly head: (key: string) => Promise<{ readonly bytes: number } | null>;
+  readonly digest: (key: string) => Promise<StoredDigest | null>;
+  /** Size and etag without reading, or null where there is none. */
+  readonly head: (key: string) => Promise<Omit<ListedObject, 'key'> | null>;
   /** Keys that start with `prefix`, in order. */
   readonly list: (prefix: string) => AsyncIterable<string>;
+  /** Objects whose keys start with `prefix`, in order, with size and etag: one call for a page of keys. */
+  readonly survey: (prefix: string, range?: KeyRange) => AsyncIterable<ListedObject>;
+  /**
+   * Removes what killed writers left half-written under `prefix`, and with it what a frozen one would need to finish.
+   * Only for the holder of the lease, before its own writes there; what was begun under `epoch` or later stays.
+   */
+  readonly discardUnfinished: (prefix: string, epoch: number) => Promise<void>;
 }
 
 /** The store cannot be reached, or lost what it was given; trying again may help. */
@@ -115,6 +165,15 @@ export function metered(content: ObjectContent): MeteredStream {
   };
 }
 
+/** The content, with the fence asked after its last byte. */
+export const fenced = (content: ObjectContent, fence: Fence | undefined): ObjectContent =>
+  fence === undefined
+    ? content
+    : async function* () {
+        yield* bytesOf(content);
+        await fence.assertHeld();
+      };
+
 /** A whole small object, such as a manifest. */
 export async function readWhole(store: ObjectStore, key: string): Promise<Buffer | null> {
   const stream = await store.get(key);
@@ -127,7 +186,7 @@ export async function readWhole(store: ObjectStore, key: string): Promise<Buffer
 /** A connection cut while reading back says nothing about what was written, so it is read again. */
 const READ_BACK_TRIES_MAX = 3;
 
-async function readBack(store: ObjectStore, key: string): Promise<Digest | null> {
+async function readBack(store: ObjectStore, key: string): Promise<StoredDigest | null> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await store.digest(key);
@@ -137,10 +196,21 @@ async function readBack(store: ObjectStore, key: string): Promise<Digest | null>
   }
 }
 
-/** Throws where what the store gives back is not what it was given. */
-export async function verifyStored(store: ObjectStore, key: string, written: Digest): Promise<Digest> {
+/**
+ * Throws where what the store gives back is not what it was given. The fence is asked once more before: what is read
+ * back after it was this holder's, and not what was there before another one wrote.
+ */
+export async function verifyStored(
+  store: ObjectStore,
+  key: string,
+  written: Digest,
+  fence?: Fence,
+): Promise<StoredDigest> {
+  await fence?.assertHeld();
   const found = await readBack(store, key);
-  if (found !== null && sameDigest(found, written)) return written;
+  if (found !== null && sameDigest(found, written)) return found;
+  // Other bytes may be those of a holder who took over in between.
+  await fence?.assertHeld();
   throw new ObjectStoreUnreachable(
     `${store.location}: ${key} was written with ${written.bytes} bytes (SHA-256 ${written.sha256}) and reads back ` +
       (found === null ? 'as missing' : `with ${found.bytes} bytes (SHA-256 ${found.sha256})`) +
@@ -148,12 +218,12 @@ export async function verifyStored(store: ObjectStore, key: string, written: Dig
   );
 }
 
-/** Settles a create that found the key taken: fine where the bytes are the same. */
+/** Settles a conditional write that met another object: fine where the bytes are the same. Throws `ObjectExists`. */
 export async function compareStored(
   store: ObjectStore,
   key: string,
   content: ObjectContent,
-): Promise<Digest> {
+): Promise<StoredDigest> {
   const found = await readBack(store, key);
   if (found !== null && sameDigest(found, await digestOf(bytesOf(content)))) return found;
   throw new ObjectExists(key);

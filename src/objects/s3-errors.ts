@@ -27,6 +27,10 @@ export const isMissing = (error: unknown): boolean =>
 export const isConditionFailed = (error: unknown): boolean =>
   statusOf(error) === 412 || nameOf(error) === 'ConditionalRequestConflict';
 
+/** Unfinished uploads cannot be listed: the server does not know how, or does not allow it. */
+export const isListingUnknown = (error: unknown): boolean =>
+  [403, 404, 405, 501].includes(statusOf(error) ?? 0) && nameOf(error) !== 'NoSuchBucket';
+
 /** The server does not know conditional writes. */
 export const isConditionUnknown = (error: unknown): boolean =>
   statusOf(error) === 501 || nameOf(error) === 'NotImplemented';
@@ -44,13 +48,30 @@ const MENDS: Readonly<Record<string, (place: S3Place) => string>> = {
   ExpiredToken: () => `the session token has expired: get new credentials.`,
   InvalidToken: () => `the session token is not valid: get new credentials.`,
   AccessDenied: ({ bucket }) =>
-    `access is denied: allow these credentials s3:ListBucket on '${bucket}' and s3:GetObject, s3:PutObject and ` +
-    `s3:AbortMultipartUpload on its objects.`,
+    `access is denied: allow these credentials s3:ListBucket and s3:ListBucketMultipartUploads on '${bucket}' and ` +
+    `s3:GetObject, s3:PutObject and s3:AbortMultipartUpload on its objects.`,
   AllAccessDisabled: ({ bucket }) => `all access to '${bucket}' is disabled.`,
   RequestTimeTooSkewed: () => "this machine's clock differs too much from the server's: set the clock (NTP).",
   AuthorizationHeaderMalformed: () => "the region is not the bucket's: set AWS_REGION to it.",
   PermanentRedirect: () =>
     "the region or endpoint is not the bucket's: set AWS_REGION to the bucket's region.",
+};
+
+const UNTRUSTED =
+  'its certificate is not trusted here: set NODE_EXTRA_CA_CERTS to the file of its certificate authority.';
+
+/** Trouble with TLS that a setting mends, by the error's code. */
+const TLS_MENDS: Readonly<Record<string, string>> = {
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for another host name: write in AWS_ENDPOINT_URL_S3 the name the certificate is for.',
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'it does not speak TLS on this port: write http:// in AWS_ENDPOINT_URL_S3, or the port it speaks https on.',
+  EPROTO: 'TLS could not be agreed on: check the scheme and the port in AWS_ENDPOINT_URL_S3.',
 };
 
 /** What a person has to mend, or null where trying again may help. */
@@ -60,10 +81,18 @@ function mendOf(place: S3Place, error: unknown): string | null {
   if (error instanceof Error && error.message === 'Region is missing') {
     return "no region is set: set AWS_REGION to the bucket's region.";
   }
+  const tls = TLS_MENDS[codeOf(error)];
+  if (tls !== undefined) return tls;
   const status = statusOf(error);
   if (status === 301) return MENDS.PermanentRedirect!(place);
   if (status === 401 || status === 403) return MENDS.AccessDenied!(place);
-  if (status === 404) return MENDS.NoSuchBucket!(place);
+  // S3 says what is missing; another server, or a proxy in between, does not.
+  if (status === 404) {
+    return (
+      `it answers with status 404 and does not say what is missing: check that AWS_ENDPOINT_URL_S3 names an S3 server ` +
+      `and no page in front of it, and that it holds the bucket '${place.bucket}'.`
+    );
+  }
   return null;
 }
 
@@ -76,7 +105,15 @@ const CONNECTION: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'it does not answer in time',
   EHOSTUNREACH: 'its host cannot be reached',
   ENETUNREACH: 'its network cannot be reached',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
 };
+
+/** Answers that ask for less, by name or status. */
+const isSlowDown = (error: unknown): boolean =>
+  ['SlowDown', 'Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'TooManyRequests'].includes(
+    nameOf(error),
+  ) || statusOf(error) === 429;
 
 function troubleOf(error: unknown): string {
   const known = CONNECTION[codeOf(error)];
@@ -84,9 +121,18 @@ function troubleOf(error: unknown): string {
   if (nameOf(error) === 'TimeoutError') {
     return 'it does not answer in time: check AWS_ENDPOINT_URL_S3 (or the network) and run again.';
   }
+  if (isSlowDown(error)) {
+    return (
+      'it asks for fewer calls (SlowDown), also after several tries: run again later, or ask its operator to raise ' +
+      'the limit.'
+    );
+  }
   const status = statusOf(error);
   const message = error instanceof Error ? error.message : String(error);
-  return `${status === null ? '' : `status ${status}, `}${nameOf(error)}: ${message}.`;
+  const told = `${status === null ? '' : `status ${status}, `}${nameOf(error)}: ${message}`;
+  return status !== null && status >= 500
+    ? `${told}: it is not well; run again later, or ask its operator.`
+    : `${told}.`;
 }
 
 const whereIs = ({ bucket, endpoint }: S3Place): string => `the object store s3://${bucket} at ${endpoint}`;

@@ -5,24 +5,31 @@ import {
   CreateMultipartUploadCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   ListObjectsV2Command,
+  type ListMultipartUploadsCommandOutput,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import {
   compareStored,
   digestOf,
+  fenced,
   metered,
   verifyStored,
   type Digest,
+  type KeyRange,
+  type ListedObject,
   type MeteredStream,
   type ObjectContent,
   type ObjectStore,
   type PutOptions,
+  type StoredDigest,
 } from './object-store.ts';
 import {
   isConditionFailed,
   isConditionUnknown,
+  isListingUnknown,
   isMissing,
   s3Refusal,
   s3Unreachable,
@@ -34,10 +41,17 @@ const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 const LIST_PAGE_KEYS = 1_000;
 
+/** How an etag is sent with `If-Match`: as the standard has it, as older gateways of Ceph compare it, or not at all. */
+const IF_MATCH_FORMS: readonly ((etag: string) => { readonly IfMatch?: string })[] = [
+  (etag) => ({ IfMatch: `"${etag}"` }),
+  (etag) => ({ IfMatch: etag }),
+  () => ({}),
+];
+
 /**
  * Objects are streamed in parts; a failed upload is aborted, so that no part stays. What was written is read back and
- * hashed, because gateways differ in the checksums they know. `If-None-Match` guards new objects where the server
- * knows it; nothing rests on it.
+ * hashed, because gateways differ in the checksums they know. `If-None-Match` and `If-Match` stop late writes where
+ * the server knows them; nothing rests on them, as a survey shows what came through all the same.
  */
 export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
   const { bucket, prefix } = place;
@@ -53,6 +67,9 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
     }
   };
 
+  /** Which of the forms this server was seen to understand; looked for when the first one fails. */
+  let ifMatchForm = 0;
+
   const upload = async (key: string, source: MeteredStream, options: PutOptions): Promise<Digest> => {
     const body = Readable.from(source.stream, { objectMode: false });
     try {
@@ -63,14 +80,44 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
           Body: body,
           ContentType: options.contentType ?? 'application/octet-stream',
           ...(options.ifAbsent === true ? { IfNoneMatch: '*' } : {}),
+          ...(options.ifEtag === undefined ? {} : IF_MATCH_FORMS[ifMatchForm]!(options.ifEtag)),
         },
         partSize: PART_BYTES,
         queueSize: PARTS_IN_FLIGHT_MAX,
       }).done();
+    } catch (error) {
+      // The uploader's own abort may have failed as well, or an upload begun whose answer was lost.
+      await abortUploads(key).catch(() => undefined);
+      throw error;
     } finally {
       body.destroy();
     }
     return source.digest();
+  };
+
+  /** Aborts every unfinished upload under a prefix. Throws what the server says. */
+  const abortUploads = async (start: string): Promise<void> => {
+    let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | null = {};
+    while (marker !== null) {
+      const page: ListMultipartUploadsCommandOutput = await client.send(
+        new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: root + start, ...marker }),
+      );
+      for (const { Key, UploadId } of page.Uploads ?? []) {
+        await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }));
+      }
+      marker =
+        page.IsTruncated === true && page.NextKeyMarker !== undefined
+          ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker ?? '' }
+          : null;
+    }
+  };
+
+  /** After a refused `If-Match`: whether the object is what it was, and the next form is to be tried. */
+  const isMisunderstood = async (key: string, etag: string): Promise<boolean> => {
+    if (ifMatchForm === IF_MATCH_FORMS.length - 1) return false;
+    if ((await store.head(key))?.etag !== etag) return false;
+    ifMatchForm += 1;
+    return true;
   };
 
   const store: ObjectStore = {
@@ -89,45 +136,47 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
       }
     },
 
-    put: async (key: string, content: ObjectContent, options: PutOptions = {}): Promise<Digest> => {
+    put: async (key: string, content: ObjectContent, options: PutOptions = {}): Promise<StoredDigest> => {
+      const { ifEtag, fence } = options;
+      const ifAbsent = options.ifAbsent === true;
       // Asked first as well, because not every server knows the condition.
-      if (options.ifAbsent === true && (await store.head(key)) !== null) {
-        return compareStored(store, key, content);
-      }
-      const source = metered(content);
+      if (ifAbsent && (await store.head(key)) !== null) return compareStored(store, key, content);
+      const source = metered(fenced(content, fence));
+      let written: Digest;
       try {
-        return await verifyStored(store, key, await upload(key, source, options));
+        written = await upload(key, source, options);
       } catch (error) {
         const contentError = source.sourceError();
         if (contentError !== undefined) throw contentError;
+        const isRefused = isConditionFailed(error) || (ifEtag !== undefined && isMissing(error));
+        if (ifEtag !== undefined && isRefused && (await isMisunderstood(key, ifEtag))) {
+          return store.put(key, content, options);
+        }
         // A retried call may meet the object its first try made.
-        if (options.ifAbsent === true && isConditionFailed(error)) return compareStored(store, key, content);
-        if (options.ifAbsent === true && isConditionUnknown(error)) {
+        if ((ifAbsent || ifEtag !== undefined) && isRefused) return compareStored(store, key, content);
+        if (ifAbsent && isConditionUnknown(error)) {
           return store.put(key, content, { ...options, ifAbsent: false });
+        }
+        if (ifEtag !== undefined && isConditionUnknown(error)) {
+          ifMatchForm = IF_MATCH_FORMS.length - 1;
+          return store.put(key, content, options);
         }
         throw s3Unreachable(place, error);
       }
+      return verifyStored(store, key, written, fence);
     },
 
-    get: async (key: string) => {
-      try {
-        const { Body } = await client.send(new GetObjectCommand(at(key)));
-        return readBody(Body as Readable, place);
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw s3Unreachable(place, error);
-      }
-    },
+    get: async (key: string) => (await open(key))?.bytes ?? null,
 
     digest: async (key: string) => {
-      const stream = await store.get(key);
-      return stream === null ? null : digestOf(stream);
+      const opened = await open(key);
+      return opened === null ? null : { ...(await digestOf(opened.bytes)), etag: opened.etag };
     },
 
     head: async (key: string) => {
       try {
-        const { ContentLength } = await client.send(new HeadObjectCommand(at(key)));
-        return { bytes: ContentLength ?? 0 };
+        const { ContentLength, ETag } = await client.send(new HeadObjectCommand(at(key)));
+        return { bytes: ContentLength ?? 0, etag: bareEtag(ETag) };
       } catch (error) {
         if (isMissing(error)) return null;
         throw s3Unreachable(place, error);
@@ -135,6 +184,10 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
     },
 
     list: async function* (start: string) {
+      for await (const { key } of store.survey(start)) yield key;
+    },
+
+    survey: async function* (start: string, range: KeyRange = {}): AsyncGenerator<ListedObject> {
       let continuation: string | undefined;
       do {
         const page = await attempt(() =>
@@ -143,17 +196,45 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
               Bucket: bucket,
               Prefix: root + start,
               MaxKeys: LIST_PAGE_KEYS,
+              ...(range.after === undefined ? {} : { StartAfter: root + range.after }),
               ...(continuation === undefined ? {} : { ContinuationToken: continuation }),
             }),
           ),
         );
-        for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key.slice(root.length);
+        for (const { Key, Size, ETag } of page.Contents ?? []) {
+          const key = (Key ?? '').slice(root.length);
+          if (range.through !== undefined && key > range.through) return;
+          if (key !== '') yield { key, bytes: Size ?? 0, etag: bareEtag(ETag) };
+        }
         continuation = page.NextContinuationToken;
       } while (continuation !== undefined);
     },
+
+    discardUnfinished: async (start: string) => {
+      try {
+        await abortUploads(start);
+      } catch (error) {
+        // Servers without this listing, and credentials without the right to it, lose only the tidying up.
+        if (!isListingUnknown(error)) throw s3Unreachable(place, error);
+      }
+    },
+  };
+
+  const open = async (key: string) => {
+    try {
+      const { Body, ETag } = await client.send(new GetObjectCommand(at(key)));
+      return { bytes: readBody(Body as Readable, place), etag: bareEtag(ETag) };
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw s3Unreachable(place, error);
+    }
   };
   return store;
 }
+
+/** An etag without the quotes it travels in. */
+const bareEtag = (etag: string | undefined): string | null =>
+  etag === undefined || etag === '' ? null : etag.replaceAll('"', '');
 
 async function* readBody(body: Readable, place: S3Place): AsyncGenerator<Uint8Array> {
   try {

@@ -8,6 +8,7 @@ import type { Database } from '../store/database.ts';
 import { MigrationsPending } from '../store/errors.ts';
 import { migrate, pendingMigrations } from '../store/migrations.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
+import { publishedFilesCheck } from './published-files-check.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
 import { nextTime, type ScheduledJob } from './due.ts';
@@ -113,7 +114,7 @@ async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
       throw new MigrationsPending(`lacks ${pending.join(', ')}; run \`daybook migrate\``);
     });
     if (!tables.ok) return withoutTables(settings, [opened, tables]);
-    return await examineRows(settings, database, [opened, tables]);
+    return await examineRows(patient, database, [opened, tables]);
   } finally {
     await database?.close();
   }
@@ -136,7 +137,7 @@ function withoutTables({ platform }: Settings, found: readonly Finding[]): Datab
 }
 
 async function examineRows(
-  settings: Settings,
+  { settings, openObjects, now }: Patient,
   database: Database,
   found: readonly Finding[],
 ): Promise<DatabaseExamined> {
@@ -150,7 +151,10 @@ async function examineRows(
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];
-  return { findings, merchants };
+  const files = await finding('published files', () =>
+    publishedFilesCheck({ database, objects: openObjects(), settings, now }, merchants),
+  );
+  return { findings: [...findings, files], merchants };
 }
 
 /** Whether the settings have every key that something stored is encrypted with. Throws `UnknownSecretKey`. */

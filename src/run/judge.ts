@@ -4,6 +4,7 @@ import type { WithheldDay } from '../statements/publish.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from './isolation.ts';
 import type { MerchantSync, Standing } from './report.ts';
+import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './sync-tally.ts';
 import type { StageOutcome } from './work.ts';
@@ -52,6 +53,7 @@ export function judge(
     ...outcome.sync.flatMap(reasonsOfReading),
     ...(outcome.publish?.withheld ?? []).map(reasonOfWithheld),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
+    ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
   ];
   const isIncomplete = reasons.some(

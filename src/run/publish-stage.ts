@@ -1,6 +1,9 @@
-/** Publishes what is due in each merchant's days. */
+/** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
+import { NOTHING_REPAIRED, repairFiles, type RepairReport } from '../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../statements/publish.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
+import type { DayRange } from './range.ts';
+import type { PublishOutcome } from './report.ts';
 import type { RunWork, StageOutcome } from './work.ts';
 
 /**
@@ -8,27 +11,39 @@ import type { RunWork, StageOutcome } from './work.ts';
  * fails for one merchant leaves the others published.
  */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease, runId, from, to } = work;
-  outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [] };
+  const { request, deps, lease, runId, ranges, from, to } = work;
+  outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [], ...NOTHING_REPAIRED };
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
+    const options = { ...deps, lease, merchantNo, runId };
     const report = await publishDays({
-      ...deps,
-      lease,
-      merchantNo,
+      ...options,
       ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
       ...(request.command === 'publish' && request.range !== null ? { fromDay: from, toDay: to } : {}),
-      runId,
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
-      onDay: (soFar) => (outcome.publish = joined(before, soFar)),
+      onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });
-    outcome.publish = joined(before, report);
+    outcome.publish = joined(before, report, NOTHING_REPAIRED);
+    const repair = await repairFiles({
+      ...options,
+      ...daysToCompare(ranges.get(merchantNo) ?? { from, to }, report),
+      onFile: (soFar) => (outcome.publish = joined(before, report, soFar)),
+    });
+    outcome.publish = joined(before, report, repair);
   });
 }
 
-const joined = (a: PublishReport, b: PublishReport): PublishReport => ({
+/** The merchant's range, and every day that was published outside of it. */
+function daysToCompare({ from, to }: DayRange, { published }: PublishReport) {
+  const days = [from, to, ...published.map(({ day }) => day)].sort();
+  return { fromDay: days[0]!, toDay: days.at(-1)! };
+}
+
+const joined = (a: PublishOutcome, b: PublishReport, c: RepairReport): PublishOutcome => ({
   published: [...a.published, ...b.published],
   unchanged: a.unchanged + b.unchanged,
   withheld: [...a.withheld, ...b.withheld],
   unlinked: [...a.unlinked, ...b.unlinked],
+  repaired: [...a.repaired, ...c.repaired],
+  unrepaired: [...a.unrepaired, ...c.unrepaired],
 });

@@ -2,6 +2,7 @@
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
+import type { RepairReport } from '../statements/repair-files.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
@@ -55,6 +56,9 @@ export interface Standing {
   readonly proven: readonly Omit<Proven, 'unread'>[];
 }
 
+/** What was published, and what of it had to be written again in the store. */
+export type PublishOutcome = PublishReport & RepairReport;
+
 export interface RunReport {
   readonly command: RunCommand;
   readonly runId: number;
@@ -65,7 +69,7 @@ export interface RunReport {
   readonly reconcile: ReconcileReport | null;
   /** Spans read again because a break lies in them. */
   readonly healingReads: readonly HealingRead[];
-  readonly publish: PublishReport | null;
+  readonly publish: PublishOutcome | null;
   readonly troubles: readonly MerchantTrouble[];
   readonly standing: Standing;
   /** Why the run is not green, gravest first, each with what to do. */
@@ -130,6 +134,8 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     published: publish?.published.length ?? 0,
     withheld: publish?.withheld.length ?? 0,
     unlinked: publish?.unlinked.length ?? 0,
+    repaired: publish?.repaired.length ?? 0,
+    unrepaired: publish?.unrepaired.length ?? 0,
     elapsedMs: report.elapsedMs,
     reasons: report.reasons,
     notes: report.notes,

@@ -5,14 +5,13 @@ import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
-import type { PublishReport } from '../statements/publish.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { DueJob } from './due.ts';
 import type { Progress } from './progress.ts';
 import type { MerchantDays } from './merchant-ranges.ts';
 import type { DayRange } from './range.ts';
-import type { HealingRead, MerchantSync, MerchantTrouble, RunCommand } from './report.ts';
+import type { HealingRead, MerchantSync, MerchantTrouble, PublishOutcome, RunCommand } from './report.ts';
 
 /** Everything a run touches, opened and owned by the caller. */
 export interface RunDeps {
@@ -54,7 +53,7 @@ export interface StageOutcome {
   sync: readonly MerchantSync[];
   reconcile: ReconcileReport | null;
   healingReads: readonly HealingRead[];
-  publish: PublishReport | null;
+  publish: PublishOutcome | null;
   /** Merchants whose stage failed while the others' went on. */
   troubles: readonly MerchantTrouble[];
 }

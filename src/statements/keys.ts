@@ -10,6 +10,12 @@ const encoded = (part: string): string =>
 const folderOf = (merchantNo: string, day: BusinessDay): string =>
   `merchant=${encoded(merchantNo)}/date=${day}`;
 
+/** What the keys of a merchant's day start with. */
+export const dayPrefix = (merchantNo: string, day: BusinessDay): string => `${folderOf(merchantNo, day)}/`;
+
+/** What the keys of all of a merchant's days start with. */
+export const merchantPrefix = (merchantNo: string): string => `merchant=${encoded(merchantNo)}/date=`;
+
 export const statementKey = ({ merchantNo, currency }: Account, day: BusinessDay, revision: number): string =>
   `${folderOf(merchantNo, day)}/${encoded(merchantNo)}_${encoded(currency)}_${day}.r${revision}.csv`;
 

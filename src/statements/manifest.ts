@@ -55,6 +55,10 @@ const manifestSchema = z.object({
   format: z.literal(FORMAT),
   merchantNo: z.string(),
   day: z.string(),
+  /** Grows with every manifest of the day: of two, the higher one is newer. 0 in those written before it was kept. */
+  revision: count.default(0),
+  /** Of the lease it was written under: a run that was overtaken has a lower one than its successor. */
+  epoch: count.default(0),
   /** IANA zone of the business day and of `booked_at`. */
   timeZone: z.string(),
   /** Only where the zone is taken on trust, and not proven. */
@@ -92,6 +96,9 @@ export interface ManifestSources {
   readonly day: BusinessDay;
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
+  /** Of the manifest itself. */
+  readonly revision: number;
+  readonly epoch: number;
   /** Every revision of the day, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
   /** By currency: the account's current statement before. */
@@ -103,12 +110,14 @@ export interface ManifestSources {
 
 /** The manifest's text. The same rows give the same bytes, so that a rerun can see that it is already there. */
 export function manifestText(sources: ManifestSources): string {
-  const { merchantNo, day, zone, statements, previous, summaries, certificates } = sources;
+  const { merchantNo, day, zone, revision, epoch, statements, previous, summaries, certificates } = sources;
   const summary = summaries.at(-1);
   const manifest: Manifest = {
     format: FORMAT,
     merchantNo,
     day,
+    revision,
+    epoch,
     timeZone: zone,
     ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
     statements: currentOf(statements).map((row) => {

@@ -1,34 +1,34 @@
 /**
  * Publishes one merchant's day: revisions of the accounts that changed, the summary, and last the manifest.
  *
- * Each step can be the last before a crash. A file without a row is written again under the same name; rows without a
- * manifest still are due, and the next run finds nothing changed and writes the manifest.
+ * Each step can be the last before a crash. A file without a row is written again under the same name; rows whose
+ * manifest is not in the store still are due, and the next run finds nothing changed and writes the manifest. Each step
+ * can also be the one a run is frozen in until another took over: see docs/decisions/late-writes.md.
  */
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { bytesOf, digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay, type AccountDayRow } from '../store/account-days.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import {
-  certificatesOf,
   changesSince,
   clearDue,
-  previousStatement,
   recordStatements,
   statementsOfDay,
   summariesOfDay,
   type StatementRow,
   type SummaryRow,
 } from '../store/statements.ts';
+import { recordManifest, recordStored, type StoredRow } from '../store/stored-files.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { dayContent, StatementMisfit } from './day-content.ts';
 import { figuresOf, reasonOf, rowsIn, sameFigures } from './figures.ts';
-import { manifestKey, statementKey, summaryKey } from './keys.ts';
-import { manifestText } from './manifest.ts';
+import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
 import { putRevision } from './put-revision.ts';
+import { nextManifest, settleManifest, storedRow } from './settle-manifest.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
 /** Accounts of a day written at once; each upload holds a few parts in memory. */
@@ -53,6 +53,12 @@ export interface Misfit {
   readonly why: string;
 }
 
+/** A new row, and what was read back of its file. */
+interface Written<Row> {
+  readonly row: Row;
+  readonly stored: StoredRow;
+}
+
 /**
  * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
  * keeps its own account from being published, and no other.
@@ -64,8 +70,11 @@ export async function publishDay(
   options: PublishDayOptions,
 ): Promise<{ readonly written: readonly StatementRow[]; readonly misfits: readonly Misfit[] }> {
   const { db, lease } = options;
-  await mayWrite(options);
+  const fence = leaseFence(options);
+  await fence.assertHeld();
+  await options.objects.discardUnfinished(dayPrefix(merchantNo, day), lease.epoch);
   const standing = await statementsOfDay(db, merchantNo, day);
+  const summaries = await summariesOfDay(db, merchantNo, day);
   const atOnce = pLimit(ACCOUNTS_AT_ONCE_MAX);
   // All are waited for, so that no upload goes on behind a failure's back.
   const settled = await Promise.allSettled(
@@ -83,15 +92,40 @@ export async function publishDay(
     result.status === 'fulfilled' && result.value !== null ? [result.value] : [],
   );
 
-  const all = [...standing, ...written];
-  const summary = await newSummary(merchantNo, day, all, options);
-  if (written.length > 0 || summary !== null) {
-    await writeTransaction(db, lease, (trx) => recordStatements(trx, written, summary));
+  const rows = written.map(({ row }) => row);
+  const all = inOrder([...standing, ...rows]);
+  const summary = await newSummary(merchantNo, day, all, summaries.at(-1), options);
+  const allSummaries = summary === null ? summaries : [...summaries, summary.row];
+  const manifest = await nextManifest(merchantNo, day, all, allSummaries, options);
+  if (rows.length > 0 || summary !== null || manifest.isNew) {
+    await writeTransaction(db, lease, async (trx) => {
+      await recordStatements(trx, rows, summary?.row ?? null);
+      await recordStored(
+        trx,
+        [...written, ...(summary === null ? [] : [summary])].map(({ stored }) => stored),
+      );
+      if (manifest.isNew) await recordManifest(trx, manifest.row);
+    });
   }
-  await writeManifest(merchantNo, day, options);
-  await writeTransaction(db, lease, (trx) => clearDue(trx, merchantNo, day, fine));
-  return { written, misfits };
+  const stored = await settleManifest(manifest.row, fence, options);
+  await writeTransaction(db, lease, async (trx) => {
+    await recordStored(trx, [stored]);
+    await clearDue(trx, merchantNo, day, fine);
+  });
+  return { written: rows, misfits };
 }
+
+/** By currency, oldest revision first: as the database hands them out. */
+const inOrder = (rows: readonly StatementRow[]): StatementRow[] =>
+  rows.toSorted((a, b) =>
+    a.currency === b.currency ? a.revision - b.revision : a.currency < b.currency ? -1 : 1,
+  );
+
+/** Asks the database whether this run still holds the lease. */
+export const leaseFence = ({ db, lease }: Pick<PublishDayOptions, 'db' | 'lease'>): Fence => ({
+  epoch: lease.epoch,
+  assertHeld: () => writeTransaction(db, lease, () => Promise.resolve()),
+});
 
 /** Writes the account's statement where it differs from the one that stands; null where it does not. */
 async function newRevision(
@@ -99,7 +133,7 @@ async function newRevision(
   day: BusinessDay,
   standing: readonly StatementRow[],
   options: PublishDayOptions,
-): Promise<StatementRow | null> {
+): Promise<Written<StatementRow> | null> {
   const { db, now } = options;
   options.signal.throwIfAborted();
   const content = () => dayContent(account, day, options);
@@ -117,10 +151,10 @@ async function newRevision(
     keyOf: (revision) => statementKey(account, day, revision),
     manifestKey: manifestKey(account.merchantNo, day),
     content,
-    assertMayWrite: () => mayWrite(options),
+    fence: leaseFence(options),
   });
   const reason = stored.revision > wanted ? forgotten(stored.revision - 1) : null;
-  return {
+  const row = {
     merchant_no: account.merchantNo,
     currency: account.currency,
     day,
@@ -135,6 +169,7 @@ async function newRevision(
     reason: reason ?? (await reasonFor(account, day, current, figures, options)),
     run_id: options.runId,
   };
+  return { row, stored: storedRow(stored.key, stored) };
 }
 
 const forgotten = (revision: number): string =>
@@ -160,10 +195,10 @@ async function newSummary(
   merchantNo: string,
   day: BusinessDay,
   statements: readonly StatementRow[],
+  current: SummaryRow | undefined,
   options: PublishDayOptions,
-): Promise<SummaryRow | null> {
+): Promise<Written<SummaryRow> | null> {
   const content = Buffer.from(summaryCsv(currentOf(statements)));
-  const current = (await summariesOfDay(options.db, merchantNo, day)).at(-1);
   const { sha256 } = await digestOf(bytesOf(content));
   if (current?.sha256 === sha256) return null;
   const stored = await putRevision({
@@ -172,9 +207,9 @@ async function newSummary(
     keyOf: (revision) => summaryKey(merchantNo, day, revision),
     manifestKey: manifestKey(merchantNo, day),
     content,
-    assertMayWrite: () => mayWrite(options),
+    fence: leaseFence(options),
   });
-  return {
+  const row = {
     merchant_no: merchantNo,
     day,
     revision: stored.revision,
@@ -182,36 +217,29 @@ async function newSummary(
     object_key: stored.key,
     published_at: options.now(),
   };
+  return { row, stored: storedRow(stored.key, stored) };
 }
 
-/** Writes the manifest the rows call for, unless it is there already. */
-export async function writeManifest(
+/** Makes the manifest of a day that stays as it is name the statements that now stand before it. */
+export async function refreshManifest(
   merchantNo: string,
   day: BusinessDay,
   options: PublishDayOptions,
 ): Promise<void> {
-  const { db, objects, zone } = options;
+  const { db, lease } = options;
   const statements = await statementsOfDay(db, merchantNo, day);
-  const previous = new Map<string, StatementRow>();
-  for (const { currency } of currentOf(statements)) {
-    const before = await previousStatement(db, { merchantNo, currency }, day);
-    if (before !== undefined) previous.set(currency, before);
-  }
-  const text = manifestText({
+  const { row, isNew } = await nextManifest(
     merchantNo,
     day,
-    zone,
-    timeZoneTrusted: options.timeZoneTrusted ?? false,
     statements,
-    previous,
-    summaries: await summariesOfDay(db, merchantNo, day),
-    certificates: await certificatesOf(db, merchantNo, dayWindow(day, zone)),
-  });
-  const key = manifestKey(merchantNo, day);
-  if ((await readWhole(objects, key))?.toString('utf8') === text) return;
-  await mayWrite(options);
-  await objects.put(key, Buffer.from(text), { contentType: 'application/json' });
+    await summariesOfDay(db, merchantNo, day),
+    options,
+  );
+  if (!isNew) return;
+  const fence = leaseFence(options);
+  await fence.assertHeld();
+  await options.objects.discardUnfinished(dayPrefix(merchantNo, day), lease.epoch);
+  await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
+  const stored = await settleManifest(row, fence, options);
+  await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
 }
-
-const mayWrite = ({ db, lease }: PublishDayOptions): Promise<void> =>
-  writeTransaction(db, lease, () => Promise.resolve());

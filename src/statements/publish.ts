@@ -8,7 +8,7 @@ import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/s
 import { certifiedWindows } from '../store/windows.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
-import { publishDay, writeManifest, type Misfit, type PublishDayOptions } from './publish-day.ts';
+import { publishDay, refreshManifest, type Misfit, type PublishDayOptions } from './publish-day.ts';
 
 export interface PublishOptions extends PublishDayOptions {
   /** Without it, every merchant. */
@@ -212,7 +212,7 @@ async function refreshManifestsAfter(
     const place = placeOf(account.merchantNo, day);
     if (done.has(place)) continue;
     done.add(place);
-    await writeManifest(account.merchantNo, day, options);
+    await refreshManifest(account.merchantNo, day, options);
   }
 }
 

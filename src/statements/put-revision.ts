@@ -1,20 +1,51 @@
 /** Stores a new revision's bytes under a number of its own, whatever an earlier try or an older database left there. */
 import {
   ObjectExists,
+  ObjectStoreUnreachable,
   readWhole,
-  type Digest,
+  type Fence,
   type ObjectContent,
   type ObjectStore,
+  type StoredDigest,
 } from '../objects/object-store.ts';
 import { fileOf } from './keys.ts';
 import { parseManifest, type Manifest } from './manifest.ts';
 
 export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8; header=present';
 
+/** An object that changes between looking and writing this often has another writer. */
+const REPLACE_TRIES_MAX = 5;
+
 /** The published manifest, or null where there is none that can be read. */
 export async function readManifest(objects: ObjectStore, key: string): Promise<Manifest | null> {
   const bytes = await readWhole(objects, key);
   return bytes === null ? null : parseManifest(bytes.toString('utf8'));
+}
+
+/**
+ * Writes over whatever lies under the key, each try over exactly what it saw there: a write that comes through late
+ * meets what its successor wrote, and leaves it alone. Throws `ObjectStoreUnreachable` where the object never stands
+ * still, and what the fence throws.
+ */
+export async function putReplacing(
+  objects: ObjectStore,
+  key: string,
+  content: ObjectContent,
+  options: { readonly fence: Fence; readonly contentType: string },
+): Promise<StoredDigest> {
+  for (let tries = 1; tries <= REPLACE_TRIES_MAX; tries += 1) {
+    const found = await objects.head(key);
+    const condition = found === null ? { ifAbsent: true } : found.etag === null ? {} : { ifEtag: found.etag };
+    try {
+      return await objects.put(key, content, { ...options, ...condition });
+    } catch (error) {
+      if (!(error instanceof ObjectExists)) throw error;
+    }
+  }
+  throw new ObjectStoreUnreachable(
+    `${objects.location}: ${key} changed ${REPLACE_TRIES_MAX} times while it was being written: see what else writes ` +
+      `there, and run again.`,
+  );
 }
 
 /** Revisions of a file that a manifest names, published whether or not this database knows of them. */
@@ -37,20 +68,18 @@ export async function putRevision(options: {
   readonly keyOf: (revision: number) => string;
   readonly manifestKey: string;
   readonly content: ObjectContent;
-  /** Throws where this run may write no more; asked right before anything is replaced. */
-  readonly assertMayWrite: () => Promise<void>;
-}): Promise<Digest & { readonly revision: number; readonly key: string }> {
+  readonly fence: Fence;
+}): Promise<StoredDigest & { readonly revision: number; readonly key: string }> {
   const { objects, keyOf, content } = options;
+  const put = { fence: options.fence, contentType: CSV_CONTENT_TYPE };
   for (let revision = options.revision; ; revision += 1) {
     const key = keyOf(revision);
     try {
-      const digest = await objects.put(key, content, { ifAbsent: true, contentType: CSV_CONTENT_TYPE });
-      return { ...digest, revision, key };
+      return { ...(await objects.put(key, content, { ...put, ifAbsent: true })), revision, key };
     } catch (error) {
       if (!(error instanceof ObjectExists)) throw error;
     }
     if (publishedIn(await readManifest(objects, options.manifestKey), fileOf(key))) continue;
-    await options.assertMayWrite();
-    return { ...(await objects.put(key, content, { contentType: CSV_CONTENT_TYPE })), revision, key };
+    return { ...(await putReplacing(objects, key, content, put)), revision, key };
   }
 }

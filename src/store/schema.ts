@@ -277,12 +277,29 @@ export interface Statement {
   verdict: string;
 }
 
+export interface StatementManifest {
+  byte_count: number;
+  content: string;
+  day: string;
+  epoch: number;
+  merchant_no: string;
+  revision: number;
+  sha256: string;
+}
+
 export interface StatementSummary {
   day: string;
   merchant_no: string;
   object_key: string;
   published_at: Date;
   revision: number;
+  sha256: string;
+}
+
+export interface StoredObject {
+  byte_count: number;
+  etag: string | null;
+  object_key: string;
   sha256: string;
 }
 
@@ -321,6 +338,8 @@ export interface DB {
   requested_range: RequestedRange;
   run: Run;
   statement: Statement;
+  statement_manifest: StatementManifest;
   statement_summary: StatementSummary;
+  stored_object: StoredObject;
   sync_window: SyncWindow;
 }

@@ -1,11 +1,18 @@
 /** The same claims for every object store: a directory, fauxqs, and a real gateway where one is given. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { digestOf, ObjectExists, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import {
+  digestOf,
+  ObjectExists,
+  readWhole,
+  type ListedObject,
+  type ObjectStore,
+} from '../../src/objects/object-store.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
 
 interface Subject {
@@ -49,7 +56,8 @@ async function keys(store: ObjectStore, prefix: string): Promise<string[]> {
   return found;
 }
 
-describe.each(subjects)('statements in %s', (_, open) => {
+describe.each(subjects)('statements in %s', (name, open) => {
+  const knowsConditions = name !== 'fauxqs';
   let subject: Subject;
   let store: ObjectStore;
   beforeAll(async () => {
@@ -66,15 +74,19 @@ describe.each(subjects)('statements in %s', (_, open) => {
   test('an object comes back as it was put, under a key that needs escaping', async () => {
     const key = 'merchant=100%2F7 ü/date=2026-03-31/manifest.json';
     const digest = await store.put(key, text('{"día":1}'));
-    expect(digest).toEqual({ bytes: 10, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(digest).toEqual({
+      bytes: 10,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      etag: expect.any(String),
+    });
     expect((await readWhole(store, key))?.toString()).toBe('{"día":1}');
-    expect(await store.head(key)).toEqual({ bytes: 10 });
+    expect(await store.head(key)).toEqual({ bytes: 10, etag: digest.etag });
   });
 
   test('a stream of many parts comes back byte for byte', async () => {
     const digest = await store.put('large.csv', large, { ifAbsent: true });
-    expect(digest).toEqual(await digestOf(large()));
-    expect(await digestOf((await store.get('large.csv'))!)).toEqual(digest);
+    expect(digest).toMatchObject(await digestOf(large()));
+    expect(await store.digest('large.csv')).toEqual(digest);
   });
 
   test('what is not there is null', async () => {
@@ -105,6 +117,40 @@ describe.each(subjects)('statements in %s', (_, open) => {
     expect(await keys(store, 'half')).toEqual([]);
   });
 
+  test('only the object that was seen is replaced', async () => {
+    const { etag } = await store.put('seen.json', text('first'));
+    const second = await store.put('seen.json', text('second'), { ifEtag: etag! });
+    expect((await store.head('seen.json'))?.etag).toBe(second.etag);
+    // The same bytes are our own earlier try.
+    expect(await store.put('seen.json', text('second'), { ifEtag: second.etag! })).toMatchObject({
+      bytes: 6,
+    });
+    if (!knowsConditions) return;
+    await expect(store.put('seen.json', text('third'), { ifEtag: etag! })).rejects.toThrow(ObjectExists);
+    await expect(store.put('unseen.json', text('x'), { ifEtag: etag! })).rejects.toThrow(ObjectExists);
+    expect((await readWhole(store, 'seen.json'))?.toString()).toBe('second');
+  });
+
+  test('a writer that was overtaken names nothing, and its own reason comes out', async () => {
+    class Overtaken extends Error {}
+    const fence = { epoch: 7, assertHeld: () => Promise.reject(new Overtaken()) };
+    for (const content of [text('small'), large]) {
+      await expect(store.put('overtaken.csv', content, { fence })).rejects.toThrow(Overtaken);
+      expect(await store.head('overtaken.csv')).toBeNull();
+    }
+  });
+
+  test('a survey tells size and etag, within a range of keys', async () => {
+    const put = new Map<string, string | null>();
+    for (const day of ['d=1', 'd=2', 'd=3', 'd=4']) {
+      put.set(`s/${day}/a`, (await store.put(`s/${day}/a`, text(day))).etag);
+    }
+    const found: ListedObject[] = [];
+    const range = { after: 's/d=2/', through: 's/d=3/\u{10ffff}' };
+    for await (const object of store.survey('s/d=', range)) found.push(object);
+    expect(found).toEqual(['s/d=2/a', 's/d=3/a'].map((key) => ({ key, bytes: 3, etag: put.get(key)! })));
+  });
+
   test('keys are listed by prefix, in order', async () => {
     for (const key of ['m=1/b.csv', 'm=1/a.csv', 'm=2/a.csv']) await store.put(key, text(key));
     expect(await keys(store, 'm=1/')).toEqual(['m=1/a.csv', 'm=1/b.csv']);
@@ -115,3 +161,37 @@ async function* reversed(): AsyncGenerator<Uint8Array> {
   await Promise.resolve();
   yield text('other bytes');
 }
+
+describe('unfinished files of a directory', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'daybook-unfinished-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+  const names = async () =>
+    (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.part'));
+
+  test('those of earlier holders go, a later one\u2019s and those elsewhere stay', async () => {
+    const store = createDirectoryStore(folder);
+    const uuid = '0b0e1d5c-7a34-4c3e-9a7e-0f3a5d1c2b4e';
+    await mkdir(join(folder, 'm/d=1'), { recursive: true });
+    await mkdir(join(folder, 'm/d=2'), { recursive: true });
+    const parts = [
+      `m/d=1/.a.r1.csv.${uuid}.part`,
+      `m/d=1/.a.r1.csv.3.${uuid}.part`,
+      `m/d=1/.a.r1.csv.4.${uuid}.part`,
+      `m/d=1/.a.r1.csv.5.${uuid}.part`,
+      `m/d=2/.a.r1.csv.3.${uuid}.part`,
+    ];
+    for (const part of parts) await writeFile(join(folder, part), 'half');
+    await store.discardUnfinished('m/d=1/', 4);
+    expect((await names()).sort()).toEqual(parts.slice(2));
+    expect(await keys(store, '')).toEqual([]);
+  });
+
+  test('the check takes away what a killed one left', async () => {
+    await writeFile(join(folder, '.daybook-check.part'), '');
+    await createDirectoryStore(folder).check();
+    expect(await names()).toEqual([]);
+  });
+});

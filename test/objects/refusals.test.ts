@@ -1,13 +1,17 @@
 /** What a person is told when statements cannot be stored: which setting, and the mend. */
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
+
+const { chmod, mkdir, mkdtemp, readdir, rm, writeFile } = fs;
 
 const open = (statementsUrl: string, env: Readonly<Record<string, string>> = {}): ObjectStore =>
   openObjectStore({ statementsUrl, s3ForcePathStyle: null, env });
@@ -51,6 +55,35 @@ describe('a directory', () => {
     await chmod(folder, 0o700);
   });
 
+  test('a folder in the place of a file is named, whether it is read or written', async () => {
+    const taken = join(folder, 'taken');
+    await mkdir(join(taken, 'manifest.json'), { recursive: true });
+    const store = open(pathToFileURL(taken).href);
+    const told = {
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringMatching(/a folder has the name of a file that daybook writes: move it away/),
+    };
+    await expect(store.put('manifest.json', new Uint8Array(1))).rejects.toMatchObject(told);
+    await expect(store.digest('manifest.json')).rejects.toMatchObject(told);
+    expect(await readdir(taken)).toEqual(['manifest.json']);
+  });
+
+  test.each([
+    ['ENOSPC', 'ObjectStoreUnreachable', /the disk is full: make room/],
+    ['EROFS', 'ObjectStoreRefused', /the file system is read-only: mount it writable/],
+    ['EACCES', 'ObjectStoreRefused', /give its user write permission/],
+    // What making folders ends with on a read-only file system.
+    ['ENOENT', 'ObjectStoreRefused', /cannot be made.*see that the disk is mounted, and writable/],
+  ])('%s in the check is %s', async (code, name, message) => {
+    const fault = () => Promise.reject(Object.assign(new Error(`${code}: raw`), { code }));
+    const store = createDirectoryStore(join(folder, 'clean'), { ...fs, mkdir: fault });
+    expect(await refusal(store)).toEqual({ name, message: expect.stringMatching(message) });
+    await expect(store.put('a.csv', new Uint8Array(1))).rejects.toMatchObject({
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringMatching(message),
+    });
+  });
+
   test('the check leaves no file behind', async () => {
     const clean = join(folder, 'clean');
     await open(pathToFileURL(clean).href).check();
@@ -70,6 +103,59 @@ describe('nothing at the endpoint', () => {
     expect(name).toBe('ObjectStoreUnreachable');
     expect(message).toMatch(/127\.0\.0\.1:\d+: nothing answers there: check AWS_ENDPOINT_URL_S3/);
     expect(message).not.toContain('very-secret');
+  });
+});
+
+describe('an endpoint that answers with something else', () => {
+  const answered = async (
+    status: number,
+    body: string,
+    scheme = 'http',
+  ): Promise<{ name: string; message: string }> => {
+    const server = createHttpServer((_, response) => response.writeHead(status).end(body));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    try {
+      return await refusal(
+        open('s3://bucket', {
+          AWS_ENDPOINT_URL_S3: `${scheme}://127.0.0.1:${port}`,
+          AWS_ACCESS_KEY_ID: 'a',
+          AWS_SECRET_ACCESS_KEY: 'b',
+        }),
+      );
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+
+  test.each(['<html>Not found</html', '', 'no such page'])(
+    '404 with %j says that it may be no S3 server, and not that the bucket is missing',
+    async (body) => {
+      expect(await answered(404, body)).toEqual({
+        name: 'ObjectStoreRefused',
+        message: expect.stringMatching(
+          /status 404 and does not say what is missing: check that AWS_ENDPOINT_URL_S3/,
+        ),
+      });
+    },
+  );
+
+  test('SlowDown says to come again later', async () => {
+    const body =
+      '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>';
+    expect(await answered(503, body)).toEqual({
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringMatching(/asks for fewer calls \(SlowDown\).*run again later/),
+    });
+  });
+
+  test('https to a port that speaks http names the setting', async () => {
+    expect(await answered(200, '', 'https')).toEqual({
+      name: 'ObjectStoreRefused',
+      message: expect.stringMatching(/TLS.*AWS_ENDPOINT_URL_S3/),
+    });
   });
 });
 

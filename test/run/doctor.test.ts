@@ -1,3 +1,5 @@
+import { appendFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -7,7 +9,7 @@ import type { Settings } from '../../src/settings/settings.ts';
 import { openDatabase } from '../../src/store/connection.ts';
 import { DatabaseUnreachable } from '../../src/store/errors.ts';
 import { emptyDatabase } from '../support/database.ts';
-import { MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
+import { FROM, MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
@@ -61,6 +63,7 @@ describe('doctor', () => {
       { what: 'secret keys', ok: true, detail: 'none needed yet', exitCode: 0 },
       { what: 'merchants', ok: true, detail: 'SBX-M-1', exitCode: 0 },
       { what: 'object store', ok: true, detail: stage.house.settings.statementsUrl, exitCode: 0 },
+      { what: 'published files', ok: true, detail: 'none since 2026-02-26', exitCode: 0 },
       {
         what: 'platform, merchant SBX-M-1',
         ok: true,
@@ -112,6 +115,24 @@ describe('doctor', () => {
     expect(told(findings)).toEqual([...ALL.slice(0, 5), 'object store!', 'platform, merchant SBX-M-1!']);
     expect(findings.slice(5).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
+  });
+
+  test('tells published files that are missing or altered, each by name, and writes nothing', async () => {
+    stage = await openStage();
+    await stage.run();
+    expect((await examined())[2]).toMatchObject({
+      ok: true,
+      detail: '16 since 2026-02-26, all there as published',
+    });
+    const day = join(stage.house.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
+    await rm(join(day, 'manifest.json'));
+    await appendFile(join(day, `SBX-M-1_USD_${FROM}.r1.csv`), 'x');
+    const findings = await examined();
+    expect(findings[2]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
+    expect(findings[2]!.detail).toMatch(
+      /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook run/,
+    );
+    expect(await examined()).toEqual(findings);
   });
 
   test('tells tables that lack a migration', async () => {

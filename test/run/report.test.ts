@@ -5,12 +5,13 @@ import {
   figuresOf,
   type MerchantSync,
   type MerchantTrouble,
+  type PublishOutcome,
   type RunReport,
   type Standing,
 } from '../../src/run/report.ts';
 import type { RequestedStanding } from '../../src/run/requested.ts';
 import { NOTHING_STANDS } from '../../src/run/standing.ts';
-import type { PublishReport, WithheldDay } from '../../src/statements/publish.ts';
+import type { WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync.ts';
 
 const CALM: SyncReport = {
@@ -35,7 +36,9 @@ const synced = (change: Partial<SyncReport> = {}, merchantNo = 'M1'): MerchantSy
   takenUp: [],
   report: { ...CALM, ...change },
 });
-const withheld = (cause: WithheldDay['cause']): PublishReport => ({
+const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
+  repaired: [],
+  unrepaired: [],
   published: [],
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
@@ -44,7 +47,7 @@ const withheld = (cause: WithheldDay['cause']): PublishReport => ({
 /** The verdict on run 7, with its reasons' sentences. */
 function verdict(
   sync: MerchantSync[],
-  publish: PublishReport | null,
+  publish: PublishOutcome | null,
   standing: Partial<Standing> = {},
   failures: RunFailure[] = [],
   troubles: MerchantTrouble[] = [],
@@ -228,6 +231,8 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     published: 0,
     withheld: 1,
     unlinked: 0,
+    repaired: 0,
+    unrepaired: 0,
     elapsedMs: 12,
     reasons: [{ exitCode: 4, what: 'a note', todo: null }],
     notes: ['a note'],

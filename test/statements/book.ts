@@ -15,7 +15,8 @@ export const ZONE = 'UTC';
 
 export interface Book {
   readonly database: Database;
-  readonly lease: Lease;
+  /** What the book works under; a test may put in that of a run that took over. */
+  lease: Lease;
   /** Stores what the platform holds of whole days, each under certificate. */
   readonly synced: (entries: readonly LedgerEntry[], days: readonly string[]) => Promise<void>;
   readonly reconciled: () => Promise<void>;
@@ -49,7 +50,7 @@ export async function openBook(database: Database): Promise<Book> {
       for (const day of days) {
         const window = dayWindow(day, ZONE);
         const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-        await storeBelieved(db, lease, {
+        await storeBelieved(db, book.lease, {
           merchantNo: MERCHANT,
           window,
           reading: {
@@ -68,7 +69,7 @@ export async function openBook(database: Database): Promise<Book> {
     reconciled: async () => {
       await reconcileAccounts({
         db,
-        lease,
+        lease: book.lease,
         zone: ZONE,
         clockToleranceS: 2,
         currencies: createCurrencies({}),
@@ -83,7 +84,7 @@ export async function openBook(database: Database): Promise<Book> {
       book.now = new Date(book.now.getTime() + 3_600_000);
       return publishDays({
         db,
-        lease,
+        lease: book.lease,
         objects,
         zone: ZONE,
         clockToleranceS: 2,

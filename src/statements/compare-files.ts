@@ -1,0 +1,169 @@
+/** Compares what lies in the object store with what the database says was published: one listing for many days. */
+import type { Kysely } from 'kysely';
+import { addDays } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
+import type { DB } from '../store/schema.ts';
+import type { StatementRow, SummaryRow } from '../store/statements.ts';
+import { publishedDays, storedObjects, type ManifestRow, type StoredRow } from '../store/stored-files.ts';
+import { dayPrefix, manifestKey, merchantPrefix } from './keys.ts';
+import { readManifest } from './put-revision.ts';
+import { storedRow } from './settle-manifest.ts';
+import { currentOf } from './summary.ts';
+
+/** Days compared at once: what is held in memory of them is a row and a listed name for each file. */
+export const DAYS_COMPARED_AT_ONCE = 100;
+
+/** Behind every key of a day, whatever its file is called. */
+const LAST = '\u{10ffff}';
+
+/** A published file, and the row that says what it has to hold. */
+export type PublishedFile = { readonly day: BusinessDay; readonly key: string; readonly sha256: string } & (
+  | { readonly kind: 'statement'; readonly row: StatementRow }
+  | { readonly kind: 'summary'; readonly row: SummaryRow }
+  | { readonly kind: 'manifest'; readonly row: ManifestRow }
+);
+
+export type Damage = 'missing' | 'altered';
+
+export interface DamagedFile {
+  readonly file: PublishedFile;
+  readonly damage: Damage;
+}
+
+/** A day published before its manifest had a row. */
+export interface UnrecordedDay {
+  readonly day: BusinessDay;
+  readonly statements: readonly StatementRow[];
+  readonly summaries: readonly SummaryRow[];
+}
+
+export interface Comparison {
+  /** How many files were published in these days. */
+  readonly files: number;
+  /** Those that are not there, or hold other bytes. By day; of a day, the manifest last. */
+  readonly damaged: readonly DamagedFile[];
+  readonly unrecorded: readonly UnrecordedDay[];
+  /** Files read whole, as their mark was new, and found right: worth remembering for the next time. */
+  readonly proven: readonly StoredRow[];
+}
+
+export interface CompareOptions {
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+  readonly merchantNo: string;
+  readonly fromDay: BusinessDay;
+  readonly toDay: BusinessDay;
+}
+
+/**
+ * Compares a merchant's published days `fromDay` to `toDay`, some days at a time. A file whose size and etag are those
+ * once read back is taken for unchanged; any other is read whole. Writes nothing. Throws `ObjectStoreUnreachable`.
+ */
+export async function* compareFiles(options: CompareOptions): AsyncGenerator<Comparison> {
+  const { toDay } = options;
+  for (let from = options.fromDay; from <= toDay; from = addDays(from, DAYS_COMPARED_AT_ONCE)) {
+    const through = addDays(from, DAYS_COMPARED_AT_ONCE - 1);
+    yield await compareDays({ ...options, fromDay: from, toDay: through < toDay ? through : toDay });
+  }
+}
+
+async function compareDays(options: CompareOptions): Promise<Comparison> {
+  const { db, objects, merchantNo, fromDay, toDay } = options;
+  const published = await publishedDays(db, merchantNo, fromDay, toDay);
+  const files = [
+    ...published.statements.map((row): PublishedFile => ({
+      kind: 'statement',
+      key: row.object_key,
+      ...about(row),
+    })),
+    ...published.summaries.map((row): PublishedFile => ({
+      kind: 'summary',
+      key: row.object_key,
+      ...about(row),
+    })),
+    ...published.manifests.map((row): PublishedFile => ({
+      kind: 'manifest',
+      key: manifestKey(merchantNo, row.day),
+      ...about(row),
+    })),
+  ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
+  if (files.length === 0) return { files: 0, damaged: [], unrecorded: [], proven: [] };
+  const known = await storedObjects(
+    db,
+    files.map(({ key }) => key),
+  );
+  const listed = new Map<string, ListedObject>();
+  const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
+  for await (const object of objects.survey(merchantPrefix(merchantNo), range))
+    listed.set(object.key, object);
+
+  const damaged: DamagedFile[] = [];
+  const proven: StoredRow[] = [];
+  for (const file of files) {
+    const damage = await damageOf(objects, file, listed.get(file.key), known.get(file.key), proven);
+    if (damage !== null) damaged.push({ file, damage });
+  }
+  const unrecorded = unrecordedDays(published.statements, published.summaries, published.manifests);
+  return { files: files.length, damaged, unrecorded, proven };
+}
+
+const about = <Row extends { readonly day: BusinessDay; readonly sha256: string }>(row: Row) => ({
+  day: row.day,
+  sha256: row.sha256,
+  row,
+});
+
+/** What is wrong with a file, or null; a file that had to be read, and is right, is added to `proven`. */
+async function damageOf(
+  objects: ObjectStore,
+  { key, sha256, kind }: PublishedFile,
+  listed: ListedObject | undefined,
+  known: StoredRow | undefined,
+  proven: StoredRow[],
+): Promise<Damage | null> {
+  if (listed === undefined) return 'missing';
+  const isKnown = known?.sha256 === sha256;
+  if (isKnown && known.byte_count !== listed.bytes) return 'altered';
+  // Where a store gives no etags, sizes have to do; a manifest points to all the rest, and is small enough to read.
+  if (isKnown && listed.etag === known.etag && (listed.etag !== null || kind !== 'manifest')) return null;
+  const found = await objects.digest(key);
+  if (found === null) return 'missing';
+  if (found.sha256 !== sha256) return 'altered';
+  const stored = storedRow(key, found);
+  if (known === undefined || !sameStored(known, stored)) proven.push(stored);
+  return null;
+}
+
+const sameStored = (a: StoredRow, b: StoredRow): boolean =>
+  a.etag === b.etag &&
+  sameDigest({ bytes: a.byte_count, sha256: a.sha256 }, { bytes: b.byte_count, sha256: b.sha256 });
+
+function unrecordedDays(
+  statements: readonly StatementRow[],
+  summaries: readonly SummaryRow[],
+  manifests: readonly ManifestRow[],
+): UnrecordedDay[] {
+  const recorded = new Set(manifests.map(({ day }) => day));
+  const days = [...new Set(statements.map(({ day }) => day))].filter((day) => !recorded.has(day));
+  return days.map((day) => ({
+    day,
+    statements: statements.filter((row) => row.day === day),
+    summaries: summaries.filter((row) => row.day === day),
+  }));
+}
+
+/** Whether a manifest in the store points to just the revisions that the database has as current. */
+export async function pointsToCurrent(
+  objects: ObjectStore,
+  merchantNo: string,
+  { day, statements, summaries }: UnrecordedDay,
+): Promise<boolean> {
+  const manifest = await readManifest(objects, manifestKey(merchantNo, day));
+  if (manifest === null) return false;
+  const said = manifest.statements.map(({ currency, sha256 }) => `${currency} ${sha256}`);
+  const current = currentOf(statements).map(({ currency, sha256 }) => `${currency} ${sha256}`);
+  return (
+    said.sort().join() === current.sort().join() && manifest.summary?.sha256 === summaries.at(-1)?.sha256
+  );
+}

@@ -1,0 +1,192 @@
+/**
+ * Makes the object store hold again what the database says was published: the same bytes under the same names. What
+ * cannot be made again is told, and left as it is.
+ */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import {
+  bytesOf,
+  digestOf,
+  readWhole,
+  type ObjectContent,
+  type StoredDigest,
+} from '../objects/object-store.ts';
+import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements.ts';
+import { recordManifest, recordStored, type ManifestRow } from '../store/stored-files.ts';
+import { writeTransaction } from '../store/write-transaction.ts';
+import {
+  compareFiles,
+  pointsToCurrent,
+  type Damage,
+  type DamagedFile,
+  type PublishedFile,
+  type UnrecordedDay,
+} from './compare-files.ts';
+import { dayContent, StatementMisfit } from './day-content.ts';
+import { dayPrefix, manifestKey } from './keys.ts';
+import { parseManifest } from './manifest.ts';
+import { leaseFence, type PublishDayOptions } from './publish-day.ts';
+import { CSV_CONTENT_TYPE, putReplacing } from './put-revision.ts';
+import {
+  MANIFEST_CONTENT_TYPE,
+  manifestRow,
+  nextManifest,
+  settleManifest,
+  storedRow,
+} from './settle-manifest.ts';
+import { currentOf, summaryCsv } from './summary.ts';
+
+/** A file that was missing or altered and lies there again as published. */
+export interface RepairedFile {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  /** Relative to STATEMENTS_URL. */
+  readonly key: string;
+  readonly damage: Damage;
+}
+
+/** A file that is missing or altered and cannot be made again. */
+export interface UnrepairedFile extends RepairedFile {
+  /** Why not, and what to do: the end of a sentence. */
+  readonly why: string;
+}
+
+export interface RepairReport {
+  readonly repaired: readonly RepairedFile[];
+  readonly unrepaired: readonly UnrepairedFile[];
+}
+
+export const NOTHING_REPAIRED: RepairReport = { repaired: [], unrepaired: [] };
+
+export interface RepairOptions extends PublishDayOptions {
+  readonly merchantNo: string;
+  readonly fromDay: BusinessDay;
+  readonly toDay: BusinessDay;
+  /** Told after each file what was done so far, as a failure later on takes nothing of it back. */
+  readonly onFile?: (soFar: RepairReport) => void;
+}
+
+/**
+ * Compares a merchant's published days with the store and writes again what is missing or altered. Reads one listing
+ * for many days, and nothing else where all is well. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`,
+ * or the signal's reason; what was repaired before that stays.
+ */
+export async function repairFiles(options: RepairOptions): Promise<RepairReport> {
+  const { db, lease, signal } = options;
+  const repaired: RepairedFile[] = [];
+  const unrepaired: UnrepairedFile[] = [];
+  const tell = ({ file, damage }: DamagedFile, why: string | null): void => {
+    const { day, key } = file;
+    const told = { merchantNo: options.merchantNo, day, key, damage };
+    if (why === null) repaired.push(told);
+    else unrepaired.push({ ...told, why });
+    options.onFile?.({ repaired: [...repaired], unrepaired: [...unrepaired] });
+  };
+  for await (const { damaged, unrecorded, proven } of compareFiles(options)) {
+    signal.throwIfAborted();
+    if (proven.length > 0) await writeTransaction(db, lease, (trx) => recordStored(trx, proven));
+    for (const day of unrecorded) await recordDay(day, options, tell);
+    let day: BusinessDay | null = null;
+    for (const one of damaged) {
+      signal.throwIfAborted();
+      if (one.file.day !== day) await prepareDay((day = one.file.day), options);
+      tell(one, await repairFile(one.file, options));
+    }
+  }
+  return { repaired, unrepaired };
+}
+
+/** Before the first write of a day: a frozen run's writes there are not to be finished. */
+async function prepareDay(day: BusinessDay, options: RepairOptions): Promise<void> {
+  await leaseFence(options).assertHeld();
+  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), options.lease.epoch);
+}
+
+/** A day from before manifests had rows: what lies there is taken over where it is right, and else written anew. */
+async function recordDay(
+  day: UnrecordedDay,
+  options: RepairOptions,
+  tell: (damaged: DamagedFile, why: null) => void,
+): Promise<void> {
+  const { db, lease, objects, merchantNo } = options;
+  const key = manifestKey(merchantNo, day.day);
+  const text = (await readWhole(objects, key))?.toString('utf8') ?? null;
+  if (text !== null && (await pointsToCurrent(objects, merchantNo, day))) {
+    const { revision, epoch } = parseManifest(text)!;
+    const row = manifestRow({ merchantNo, day: day.day, revision, epoch }, text);
+    await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
+    return;
+  }
+  await prepareDay(day.day, options);
+  const { row } = await nextManifest(merchantNo, day.day, day.statements, day.summaries, options);
+  await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
+  const stored = await settleManifest(row, leaseFence(options), options);
+  await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
+  const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: stored.sha256, row };
+  tell({ file, damage: text === null ? 'missing' : 'altered' }, null);
+}
+
+/** Writes one file again; null where it lies there as published, else why it cannot be made again. */
+async function repairFile(file: PublishedFile, options: RepairOptions): Promise<string | null> {
+  const made = await contentOf(file, options);
+  if (typeof made === 'string') return made;
+  const { db, lease, objects } = options;
+  const contentType = file.kind === 'manifest' ? MANIFEST_CONTENT_TYPE : CSV_CONTENT_TYPE;
+  const stored: StoredDigest = await putReplacing(objects, file.key, made.content, {
+    fence: leaseFence(options),
+    contentType,
+  });
+  await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.key, stored)]));
+  return null;
+}
+
+type Made = { readonly content: ObjectContent } | string;
+
+/** The bytes that were published under this name, or why they cannot be had. */
+function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
+  switch (file.kind) {
+    case 'manifest':
+      return manifestContent(file.key, file.row, options);
+    case 'summary':
+      return summaryContent(file.row, options);
+    case 'statement':
+      return statementContent(file.row, options);
+  }
+}
+
+const RESTORE = 'restore it from a copy of the store, such as an earlier version of the object or a backup';
+
+async function statementContent(row: StatementRow, options: RepairOptions): Promise<Made> {
+  const account: Account = { merchantNo: row.merchant_no, currency: row.currency };
+  const content = (): AsyncIterable<Uint8Array> => dayContent(account, row.day, options);
+  try {
+    const { sha256 } = await digestOf(content());
+    if (sha256 === row.sha256) return { content };
+  } catch (error) {
+    if (!(error instanceof StatementMisfit)) throw error;
+  }
+  return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
+}
+
+/** A summary lists what was current after some run, which each statement names. */
+async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
+  const statements = await statementsOfDay(db, row.merchant_no, row.day);
+  const runs = new Set(statements.map(({ run_id }) => run_id ?? 0));
+  for (const run of [...runs].sort((a, b) => b - a)) {
+    const then = statements.filter(({ run_id }) => (run_id ?? 0) <= run);
+    const content = Buffer.from(summaryCsv(currentOf(then)));
+    if ((await digestOf(bytesOf(content))).sha256 === row.sha256) return { content };
+  }
+  return `the statements it listed are not known any more: ${RESTORE}`;
+}
+
+/** A manifest above this database's revision was written by a daybook that knew more: it is evidence, and stays. */
+async function manifestContent(key: string, row: ManifestRow, { objects }: RepairOptions): Promise<Made> {
+  const text = (await readWhole(objects, key))?.toString('utf8');
+  const found = text === undefined ? null : parseManifest(text);
+  if (found === null || found.revision <= row.revision) return { content: Buffer.from(row.content) };
+  return (
+    `it is revision ${found.revision}, and this database knows revision ${row.revision} only: was it restored from a ` +
+    `backup, or does another daybook write there? Bring back the newer database, or move the manifest away so that ` +
+    `the next run writes this one's`
+  );
+}

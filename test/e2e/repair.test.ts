@@ -1,0 +1,179 @@
+/** Published files that go missing or are altered: found by the next run, written again, or told. And what that costs. */
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { figuresOf } from '../../src/run/report.ts';
+import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
+import {
+  DAYS,
+  footprints,
+  FROM,
+  MERCHANT,
+  objectsOf,
+  openStage,
+  publishedIn,
+  scenario,
+  type Stage,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+const folderKey = (day: string) => `merchant=${merchantNo}/date=${day}`;
+const csv = (revision = 1) => `${folderKey(FROM)}/${merchantNo}_USD_${FROM}.r${revision}.csv`;
+const SUMMARY = `${folderKey(FROM)}/summary.r1.csv`;
+const MANIFEST = `${folderKey(FROM)}/manifest.json`;
+
+let stage: Stage;
+let root: string;
+beforeEach(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
+  root = join(stage.house.settings.dataDir, 'statements');
+  expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
+});
+afterEach(() => stage.close());
+
+const amend = (busiType: string): void => {
+  const entry = stage.sandbox.entriesOf(merchantNo).find(({ currency }) => currency === 'USD')!;
+  stage.sandbox.amend(merchantNo, entry.batchNo, { busiType });
+};
+/** Another text of the same length. */
+const altered = async (key: string): Promise<void> => {
+  const text = await readFile(join(root, key), 'utf8');
+  await writeFile(
+    join(root, key),
+    text.replace(/\d/, (digit) => String((Number(digit) + 1) % 10)),
+  );
+};
+const storeIsDatabase = async (): Promise<void> => {
+  expect(await filesOfStore(stage.house.objects)).toEqual(await filesOfDatabase(stage.house.database.db));
+  expect(await verifyProblems(stage.house.objects)).toEqual([]);
+};
+
+describe('published files', () => {
+  test.each<[string, string, 'missing' | 'altered', () => Promise<void>]>([
+    ['a statement is gone', csv(), 'missing', () => rm(join(root, csv()))],
+    ['a statement is longer', csv(), 'altered', () => appendFile(join(root, csv()), 'x')],
+    ['a statement of the same length says something else', csv(), 'altered', () => altered(csv())],
+    ['the summary is gone', SUMMARY, 'missing', () => rm(join(root, SUMMARY))],
+    ['the summary says something else', SUMMARY, 'altered', () => altered(SUMMARY)],
+    ['the manifest is gone', MANIFEST, 'missing', () => rm(join(root, MANIFEST))],
+    ['the manifest says something else', MANIFEST, 'altered', () => altered(MANIFEST)],
+    ['the manifest is no manifest', MANIFEST, 'altered', () => writeFile(join(root, MANIFEST), '{}')],
+  ])('%s: the same bytes are written again under the same revision', async (_, key, damage, harm) => {
+    const before = await objectsOf(stage);
+    await harm();
+    const report = await stage.run();
+    expect(report).toMatchObject({
+      exitCode: 0,
+      publish: { published: [], repaired: [{ merchantNo, day: FROM, key, damage }], unrepaired: [] },
+      notes: [expect.stringContaining(`repaired: 1 published file was missing or altered in the store`)],
+    });
+    expect(report.notes[0]).toContain(`${key} (${damage})`);
+    expect(figuresOf(report)).toMatchObject({ repaired: 1, unrepaired: 0 });
+    expect(await objectsOf(stage)).toEqual(before);
+    expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [], publish: { repaired: [] } });
+  });
+
+  test('all of them are gone: all are written again, in a rerun and by `publish` alone', async () => {
+    const before = await objectsOf(stage);
+    for (const command of ['run', 'publish'] as const) {
+      await rm(root, { recursive: true });
+      const report = await stage.run({ command });
+      expect(report).toMatchObject({ exitCode: 0, publish: { unrepaired: [] } });
+      expect(report.publish?.repaired).toHaveLength(before.size);
+      expect(await objectsOf(stage)).toEqual(before);
+    }
+  });
+
+  test('a superseded revision that cannot be made again is told with 3, and its altered bytes stay as evidence', async () => {
+    amend('CHANGED');
+    expect(publishedIn(await stage.run())).toEqual([`USD ${FROM} r2`]);
+    await rm(join(root, csv(1)));
+    const lost = await stage.run();
+    expect(lost).toMatchObject({ exitCode: 3, publish: { repaired: [], unrepaired: [{ key: csv(1) }] } });
+    expect(lost.notes).toEqual([
+      `${csv(1)} is missing in the store: its entries have changed since, so that it cannot be made again: ` +
+        'restore it from a copy of the store, such as an earlier version of the object or a backup.',
+    ]);
+    await writeFile(join(root, csv(1)), 'other bytes');
+    expect(await stage.run()).toMatchObject({
+      exitCode: 3,
+      publish: { unrepaired: [{ damage: 'altered' }] },
+    });
+    expect(await readFile(join(root, csv(1)), 'utf8')).toBe('other bytes');
+    // A current one and the superseded summary can be made again.
+    await rm(join(root, csv(2)));
+    await rm(join(root, SUMMARY));
+    expect((await stage.run()).publish?.repaired.map(({ key }) => key)).toEqual([csv(2), SUMMARY]);
+  });
+
+  test('a manifest newer than the database stays, and is told with 3', async () => {
+    const text = (await readFile(join(root, MANIFEST), 'utf8')).replace(/"revision": \d+/, '"revision": 9');
+    await writeFile(join(root, MANIFEST), text);
+    const report = await stage.run();
+    expect(report).toMatchObject({ exitCode: 3, publish: { repaired: [] } });
+    expect(report.notes[0]).toMatch(
+      /it is revision 9, and this database knows revision 1 only: was it restored/,
+    );
+    expect(await readFile(join(root, MANIFEST), 'utf8')).toBe(text);
+    // The next one to be published has a number above it.
+    amend('CHANGED');
+    await stage.run();
+    expect(JSON.parse(await readFile(join(root, MANIFEST), 'utf8'))).toMatchObject({ revision: 10 });
+    await storeIsDatabase();
+  });
+
+  test('manifests of before they had rows are taken over as they are, or mended', async () => {
+    const { db } = stage.house.database;
+    const old = async (key: string) => {
+      const text = await readFile(join(root, key), 'utf8');
+      await writeFile(join(root, key), text.replace(/^ {2}"(revision|epoch)": \d+,\n/gm, ''));
+    };
+    for (const day of DAYS) await old(`${folderKey(day)}/manifest.json`);
+    await sql`DELETE FROM statement_manifest; `.execute(db);
+    await sql`DELETE FROM stored_object`.execute(db);
+    const before = await objectsOf(stage);
+    expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
+    expect(await objectsOf(stage)).toEqual(before);
+    await storeIsDatabase();
+    await sql`DELETE FROM statement_manifest`.execute(db);
+    await rm(join(root, MANIFEST));
+    expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { repaired: [{ key: MANIFEST }] } });
+    await storeIsDatabase();
+  });
+});
+
+describe('the cost of comparing', () => {
+  /** Counts calls by name. */
+  const counted = (store: ObjectStore): { objects: ObjectStore; calls: Record<string, number> } => {
+    const calls: Record<string, number> = {};
+    const objects = new Proxy(store, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          calls[String(property)] = (calls[String(property)] ?? 0) + 1;
+          return (value as (...given: unknown[]) => unknown)(...args);
+        };
+      },
+    });
+    return { objects, calls };
+  };
+
+  test('a rerun that changes nothing makes one listing for each merchant, and writes no row', async () => {
+    const { objects, calls } = counted(stage.house.objects);
+    const before = await footprints(stage, ['statement', 'statement_manifest', 'stored_object']);
+    await stage.run({}, { objects });
+    expect(calls).toEqual({ check: 1, survey: 1 });
+    expect(await footprints(stage, ['statement', 'statement_manifest', 'stored_object'])).toEqual(before);
+  });
+
+  test('a day that changes costs its own uploads, and no reading of its manifest', async () => {
+    amend('CHANGED');
+    const { objects, calls } = counted(stage.house.objects);
+    expect(publishedIn(await stage.run({}, { objects }))).toEqual([`USD ${FROM} r2`]);
+    // A statement, a summary and a manifest; the next day's manifest names the statement before it.
+    expect(calls).toEqual({ check: 1, discardUnfinished: 2, put: 4, survey: 1 });
+  });
+});

@@ -1,0 +1,89 @@
+/** A run that can be frozen right before any of its effects: file work, calls to S3, transactions. */
+import * as fs from 'node:fs/promises';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { Kysely } from 'kysely';
+import type { Files } from '../../src/objects/directory-files.ts';
+import type { DB } from '../../src/store/schema.ts';
+
+export interface Freezer {
+  /** Every effect up to now, in order. */
+  readonly effects: string[];
+  /** Resolves once the run stands still. */
+  readonly frozen: Promise<string>;
+  /** Lets the effect come through, and the run go on. */
+  readonly thaw: () => void;
+  /** Waits where this effect is the one to freeze at. */
+  readonly before: (effect: string) => Promise<void>;
+}
+
+/** Freezes right before the effect with this number, from 0; never where it is null. */
+export function createFreezer(freezeAt: number | null): Freezer {
+  const effects: string[] = [];
+  let thaw = (): void => undefined;
+  let reportFrozen: (effect: string) => void = () => undefined;
+  const thawed = new Promise<void>((resolve) => (thaw = resolve));
+  const frozen = new Promise<string>((resolve) => (reportFrozen = resolve));
+  return {
+    effects,
+    frozen,
+    thaw: () => thaw(),
+    before: async (effect) => {
+      effects.push(effect);
+      if (effects.length - 1 !== freezeAt) return;
+      reportFrozen(effect);
+      await thawed;
+    },
+  };
+}
+
+/** The file system, each of its operations an effect. */
+export function freezableFiles({ before }: Freezer): Files {
+  const named =
+    <Args extends unknown[], Result>(name: string, work: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      await before(
+        `${name} ${String(args.at(name === 'link' || name === 'rename' ? 1 : 0))
+          .split('/')
+          .at(-1)}`,
+      );
+      return work(...args);
+    };
+  return {
+    link: named('link', fs.link),
+    mkdir: named('mkdir', fs.mkdir) as Files['mkdir'],
+    open: named('open', fs.open),
+    readdir: named('readdir', fs.readdir as never) as Files['readdir'],
+    rename: named('rename', fs.rename),
+    rm: named('rm', fs.rm),
+    stat: named('stat', fs.stat as never) as Files['stat'],
+  };
+}
+
+/** Makes each request of a client an effect: it is signed, and held before it goes on the wire. */
+export function freezeRequests(client: S3Client, { before }: Freezer): void {
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      const { Key } = args.input as { Key?: string };
+      await before(`${String(context.commandName)} ${Key?.split('/').at(-1) ?? ''}`);
+      return next(args);
+    },
+    { step: 'finalizeRequest', priority: 'low', name: 'freezer' },
+  );
+}
+
+/** A database whose every transaction is an effect. */
+export const freezableDatabase = (db: Kysely<DB>, { before }: Freezer): Kysely<DB> =>
+  new Proxy(db, {
+    get: (target, property) => {
+      if (property !== 'transaction') {
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
+      }
+      return () => ({
+        execute: async (work: Parameters<ReturnType<Kysely<DB>['transaction']>['execute']>[0]) => {
+          await before('transaction');
+          return target.transaction().execute(work);
+        },
+      });
+    },
+  });

@@ -1,0 +1,194 @@
+/**
+ * A run is frozen right before each of its effects in turn, another one takes over and publishes, and then the late
+ * effect comes through: after one more run the store holds what the database says.
+ */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { CreateBucketCommand } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { createS3Store } from '../../src/objects/s3.ts';
+import { compareFiles } from '../../src/statements/compare-files.ts';
+import { repairFiles, type RepairReport } from '../../src/statements/repair-files.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
+import type { Database } from '../../src/store/database.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+import { accountEntries } from '../support/ledger-entries.ts';
+import { MERCHANT, openBook, ZONE, type Book } from './book.ts';
+import { createFreezer, freezableDatabase, freezableFiles, freezeRequests, type Freezer } from './freezer.ts';
+import { filesOfDatabase, filesOfStore, verifyProblems } from './store-oracle.ts';
+
+const DAY = '2026-03-30';
+
+interface Place {
+  /** The store as a run sees it; with a freezer, each of its calls is an effect. */
+  readonly open: (freezer?: Freezer) => ObjectStore;
+  /** Names of unfinished files left behind. */
+  readonly leftovers: () => Promise<readonly string[]>;
+  readonly close: () => Promise<void>;
+}
+
+async function directory(): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-late-'));
+  return {
+    open: (freezer) =>
+      createDirectoryStore(folder, ...(freezer === undefined ? [] : [freezableFiles(freezer)])),
+    leftovers: async () =>
+      (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.part')),
+    close: () => rm(folder, { recursive: true }),
+  };
+}
+
+async function bucketOn(server: S3Server): Promise<Place> {
+  const bucket = `daybook-${randomUUID()}`;
+  await clientOf(server).send(new CreateBucketCommand({ Bucket: bucket }));
+  return {
+    open: (freezer) => {
+      const client = clientOf(server);
+      if (freezer !== undefined) freezeRequests(client, freezer);
+      return createS3Store(client, { bucket, prefix: 'ledger', endpoint: server.env.AWS_ENDPOINT_URL_S3! });
+    },
+    leftovers: () => Promise.resolve([]),
+    close: server.stop,
+  };
+}
+
+const gateway = gatewayServer();
+/** Whether a late write is kept out, or comes through and has to be repaired. */
+const places: readonly (readonly [string, boolean, () => Promise<Place>])[] = [
+  ['a directory', true, directory],
+  ['fauxqs, which ignores conditions', false, async () => bucketOn(await startFauxqsServer())],
+  ...(gateway === null ? [] : ([['the gateway', true, () => bucketOn(gateway)]] as const)),
+];
+
+/** What the platform shows: the same day with more and more entries. */
+const shown = (entries: number): LedgerEntry[] =>
+  accountEntries(
+    100_00,
+    Array.from({ length: entries }, (_, hour) => [`${DAY} ${String(8 + hour).padStart(2, '0')}:00:00`, 5_00]),
+  );
+
+let place: Place;
+let book: Book;
+let database: Database;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterEach(() => place.close());
+afterAll(() => database.close());
+
+const signal = new AbortController().signal;
+/** A run under this lease: what the platform shows is read, chained, published, compared and repaired. */
+async function wholeRun(objects: ObjectStore, entries: number): Promise<RepairReport> {
+  await book.synced(shown(entries), [DAY]);
+  await book.reconciled();
+  await book.published(objects);
+  return repaired(objects);
+}
+const repaired = (objects: ObjectStore): Promise<RepairReport> =>
+  repairFiles({
+    db: book.database.db,
+    lease: book.lease,
+    objects,
+    zone: ZONE,
+    clockToleranceS: 2,
+    runId: 1,
+    now: () => book.now,
+    signal,
+    merchantNo: MERCHANT,
+    fromDay: DAY,
+    toDay: DAY,
+  });
+
+/** The lease runs out, and another run takes it. */
+async function takeOver(): Promise<Lease> {
+  const { db } = book.database;
+  await db
+    .updateTable('lease')
+    .set({ expires_at: new Date(0) })
+    .execute();
+  return acquireLease(db, { name: 'ledger', holder: 'other:2:-', ttlMs: 600_000, now: new Date() });
+}
+
+interface Outcome {
+  /** The effect the run was frozen before; null where it ended before that. */
+  readonly frozenAt: string | null;
+  readonly end: PromiseSettledResult<unknown>;
+  readonly afterwards: RepairReport;
+  readonly damaged: number;
+}
+
+/** The story, with the first run frozen before its effect number `freezeAt`. `standing`: entries published before it. */
+async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> {
+  await emptyTables(database.db);
+  book = await openBook(database);
+  const { db } = book.database;
+  const calm = place.open();
+  if (standing > 0) await wholeRun(calm, standing);
+  await book.synced(shown(standing + 1), [DAY]);
+  await book.reconciled();
+
+  const freezer = createFreezer(freezeAt);
+  const first = book.published(place.open(freezer), {
+    db: freezableDatabase(db, freezer),
+    lease: book.lease,
+  });
+  const ended = Promise.allSettled([first]).then(([end]) => end);
+  const frozenAt = await Promise.race([freezer.frozen, ended.then(() => null)]);
+  book.lease = await takeOver();
+  await wholeRun(calm, standing + 2);
+  freezer.thaw();
+  const end = await ended;
+
+  let damaged = 0;
+  for await (const compared of compareFiles({
+    db,
+    objects: calm,
+    merchantNo: MERCHANT,
+    fromDay: DAY,
+    toDay: DAY,
+  })) {
+    damaged += compared.damaged.length;
+  }
+  book.lease = await takeOver();
+  await book.published(calm);
+  return { frozenAt, end, afterwards: await repaired(calm), damaged };
+}
+
+describe.each(places)('late writes to %s', (_, keepsOut, openPlace) => {
+  test.each([
+    ['the first statement of a day', 0],
+    ['a later revision', 1],
+  ])(
+    'of %s: kept out or repaired, whatever effect the run was frozen before',
+    async (__, standing) => {
+      const frozenAt: string[] = [];
+      for (let number = 0; ; number += 1) {
+        place = await openPlace();
+        const outcome = await lateEffect(number, standing);
+        const about = `effect ${number}, ${outcome.frozenAt ?? 'none'}`;
+        const objects = place.open();
+        expect(await filesOfStore(objects), about).toEqual(await filesOfDatabase(book.database.db));
+        expect(await verifyProblems(objects), about).toEqual([]);
+        expect(await place.leftovers(), about).toEqual([]);
+        expect(outcome.afterwards.unrepaired, about).toEqual([]);
+        expect(outcome.afterwards.repaired, about).toHaveLength(outcome.damaged);
+        if (keepsOut) expect(outcome.damaged, about).toBe(0);
+        if (outcome.frozenAt === null) break;
+        // The one frozen in its very last steps may have been done already.
+        if (outcome.end.status === 'rejected') {
+          expect((outcome.end.reason as Error).name, about).toBe('LeaseLost');
+        }
+        frozenAt.push(outcome.frozenAt);
+        await place.close();
+      }
+      expect(frozenAt.join('\n')).toMatch(/\.r\d\.csv[^]*summary\.r\d\.csv[^]*manifest\.json[^]*transaction/);
+    },
+    300_000,
+  );
+});
