@@ -27,7 +27,9 @@ export async function readinessOf({ db, secretKeys, signal }: ReadinessDeps): Pr
 async function databaseProblem(db: Kysely<DB>): Promise<string | null> {
   const timer = new AbortController();
   const late = sleep(DATABASE_ANSWER_MS_MAX, 'does not answer', { signal: timer.signal, ref: false });
-  const asked = pendingMigrations(db).then(
+  // In a transaction, as a read of its own would be made again for seconds; who asks wants to know how it is now.
+  const pendingNow = db.transaction().execute((trx) => pendingMigrations<DB>(trx));
+  const asked = pendingNow.then(
     (pending) => (pending.length === 0 ? null : `lacks ${pending.join(', ')}`),
     () => 'cannot be reached',
   );
