@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDays } from '../store/account-days.ts';
-import { brokenDays } from '../store/breaks.ts';
+import { brokenDays } from '../store/open-breaks.ts';
 import type { DB } from '../store/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { coverageOf, provenStretch } from './coverage.ts';

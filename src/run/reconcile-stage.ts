@@ -1,6 +1,6 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
 import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
-import { breaksToHeal, markHealingRead } from '../store/breaks.ts';
+import { breaksToHeal, markHealingRead } from '../store/open-breaks.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { syncMerchant } from '../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';

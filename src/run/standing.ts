@@ -1,7 +1,7 @@
 /** What is open after a run, of whatever day and whichever run brought it to light. */
 import type { Kysely } from 'kysely';
 import { countQuarantined } from '../store/amendments.ts';
-import { countOpenBreaks } from '../store/breaks.ts';
+import { countOpenBreaks } from '../store/open-breaks.ts';
 import type { DB } from '../store/schema.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
