@@ -1,6 +1,5 @@
 /** Brings one merchant's windows into the store: reads them, waits for the zone's proof, stores each whole. */
 import type { Kysely } from 'kysely';
-import pLimit from 'p-limit';
 import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { lengthMs } from '../ledger/window.ts';
@@ -9,21 +8,19 @@ import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts'
 import { isDatabaseTrouble } from '../store/errors.ts';
 import { LeaseLost, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
-import type { StoredWindow } from '../store/window-reading.ts';
 import { isClockOff, storeClockOff } from '../store/platform-clock.ts';
-import { settlePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import { wideReader } from './clock-slack.ts';
 import type { ReadLimits } from './limits.ts';
 import { wholeSeconds } from './plan.ts';
 import { readWindows } from './read-windows.ts';
+import type { Probe } from './time-zone-proof.ts';
+import { createReadingStore, NOTHING_STORED, type StoredReadings } from './store-readings.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { createZoneGate, type ZoneGate } from './zone-gate.ts';
 
-/** Different sentences counted in one report; more are counted together. */
-const NOTICES_MAX = 100;
-const MORE_NOTICES = 'further notices';
+export type { UncertifiedSpan } from './store-readings.ts';
 
 export interface SyncProgress {
   readonly merchantNo: string;
@@ -58,13 +55,7 @@ export interface SyncOptions {
   readonly zoneGate?: ZoneGate;
 }
 
-export interface UncertifiedSpan {
-  readonly window: Window;
-  /** A sentence with the window and the figures. */
-  readonly problem: string;
-}
-
-export interface SyncReport extends StoredWindow {
+export interface SyncReport extends StoredReadings {
   readonly requests: number;
   /** Windows stored, each part of a split one by itself. */
   readonly windows: number;
@@ -78,18 +69,18 @@ export interface SyncReport extends StoredWindow {
   readonly interrupted: boolean;
 }
 
-type Tally = { -readonly [Key in keyof SyncReport]: SyncReport[Key] };
+/** The report of a merchant whose ledger was not read. */
+export const NOTHING_SYNCED: SyncReport = {
+  ...NOTHING_STORED,
+  requests: 0,
+  failure: null,
+  interrupted: false,
+};
 
 /** Windows were asked for as if the clock were exact, and an entry showed that it is not: to be asked for anew. */
 class ClockOff extends Error {
   /** What was done until then, and stays. */
   soFar: SyncReport = NOTHING_SYNCED;
-}
-
-/** A window as it was planned, and how much of it is stored. */
-interface Planned extends Asked {
-  storedMs: number;
-  isUnsettled: boolean;
 }
 
 /**
@@ -106,46 +97,50 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
       ...(timeZoneTrusted === undefined ? {} : { isTrusted: timeZoneTrusted }),
     });
   if (await isClockOff(db)) zoneGate.noteClockOff('known from an earlier run');
-  const before: Tally = emptyTally();
+  let before = NOTHING_SYNCED;
   for (;;) {
     try {
-      const report: Tally = await readAndStore(options, zoneGate);
-      for (const figure of KEPT) report[figure] += before[figure];
-      return report;
+      return withEarlier(before, await readAndStore(options, zoneGate));
     } catch (error) {
       if (!(error instanceof ClockOff)) throw error;
-      for (const figure of KEPT) before[figure] += error.soFar[figure];
+      before = withEarlier(before, error.soFar);
       // Once known, every window of this run and later ones is asked for with slack: this happens once.
       await storeClockOff(db, lease, zoneGate.clockOff() ?? '', now());
     }
   }
 }
 
+/** A report with what was done before its windows were read anew; what is found or noted again counts once. */
+const withEarlier = (before: SyncReport, report: SyncReport): SyncReport => ({
+  ...report,
+  requests: before.requests + report.requests,
+  inserted: before.inserted + report.inserted,
+  amended: before.amended + report.amended,
+  vanished: before.vanished + report.vanished,
+  returned: before.returned + report.returned,
+  quarantined: before.quarantined + report.quarantined,
+});
+
+/** One window of each currency asked for, cut where a wall-clock time would mean two instants. */
+const plannedWindows = ({ windows, currencies, zone }: SyncOptions): Asked[] =>
+  (currencies ?? [undefined]).flatMap((currency) =>
+    windows
+      .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
+      .map((window): Asked => ({ window, currency })),
+  );
+
+/** Throws `ClockOff` where the clock turns out to be off, and what `syncMerchant` throws. */
 async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<SyncReport> {
-  const { lease, db, merchant, zone, currencies, runId, now, signal } = options;
+  const { merchant, zone, signal } = options;
   const { merchantNo } = merchant;
   const slackMs = zoneGate.slackMs();
-  const reader = slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone);
-  const plannedWindows = (currencies ?? [undefined]).flatMap((currency) =>
-    options.windows
-      .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
-      .map((window): Planned => ({ window, currency, storedMs: 0, isUnsettled: false })),
-  );
-  const tally = emptyTally();
-  const uncertified: UncertifiedSpan[] = [];
-  const notices: Record<string, number> = {};
-  const oneAtATime = pLimit(1);
+  const asked = plannedWindows(options);
+  const readings = createReadingStore({ ...options, merchantNo, planned: asked });
+  let requests = 0;
   let windowsDone = 0;
 
-  const probe: Probe = (batchNo, window) => {
-    signal.throwIfAborted();
-    tally.requests += 1;
-    return options.reader.page(
-      { merchant, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) },
-      signal,
-    );
-  };
   const check = async (entries: readonly LedgerEntry[], window: Window): Promise<void> => {
+    const probe = probeOf(options, () => (requests += 1));
     await zoneGate.check(probe, entries, window);
     if (zoneGate.slackMs() !== slackMs) throw new ClockOff();
   };
@@ -153,97 +148,84 @@ async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<S
     options.onProgress?.({
       merchantNo,
       windowsDone,
-      windowsPlanned: plannedWindows.length,
-      entries: tally.entries,
-      requests: tally.requests,
+      windowsPlanned: asked.length,
+      entries: readings.entries(),
+      requests,
     });
-  const plannedOf = ({ window, currency }: Asked): Planned =>
-    plannedWindows.find(
-      (planned) =>
-        planned.currency === currency &&
-        planned.window.beginMs <= window.beginMs &&
-        planned.window.endMs >= window.endMs,
-    )!;
-
-  const store = async (part: Asked, { reading, notices: sentences }: NotedReading): Promise<void> => {
-    signal.throwIfAborted();
-    const planned = plannedOf(part);
-    const about = { merchantNo, planned: planned.window, currency: part.currency, runId, now: now() };
-    const stored = await storeWindow(db, lease, { ...about, window: part.window, reading });
-    tally.windows += 1;
-    tally.entries += reading.entries.length;
-    for (const figure of STORED) tally[figure] += stored[figure];
-    if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
-    if (stored.doubt !== null) uncertified.push({ window: planned.window, problem: stored.doubt });
-    planned.storedMs += lengthMs(part.window);
-    planned.isUnsettled ||= stored.isUnsettled;
-    if (planned.isUnsettled && planned.storedMs === lengthMs(planned.window)) {
-      const { vanished, doubt } = await settlePlanned(db, lease, about);
-      tally.vanished += vanished;
-      if (doubt !== null) uncertified.push({ window: planned.window, problem: doubt });
-    }
-    for (const sentence of sentences) {
-      const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
-      notices[key] = (notices[key] ?? 0) + 1;
-    }
+  const gate = holdUnproven(async (part, read) => {
+    await readings.store(part, read);
     progress();
-  };
-
-  /** Empty windows read before any proof: a certificate is a row too, and waits for the zone like the others. */
-  let unproven: (() => Promise<void>)[] | null = [];
-  const release = async (): Promise<void> => {
-    const held = unproven ?? [];
-    unproven = null;
-    await Promise.all(held.map((storeHeld) => oneAtATime(storeHeld)));
-  };
+  });
+  const report = (end: Partial<SyncReport> = {}): SyncReport => ({
+    ...NOTHING_SYNCED,
+    ...readings.soFar(),
+    requests,
+    ...end,
+  });
 
   try {
     await readWindows({
-      reader,
+      reader: slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone),
       merchant,
-      asked: plannedWindows,
+      asked,
       limits: { ...options.limits, clockSlackMs: slackMs },
       signal,
-      onRequest: () => (tally.requests += 1),
+      onRequest: () => (requests += 1),
       onFirstPage: (page, { window }) => check(page.entries, window),
       onReading: async (part, read) => {
         const came = [...read.reading.entries, ...read.strangers];
         if (came.length > 0) {
           await check(came, part.window);
-          await release();
-        } else if (unproven !== null && read.reading.rejected.length === 0) {
-          unproven.push(() => store(part, read));
-          return;
+          await gate.release();
         }
-        await oneAtATime(() => store(part, read));
+        await gate.take(part, read);
       },
       onWindowDone: () => {
         windowsDone += 1;
         progress();
       },
     });
-    await release();
+    await gate.release();
+    return report();
   } catch (error) {
-    if (error instanceof ClockOff) {
-      error.soFar = tally;
-      throw error;
+    if (error instanceof ClockOff) error.soFar = report();
+    if (isPlatformError(error)) {
+      await gate.release();
+      return report({ failure: error });
     }
-    const isLeaseLost = error instanceof LeaseLost;
-    if (signal.aborted && error === signal.reason && !isLeaseLost) tally.interrupted = true;
-    else if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
-    else {
-      tally.failure = error instanceof Error ? error : new Error(String(error));
-      if (isPlatformError(error)) await release();
-    }
+    if (signal.aborted && error === signal.reason && !isLeaseLost(error))
+      return report({ interrupted: true });
+    throw error;
   }
-  uncertified.sort((a, b) => a.window.beginMs - b.window.beginMs);
-  return { ...tally, uncertified, notices };
 }
 
-const STORED = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
+const probeOf =
+  ({ reader, merchant, signal }: SyncOptions, onRequest: () => void): Probe =>
+  (batchNo, window) => {
+    signal.throwIfAborted();
+    onRequest();
+    const query = { merchant, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) };
+    return reader.page(query, signal);
+  };
 
-/** Figures that stand though the windows are read anew: what was found unchanged or is counted again does not. */
-const KEPT = ['requests', 'inserted', 'amended', 'vanished', 'returned', 'quarantined'] as const;
+/** Empty windows read before any proof wait for it: a certificate is a row too, and waits for the zone like the others. */
+function holdUnproven(store: (part: Asked, read: NotedReading) => Promise<void>) {
+  let unproven: (() => Promise<void>)[] | null = [];
+  return {
+    take: async (part: Asked, read: NotedReading): Promise<void> => {
+      const { entries, rejected } = read.reading;
+      if (unproven !== null && entries.length === 0 && rejected.length === 0)
+        unproven.push(() => store(part, read));
+      else await store(part, read);
+    },
+    /** Stores what waits, and lets the rest through from now on. */
+    release: async (): Promise<void> => {
+      const held = unproven ?? [];
+      unproven = null;
+      await Promise.all(held.map((storeHeld) => storeHeld()));
+    },
+  };
+}
 
 /** The report of a merchant whose ledger was not read. */
 export const NOTHING_SYNCED: SyncReport = {

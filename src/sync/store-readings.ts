@@ -1,0 +1,123 @@
+/** Stores readings, judges each planned window once all of it is stored, and counts what that did. */
+import type { Kysely } from 'kysely';
+import pLimit from 'p-limit';
+import type { Window } from '../ledger/entry.ts';
+import { lengthMs } from '../ledger/window.ts';
+import type { Lease } from '../store/lease.ts';
+import type { DB } from '../store/schema.ts';
+import type { StoredWindow } from '../store/window-reading.ts';
+import { settlePlanned, storeWindow } from '../store/windows.ts';
+import type { Asked } from './certificate.ts';
+import type { NotedReading } from './certify.ts';
+
+/** Different sentences counted in one report; more are counted together. */
+const NOTICES_MAX = 100;
+const MORE_NOTICES = 'further notices';
+
+export interface UncertifiedSpan {
+  readonly window: Window;
+  /** A sentence with the window and the figures. */
+  readonly problem: string;
+}
+
+/** What storing readings did. */
+export interface StoredReadings extends StoredWindow {
+  /** Windows stored, each part of a split one by itself. */
+  readonly windows: number;
+  readonly entries: number;
+  readonly uncertified: readonly UncertifiedSpan[];
+  /** How often the reader said each sentence. */
+  readonly notices: Readonly<Record<string, number>>;
+}
+
+export const NOTHING_STORED: StoredReadings = {
+  windows: 0,
+  entries: 0,
+  uncertified: [],
+  inserted: 0,
+  amended: 0,
+  vanished: 0,
+  returned: 0,
+  quarantined: 0,
+  unchanged: 0,
+  notices: {},
+};
+
+const FIGURES = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
+
+export interface ReadingStoreOptions {
+  readonly db: Kysely<DB>;
+  readonly lease: Lease;
+  readonly merchantNo: string;
+  /** The windows that are read, whole or in parts that cover each exactly. */
+  readonly planned: readonly Asked[];
+  readonly runId: number;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+export interface ReadingStore {
+  /** Stores a part of a planned window, one after the other. Throws what `storeWindow` throws. */
+  readonly store: (part: Asked, read: NotedReading) => Promise<void>;
+  /** Entries stored or found stored. */
+  readonly entries: () => number;
+  readonly soFar: () => StoredReadings;
+}
+
+interface Progress {
+  readonly asked: Asked;
+  storedMs: number;
+  isUnsettled: boolean;
+}
+
+export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
+  const { db, lease, merchantNo, runId, now, signal } = options;
+  const planned = options.planned.map((asked): Progress => ({ asked, storedMs: 0, isUnsettled: false }));
+  const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
+  const uncertified: UncertifiedSpan[] = [];
+  const notices: Record<string, number> = {};
+  const oneAtATime = pLimit(1);
+
+  const note = (sentence: string): void => {
+    const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
+    notices[key] = (notices[key] ?? 0) + 1;
+  };
+  const blame = (window: Window, problem: string | null): void => {
+    if (problem !== null) uncertified.push({ window, problem });
+  };
+
+  const store = async (part: Asked, { reading, notices: sentences }: NotedReading): Promise<void> => {
+    signal.throwIfAborted();
+    const whole = planned.find(({ asked }) => holds(asked, part))!;
+    const { window, currency } = whole.asked;
+    const about = { merchantNo, planned: window, currency, runId, now: now() };
+    const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
+    stored.windows += 1;
+    stored.entries += reading.entries.length;
+    for (const figure of FIGURES) stored[figure] += did[figure];
+    blame(part.window, reading.problem);
+    blame(window, did.doubt);
+    for (const sentence of sentences) note(sentence);
+    whole.storedMs += lengthMs(part.window);
+    whole.isUnsettled ||= did.isUnsettled;
+    if (!whole.isUnsettled || whole.storedMs < lengthMs(window)) return;
+    const { vanished, doubt } = await settlePlanned(db, lease, about);
+    stored.vanished += vanished;
+    blame(window, doubt);
+  };
+
+  return {
+    store: (part, read) => oneAtATime(() => store(part, read)),
+    entries: () => stored.entries,
+    soFar: () => ({
+      ...stored,
+      uncertified: uncertified.toSorted((a, b) => a.window.beginMs - b.window.beginMs),
+      notices: { ...notices },
+    }),
+  };
+}
+
+const holds = (planned: Asked, part: Asked): boolean =>
+  planned.currency === part.currency &&
+  planned.window.beginMs <= part.window.beginMs &&
+  planned.window.endMs >= part.window.endMs;
