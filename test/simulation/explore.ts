@@ -1,0 +1,69 @@
+/** Draws cases until time or runs are up; each law that breaks is told once, with its smallest case. */
+import fc from 'fast-check';
+import type { Kept, Oracle } from './oracle.ts';
+
+/** Cases drawn from one seed before the next seed's turn. */
+const BATCH_RUNS = 50;
+/** Longest search for a smaller case. */
+const SHRINK_MS_MAX = 30_000;
+
+export interface Budget {
+  readonly seed: number;
+  readonly untilMs: number;
+  readonly runsMax: number;
+  readonly now: () => number;
+}
+
+export interface Explored {
+  readonly runs: number;
+  readonly findings: readonly Kept[];
+  /** How often each law broke, the shrinking left out. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** What is the same between two findings of one kind: the sentence without its figures and names. */
+export const lawOf = (finding: string): string =>
+  finding
+    .replace(/^(?:step \d+ \([a-z]+\)|at the end|fresh tables): /, '')
+    .replace(/ ?[([].*/s, '')
+    .replace(/: .*/s, '')
+    .replace(/\d{4}-\d\d-\d\d/g, 'DAY')
+    .replace(/\b(USD|JPY)\b/g, 'CCC')
+    .replace(/-?\b\d[\w.-]*/g, 'N');
+
+export async function explore<Case>(
+  oracle: Oracle<Case>,
+  budget: Budget,
+  onFinding: (kept: Kept, findings: readonly string[]) => void,
+): Promise<Explored> {
+  const counts = new Map<string, number>();
+  const findings: Kept[] = [];
+  let runs = 0;
+  for (let seed = budget.seed; runs < budget.runsMax && budget.now() < budget.untilMs; seed += 1) {
+    let law: string | null = null;
+    let smallest: { drawn: Case; broken: readonly string[] } | null = null;
+    let endsMs = budget.untilMs;
+    const property = fc.asyncProperty(oracle.cases, async (drawn) => {
+      if (budget.now() > endsMs) return;
+      const broken = await oracle.check(drawn);
+      const laws = [...new Set(broken.map(lawOf))];
+      if (law === null) {
+        runs += 1;
+        law = laws.find((one) => !counts.has(one)) ?? null;
+        for (const one of laws) counts.set(one, (counts.get(one) ?? 0) + 1);
+        if (law === null) return;
+        endsMs = budget.now() + SHRINK_MS_MAX;
+      } else if (!laws.includes(law)) return;
+      smallest = { drawn, broken };
+      throw new Error(broken.join('\n'));
+    });
+    const numRuns = Math.min(BATCH_RUNS, budget.runsMax - runs);
+    await fc.check(property, { seed, numRuns });
+    if (law === null || smallest === null) continue;
+    const { drawn, broken } = smallest as { drawn: Case; broken: readonly string[] };
+    const kept: Kept = { kind: oracle.kind, seed, law, case: drawn };
+    findings.push(kept);
+    onFinding(kept, broken);
+  }
+  return { runs, findings, counts };
+}
