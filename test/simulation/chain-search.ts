@@ -50,7 +50,10 @@ function through(
 ): Map<number, number> {
   const count = cluster.length;
   const elders = cluster.map((move) =>
-    cluster.reduce((mask, other, at) => (other.second < move.second - toleranceS ? mask | (1 << at) : mask), 0),
+    cluster.reduce(
+      (mask, other, at) => (other.second < move.second - toleranceS ? mask | (1 << at) : mask),
+      0,
+    ),
   );
   const cheapest = reached === null ? 0 : Math.min(...reached.values());
   const entering = ({ balance, net }: Move): number =>

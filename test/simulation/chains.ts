@@ -29,7 +29,11 @@ function chained({ toleranceS, opening, moves }: ChainCase, cuts: readonly numbe
   const entries = moves
     .map(entryOf)
     .sort((a, b) => a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : 1));
-  const edges = [0, ...cuts.map((cut) => Math.min(cut, entries.length)).sort((a, b) => a - b), entries.length];
+  const edges = [
+    0,
+    ...cuts.map((cut) => Math.min(cut, entries.length)).sort((a, b) => a - b),
+    entries.length,
+  ];
   const steps = edges.slice(1).flatMap((end, at) => chain.push(entries.slice(edges[at], end)));
   return [...steps, ...chain.end()];
 }
@@ -49,8 +53,10 @@ function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[])
     const previous = after;
     reached = move.balance;
     after = move.batchNo;
-    if (expected === found) return named === null ? [] : [`a break is named before ${move.batchNo}: none is there`];
-    if (named === null) return [`no break is named before ${move.batchNo}: ${expected} does not lead to ${found}`];
+    if (expected === found)
+      return named === null ? [] : [`a break is named before ${move.batchNo}: none is there`];
+    if (named === null)
+      return [`no break is named before ${move.batchNo}: ${expected} does not lead to ${found}`];
     const says = [
       named.afterBatchNo,
       named.beforeBatchNo,
@@ -71,7 +77,10 @@ function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): stri
     latestMs = Math.max(latestMs, entry.bookedMs);
     const said = moved === late > 0 ? [] : [`${entry.batchNo} is ${moved ? '' : 'not '}called moved`];
     return late > toleranceS * 1_000
-      ? [...said, `${entry.batchNo} comes after an entry ${late / 1_000} s younger; allowed are ${toleranceS} s`]
+      ? [
+          ...said,
+          `${entry.batchNo} comes after an entry ${late / 1_000} s younger; allowed are ${toleranceS} s`,
+        ]
       : said;
   });
 }
@@ -93,7 +102,13 @@ function needlessBreaks(drawn: ChainCase, steps: readonly ChainStep[]): string[]
 function check(drawn: ChainCase): readonly string[] {
   const steps = chained(drawn, []);
   const came = steps.map(({ entry }) => entry.batchNo).sort();
-  if (came.join() !== drawn.moves.map(({ batchNo }) => batchNo).sort().join())
+  if (
+    came.join() !==
+    drawn.moves
+      .map(({ batchNo }) => batchNo)
+      .sort()
+      .join()
+  )
     return [`not every entry comes out once: ${told(steps)}`];
   const inPieces = chained(drawn, drawn.cuts);
   return [

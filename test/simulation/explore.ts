@@ -5,7 +5,7 @@ import type { Kept, Oracle } from './oracle.ts';
 /** Cases drawn from one seed before the next seed's turn. */
 const BATCH_RUNS = 50;
 /** Longest search for a smaller case. */
-const SHRINK_MS_MAX = 30_000;
+const SHRINK_MS_MAX = 15_000;
 
 export interface Budget {
   readonly seed: number;
@@ -24,12 +24,12 @@ export interface Explored {
 /** What is the same between two findings of one kind: the sentence without its figures and names. */
 export const lawOf = (finding: string): string =>
   finding
-    .replace(/^(?:step \d+ \([a-z]+\)|at the end|fresh tables): /, '')
+    .replace(/^(?:step \d+ \([a-z]+\)|reading \d+|at the end|fresh tables): /, '')
     .replace(/ ?[([].*/s, '')
-    .replace(/: .*/s, '')
+    .replace(/(?<!^verify): .*/s, '')
     .replace(/\d{4}-\d\d-\d\d/g, 'DAY')
     .replace(/\b(USD|JPY)\b/g, 'CCC')
-    .replace(/-?\b\d[\w.-]*/g, 'N');
+    .replace(/-?\b(?!0,)\d[\w.-]*/g, 'N');
 
 export async function explore<Case>(
   oracle: Oracle<Case>,
@@ -41,7 +41,7 @@ export async function explore<Case>(
   let runs = 0;
   for (let seed = budget.seed; runs < budget.runsMax && budget.now() < budget.untilMs; seed += 1) {
     let law: string | null = null;
-    let smallest: { drawn: Case; broken: readonly string[] } | null = null;
+    const failed: { drawn: Case; broken: readonly string[] }[] = [];
     let endsMs = budget.untilMs;
     const property = fc.asyncProperty(oracle.cases, async (drawn) => {
       if (budget.now() > endsMs) return;
@@ -54,13 +54,14 @@ export async function explore<Case>(
         if (law === null) return;
         endsMs = budget.now() + SHRINK_MS_MAX;
       } else if (!laws.includes(law)) return;
-      smallest = { drawn, broken };
+      failed.push({ drawn, broken });
       throw new Error(broken.join('\n'));
     });
     const numRuns = Math.min(BATCH_RUNS, budget.runsMax - runs);
     await fc.check(property, { seed, numRuns });
-    if (law === null || smallest === null) continue;
-    const { drawn, broken } = smallest as { drawn: Case; broken: readonly string[] };
+    // The last one that failed is the smallest.
+    const { drawn, broken } = failed.at(-1) ?? {};
+    if (law === null || drawn === undefined || broken === undefined) continue;
     const kept: Kept = { kind: oracle.kind, seed, law, case: drawn };
     findings.push(kept);
     onFinding(kept, broken);

@@ -14,8 +14,15 @@ export interface Seedling {
 
 /** What happens to the ledger. `pick` chooses an entry, modulo those there are. */
 export type Change =
-  | { readonly what: 'hide' | 'show' | 'retype' | 'flip' | 'wreck' | 'mend' | 'recurrency'; readonly pick: number }
-  | { readonly what: 'rebalance' | 'shift' | 'amount' | 'seconds' | 'days'; readonly pick: number; readonly by: number }
+  | {
+      readonly what: 'hide' | 'show' | 'retype' | 'flip' | 'wreck' | 'mend' | 'recurrency';
+      readonly pick: number;
+    }
+  | {
+      readonly what: 'rebalance' | 'shift' | 'amount' | 'seconds' | 'days';
+      readonly pick: number;
+      readonly by: number;
+    }
   | { readonly what: 'hideDay' | 'showDay'; readonly day: number }
   | { readonly what: 'insert'; readonly entry: Seedling };
 
@@ -148,8 +155,9 @@ export const historyCases: fc.Arbitrary<HistoryCase> = fc.record({
   resweepDays: fc.nat(4),
   toleranceS: fc.constantFrom(2, 2, 0),
   entries: fc.array(seedlings, { minLength: 1, maxLength: 16, size: 'max' }),
-  steps: fc.array(
-    fc.record({ changes: fc.array(changes, { maxLength: 3 }), act: acts, fault: faults }),
-    { minLength: 1, maxLength: 9, size: 'max' },
-  ),
+  steps: fc.array(fc.record({ changes: fc.array(changes, { maxLength: 3 }), act: acts, fault: faults }), {
+    minLength: 1,
+    maxLength: 9,
+    size: 'max',
+  }),
 });

@@ -5,20 +5,18 @@ import type { Published } from './published.ts';
 
 /** Everything that may be compared: figures, verdicts, breaks and bytes; not revisions, times or run numbers. */
 export interface Ending {
-  readonly exitCode: number;
   readonly days: ReadonlyMap<string, string>;
   readonly breaks: readonly string[];
   readonly entries: readonly string[];
   readonly files: ReadonlyMap<string, string>;
 }
 
-export async function endingOf(db: Kysely<DB>, published: Published, exitCode: number): Promise<Ending> {
+export async function endingOf(db: Kysely<DB>, published: Published): Promise<Ending> {
   const days = await db.selectFrom('account_day').selectAll().orderBy('currency').orderBy('day').execute();
   const breaks = await db.selectFrom('continuity_break').selectAll().where('status', '=', 'open').execute();
   const entries = await db.selectFrom('ledger_entry').selectAll().where('vanished_at', 'is', null).execute();
   const filled = days.filter((day) => day.credit_count + day.debit_count > 0);
   return {
-    exitCode,
     days: new Map(
       filled.map((day) => [
         `${day.currency} ${day.day}`,
@@ -47,7 +45,17 @@ export async function endingOf(db: Kysely<DB>, published: Published, exitCode: n
       )
       .sort(),
     entries: entries
-      .map((row) => [row.batch_no, row.currency, row.transaction_type, row.credit, row.debit, row.balance, row.booked_ms].join())
+      .map((row) =>
+        [
+          row.batch_no,
+          row.currency,
+          row.transaction_type,
+          row.credit,
+          row.debit,
+          row.balance,
+          row.booked_ms,
+        ].join(),
+      )
       .sort(),
     files: new Map(
       [...published.statements]
@@ -64,8 +72,6 @@ export async function endingOf(db: Kysely<DB>, published: Published, exitCode: n
 /** Where a history's end differs from the fresh reading's. */
 export function differences(history: Ending, fresh: Ending): string[] {
   const findings: string[] = [];
-  if (history.exitCode !== fresh.exitCode)
-    findings.push(`a calm run ends with ${history.exitCode}, on fresh tables with ${fresh.exitCode}`);
   const lists = (what: string, a: readonly string[], b: readonly string[]) => {
     if (a.join('\n') !== b.join('\n'))
       findings.push(`${what}: [${a.join(' | ')}], on fresh tables: [${b.join(' | ')}]`);

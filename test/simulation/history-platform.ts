@@ -82,14 +82,12 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
     booking.stampMs = within(booking.stampMs + (drifts.get(booking.batchNo) ?? 0) * 1_000);
 
   const change = (wanted: Change): void => {
-    if ('entry' in wanted) return book(wanted.entry);
-    if ('day' in wanted) {
+    if ('entry' in wanted) book(wanted.entry);
+    else if ('day' in wanted) {
       const day = addDays(firstDay, wanted.day);
       for (const booking of bookings.filter(({ stampMs }) => dayOf(stampMs, zone) === day))
         booking.shown = wanted.what === 'showDay';
-      return;
-    }
-    alter(bookings[wanted.pick % bookings.length]!, wanted);
+    } else alter(bookings[wanted.pick % bookings.length]!, wanted);
   };
 
   const alter = (booking: Booking, wanted: Extract<Change, { pick: number }>): void => {
@@ -224,4 +222,7 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
 
 /** An instant as the platform writes it, in its own zone. */
 export const wallText = (ms: number, zone: string): string =>
-  new Date(ms + Math.round(tzOffset(zone, new Date(ms)) * 60_000)).toISOString().slice(0, 19).replace('T', ' ');
+  new Date(ms + Math.round(tzOffset(zone, new Date(ms)) * 60_000))
+    .toISOString()
+    .slice(0, 19)
+    .replace('T', ' ');

@@ -27,7 +27,7 @@ export function wrongRows(statement: PublishedStatement): string[] {
   let [breaks, credits, debits, creditCount] = [0, 0n, 0n, 0];
   let inTimeOrder = true;
   rows.forEach(([, bookedAt, , , credit, debit, after], at) => {
-    const [came, went] = [hundredths(credit || '0'), hundredths(debit || '0')];
+    const [came, went] = [hundredths(credit === '' ? '0' : credit!), hundredths(debit === '' ? '0' : debit!)];
     if (hundredths(after!) - came + went !== balance) breaks += 1;
     if (credit !== '') creditCount += 1;
     credits += came;
@@ -39,12 +39,16 @@ export function wrongRows(statement: PublishedStatement): string[] {
   const stated = [statement.rows, statement.breaks, statement.creditCount, statement.debitCount];
   const counted = [rows.length, breaks, creditCount, rows.length - creditCount];
   return [
-    stated.join() === counted.join() ? null : `says rows, breaks, credits, debits ${stated.join()}: ${counted.join()}`,
+    stated.join() === counted.join()
+      ? null
+      : `says rows, breaks, credits, debits ${stated.join()}: ${counted.join()}`,
     hundredths(statement.creditTotal) === credits ? null : `says credits of ${statement.creditTotal}`,
     hundredths(statement.debitTotal) === debits ? null : `says debits of ${statement.debitTotal}`,
     hundredths(statement.closing) === balance ? null : `closes ${statement.closing}, its rows end elsewhere`,
     (verdict === 'broken') === breaks > 0 ? null : `is called ${verdict} with ${breaks} breaks`,
-    verdict !== 'continuous' || inTimeOrder || mayRepeatAnHour(rows) ? null : 'is called continuous out of time order',
+    verdict !== 'continuous' || inTimeOrder || mayRepeatAnHour(rows)
+      ? null
+      : 'is called continuous out of time order',
     foreign === 0 ? null : `holds ${foreign} rows of another day or currency`,
   ]
     .filter((finding) => finding !== null)

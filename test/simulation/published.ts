@@ -1,5 +1,6 @@
 /** Reads what lies in the store as CONTRACT describes it, with nothing of the program's own reading. */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -22,7 +23,11 @@ export interface PublishedStatement {
   readonly breaks: number;
   readonly previousDay: string | null;
   readonly previousSha256: string | null;
-  readonly superseded: readonly { readonly revision: number; readonly file: string; readonly sha256: string }[];
+  readonly superseded: readonly {
+    readonly revision: number;
+    readonly file: string;
+    readonly sha256: string;
+  }[];
   /** The file itself; null where it is not there. */
   readonly text: string | null;
 }
@@ -37,11 +42,9 @@ export interface Published {
 export const statementId = (currency: string, day: string): string => `${currency} ${day}`;
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
-const textOf = (path: string): Promise<string | null> =>
-  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+/** Null where there is no such file. */
+const textOf = async (path: string): Promise<string | null> =>
+  existsSync(path) ? readFile(path, 'utf8') : null;
 
 export async function readPublished(folder: string, merchantNo: string): Promise<Published> {
   const root = join(folder, `merchant=${merchantNo}`);

@@ -50,7 +50,9 @@ export async function openRig(serverUrl: string): Promise<Rig> {
     tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
     sql`; `,
   )}; SET session_replication_role = DEFAULT`;
-  const empty = async () => void (await emptying.execute(database.db));
+  const empty = async () => {
+    await emptying.execute(database.db);
+  };
   const transports = new Map<string, ReturnType<typeof platformOf>>();
   return {
     db: database.db,
@@ -59,7 +61,13 @@ export async function openRig(serverUrl: string): Promise<Rig> {
       const platform = transports.get(zone) ?? platformOf(zone);
       transports.set(zone, platform);
       const signal = new AbortController().signal;
-      const house = { ...platform, database: { ...database, db }, reader, objects, now: () => new Date(nowMs) };
+      const house = {
+        ...platform,
+        database: { ...database, db },
+        reader,
+        objects,
+        now: () => new Date(nowMs),
+      };
       const since = performance.now();
       return {
         ...runDeps({ ...house, currencies: createCurrencies({}), close: database.close }, signal),

@@ -24,7 +24,9 @@ async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<rea
   const oracle = await openOracle(kind, () => process.env['SIMULATION_POSTGRES_URL']!);
   const say = (text: string) => console.log(`${kind}: ${text}`);
   const tell = (kept: Kept, broken: readonly string[]) => {
-    say(`FOUND with seed ${kept.seed}: ${kept.law}\n  ${broken.join('\n  ')}\n  case ${JSON.stringify(kept.case)}`);
+    say(
+      `FOUND with seed ${kept.seed}: ${kept.law}\n  ${broken.join('\n  ')}\n  case ${JSON.stringify(kept.case)}`,
+    );
   };
   const findings: Kept[] = [];
   for (const kept of keptSeeds(kind)) {
@@ -43,8 +45,11 @@ async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<rea
   );
   await oracle.close();
   const seconds = (performance.now() - began) / 1_000;
-  say(`${explored.runs} runs from seed ${seed} in ${seconds.toFixed(1)} s, ${findings.length} kept cases broke a law`);
-  for (const [law, count] of [...explored.counts].sort(([, a], [, b]) => b - a)) say(`${count} times: ${law}`);
+  say(
+    `${explored.runs} runs from seed ${seed} in ${seconds.toFixed(1)} s, ${findings.length} kept cases broke a law`,
+  );
+  for (const [law, count] of [...explored.counts].sort(([, a], [, b]) => b - a))
+    say(`${count} times: ${law}`);
   return [...findings, ...explored.findings];
 }
 
@@ -55,7 +60,16 @@ async function simulateAll(kinds: readonly Kind[], { minutes, seed, runs }: Aske
   const found: Kept[] = [];
   const codes = await Promise.all(
     kinds.map(async (kind) => {
-      const args = ['--kind', kind, '--minutes', String(minutes), '--seed', String(seed), '--runs', String(runs)];
+      const args = [
+        '--kind',
+        kind,
+        '--minutes',
+        String(minutes),
+        '--seed',
+        String(seed),
+        '--runs',
+        String(runs),
+      ];
       const env = { ...process.env, SIMULATION_POSTGRES_URL: server.url };
       const child = fork(import.meta.filename, args, { env });
       child.on('message', (findings) => void found.push(...(findings as Kept[])));
