@@ -40,20 +40,21 @@ export async function explore<Case>(
   const findings: Kept[] = [];
   let runs = 0;
   for (let seed = budget.seed; runs < budget.runsMax && budget.now() < budget.untilMs; seed += 1) {
-    let law: string | null = null;
+    /** The law this batch's first finding broke: smaller cases are looked for that break the same. */
+    const wanted: { law: string | null } = { law: null };
     const failed: { drawn: Case; broken: readonly string[] }[] = [];
     let endsMs = budget.untilMs;
     const property = fc.asyncProperty(oracle.cases, async (drawn) => {
       if (budget.now() > endsMs) return;
       const broken = await oracle.check(drawn);
       const laws = [...new Set(broken.map(lawOf))];
-      if (law === null) {
+      if (wanted.law === null) {
         runs += 1;
-        law = laws.find((one) => !counts.has(one)) ?? null;
+        wanted.law = laws.find((one) => !counts.has(one)) ?? null;
         for (const one of laws) counts.set(one, (counts.get(one) ?? 0) + 1);
-        if (law === null) return;
+        if (wanted.law === null) return;
         endsMs = budget.now() + SHRINK_MS_MAX;
-      } else if (!laws.includes(law)) return;
+      } else if (!laws.includes(wanted.law)) return;
       failed.push({ drawn, broken });
       throw new Error(broken.join('\n'));
     });
@@ -61,8 +62,8 @@ export async function explore<Case>(
     await fc.check(property, { seed, numRuns });
     // The last one that failed is the smallest.
     const { drawn, broken } = failed.at(-1) ?? {};
-    if (law === null || drawn === undefined || broken === undefined) continue;
-    const kept: Kept = { kind: oracle.kind, seed, law, case: drawn };
+    if (wanted.law === null || drawn === undefined || broken === undefined) continue;
+    const kept: Kept = { kind: oracle.kind, seed, law: wanted.law, case: drawn };
     findings.push(kept);
     onFinding(kept, broken);
   }

@@ -129,7 +129,13 @@ export function notGreen(outcome: StepOutcome): string[] {
     reads && currencies === null && request.range === null ? [...new Set(unread)].sort() : [],
     'days asked for are not certified',
   );
-  if (publishes)
-    findings.push(...openings(published).derived.map((what) => `an opening does not follow: ${what}`));
+  const touched = new Set(
+    report.publish?.published.map(({ account: { currency }, day }) => statementId(currency, day)),
+  );
+  const { derived } = openings(published);
+  say(
+    derived.filter(({ ids }) => ids.some((id) => touched.has(id))).map(({ what }) => what),
+    'an opening that was just published does not follow',
+  );
   return findings.map((finding) => `exit 0, but ${finding}`);
 }

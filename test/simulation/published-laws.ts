@@ -24,9 +24,10 @@ export function wrongRows(statement: PublishedStatement): string[] {
   if (!text.startsWith(`${HEADER}\r\n`) || !text.endsWith('\r\n')) return [`${id} is no statement file`];
   const rows = rowsOf(text);
   let balance = hundredths(statement.opening);
-  let [breaks, credits, debits, creditCount] = [0, 0n, 0n, 0];
+  let [credits, debits] = [0n, 0n];
+  let [breaks, creditCount] = [0, 0];
   let inTimeOrder = true;
-  rows.forEach(([, bookedAt, , , credit, debit, after], at) => {
+  for (const [at, [, bookedAt, , , credit, debit, after]] of rows.entries()) {
     const [came, went] = [hundredths(credit === '' ? '0' : credit!), hundredths(debit === '' ? '0' : debit!)];
     if (hundredths(after!) - came + went !== balance) breaks += 1;
     if (credit !== '') creditCount += 1;
@@ -34,7 +35,7 @@ export function wrongRows(statement: PublishedStatement): string[] {
     debits += went;
     balance = hundredths(after!);
     if (at > 0 && rows[at - 1]![1]! > bookedAt!) inTimeOrder = false;
-  });
+  }
   const foreign = rows.filter(([, bookedAt, of]) => of !== currency || !bookedAt!.startsWith(day)).length;
   const stated = [statement.rows, statement.breaks, statement.creditCount, statement.debitCount];
   const counted = [rows.length, breaks, creditCount, rows.length - creditCount];
@@ -45,7 +46,7 @@ export function wrongRows(statement: PublishedStatement): string[] {
     hundredths(statement.creditTotal) === credits ? null : `says credits of ${statement.creditTotal}`,
     hundredths(statement.debitTotal) === debits ? null : `says debits of ${statement.debitTotal}`,
     hundredths(statement.closing) === balance ? null : `closes ${statement.closing}, its rows end elsewhere`,
-    (verdict === 'broken') === breaks > 0 ? null : `is called ${verdict} with ${breaks} breaks`,
+    (verdict === 'broken') === (breaks !== 0) ? null : `is called ${verdict} with ${breaks} breaks`,
     verdict !== 'continuous' || inTimeOrder || mayRepeatAnHour(rows)
       ? null
       : 'is called continuous out of time order',
@@ -105,14 +106,14 @@ export function notAsRecorded(published: Published, records: readonly StatementR
 export interface OpeningFindings {
   /** A day that opens elsewhere than the published day before it closed, and does not say so. */
   readonly wrong: string[];
-  /** A day that opens elsewhere and says so. */
-  readonly derived: string[];
+  /** A day that opens elsewhere and says so; it and the day before it by their ids. */
+  readonly derived: { readonly what: string; readonly ids: readonly string[] }[];
 }
 
 /** Each day opens where the account's published day before it closed, or its manifest says why not. */
 export function openings(published: Published): OpeningFindings {
   const wrong: string[] = [];
-  const derived: string[] = [];
+  const derived: OpeningFindings['derived'] = [];
   const byAccount = Map.groupBy(published.statements.values(), ({ currency }) => currency);
   for (const statements of byAccount.values()) {
     const inOrder = statements.sort((a, b) => (a.day < b.day ? -1 : 1));
@@ -124,7 +125,9 @@ export function openings(published: Published): OpeningFindings {
         wrong.push(`${id} names ${statement.previousDay} as the statement before; it is ${before?.day}`);
       if (before === undefined || before.closing === statement.opening) return;
       const what = `${id} opens ${statement.opening}; ${before.day} closes ${before.closing}`;
-      (statement.openingDerived ? derived : wrong).push(what);
+      if (statement.openingDerived)
+        derived.push({ what, ids: [id, statementId(before.currency, before.day)] });
+      else wrong.push(what);
     });
   }
   return { wrong, derived };
