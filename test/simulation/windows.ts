@@ -129,9 +129,11 @@ async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Pr
   const should = readable.map(({ batchNo, version }) => `${batchNo} v${version}`).sort();
   // A platform that tells another order each time may stay uncertified, by bad luck alone.
   if (![0, 3].includes(report!.exitCode) || !covers(windows, ASKED))
-    return drawn.order === 'restless' ? [] : [`a calm reading does not certify all: exit code ${report!.exitCode}`];
+    return drawn.order === 'restless'
+      ? []
+      : [`a calm reading does not certify all: exit code ${report!.exitCode}`];
   return is.join() === should.join() ? [] : ['after a calm reading the copy is not exact'];
-}}
+}
 
 /** Needs a PostgreSQL server with the migrated template. */
 export async function windowOracle(serverUrl: string): Promise<Oracle<WindowCase>> {
