@@ -4,8 +4,8 @@ import type { Kept, Oracle } from './oracle.ts';
 
 /** Cases drawn from one seed before the next seed's turn. */
 const BATCH_RUNS = 50;
-/** Longest search for a smaller case. */
-const SHRINK_MS_MAX = 15_000;
+/** Share of the time that one search for a smaller case may take. */
+const SHRINK_SHARE = 0.2;
 
 export interface Budget {
   readonly seed: number;
@@ -38,6 +38,7 @@ export async function explore<Case>(
 ): Promise<Explored> {
   const counts = new Map<string, number>();
   const findings: Kept[] = [];
+  const shrinkMs = SHRINK_SHARE * (budget.untilMs - budget.now());
   let runs = 0;
   for (let seed = budget.seed; runs < budget.runsMax && budget.now() < budget.untilMs; seed += 1) {
     /** The law this batch's first finding broke: smaller cases are looked for that break the same. */
@@ -53,7 +54,7 @@ export async function explore<Case>(
         wanted.law = laws.find((one) => !counts.has(one)) ?? null;
         for (const one of laws) counts.set(one, (counts.get(one) ?? 0) + 1);
         if (wanted.law === null) return;
-        endsMs = budget.now() + SHRINK_MS_MAX;
+        endsMs = budget.now() + shrinkMs;
       } else if (!laws.includes(wanted.law)) return;
       failed.push({ drawn, broken });
       throw new Error(broken.join('\n'));
