@@ -1,0 +1,83 @@
+/**
+ * The fewest breaks of a small ledger, by looking at every allowed order. Written from the definition alone: an order is
+ * allowed when no entry precedes one that is more than the tolerance older.
+ */
+
+/** One entry in whole units of money and whole seconds. */
+export interface Move {
+  readonly batchNo: string;
+  readonly net: number;
+  /** The account's balance after it. */
+  readonly balance: number;
+  readonly second: number;
+}
+
+/** Entries that may trade places, all orders of which are looked at. */
+const SEARCHED_TOGETHER_MAX = 10;
+
+const bySecond = (a: Move, b: Move) => a.second - b.second;
+
+/** Cuts a ledger where neighbours in time are further apart than the tolerance: nothing trades places across a cut. */
+export function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
+  const clusters: Move[][] = [];
+  for (const move of [...moves].sort(bySecond)) {
+    const cluster = clusters.at(-1);
+    if (cluster !== undefined && move.second - cluster.at(-1)!.second <= toleranceS) cluster.push(move);
+    else clusters.push([move]);
+  }
+  return clusters;
+}
+
+/** Fewest breaks of any allowed order; null where too many entries lie together. `opening` null: any opening will do. */
+export function fewestBreaks(
+  moves: readonly Move[],
+  toleranceS: number,
+  opening: number | null,
+): number | null {
+  const clusters = clustersOf(moves, toleranceS);
+  if (clusters.some((cluster) => cluster.length > SEARCHED_TOGETHER_MAX)) return null;
+  /** By the balance an order can stand at: the fewest breaks on the way there. */
+  let reached: ReadonlyMap<number, number> | null = opening === null ? null : new Map([[opening, 0]]);
+  for (const cluster of clusters) reached = through(cluster, toleranceS, reached);
+  return reached === null ? 0 : Math.min(...reached.values());
+}
+
+/** Every balance one cluster can end on, at its fewest breaks: over all subsets, by the entry that came last. */
+function through(
+  cluster: readonly Move[],
+  toleranceS: number,
+  reached: ReadonlyMap<number, number> | null,
+): Map<number, number> {
+  const count = cluster.length;
+  const elders = cluster.map((move) =>
+    cluster.reduce(
+      (mask, other, at) => (other.second < move.second - toleranceS ? mask | (1 << at) : mask),
+      0,
+    ),
+  );
+  const cheapest = reached === null ? 0 : Math.min(...reached.values());
+  const entering = ({ balance, net }: Move): number =>
+    reached === null ? 0 : Math.min(reached.get(balance - net) ?? Infinity, cheapest + 1);
+  const all = (1 << count) - 1;
+  const breaks = new Float64Array((all + 1) * count).fill(Infinity);
+  for (let mask = 1; mask <= all; mask += 1) {
+    for (let last = 0; last < count; last += 1) {
+      const before = mask & ~(1 << last);
+      if (before === mask || (elders[last]! & ~before) !== 0) continue;
+      const move = cluster[last]!;
+      let fewest = before === 0 ? entering(move) : Infinity;
+      for (let prior = 0; prior < count; prior += 1) {
+        if ((before & (1 << prior)) === 0) continue;
+        const jump = cluster[prior]!.balance === move.balance - move.net ? 0 : 1;
+        fewest = Math.min(fewest, breaks[before * count + prior]! + jump);
+      }
+      breaks[mask * count + last] = fewest;
+    }
+  }
+  const ends = new Map<number, number>();
+  cluster.forEach(({ balance }, last) => {
+    const fewest = breaks[all * count + last]!;
+    if (fewest < (ends.get(balance) ?? Infinity)) ends.set(balance, fewest);
+  });
+  return ends;
+}

@@ -1,0 +1,127 @@
+/** Holds the balance chain against the laws of order and of breaks, with an exact search as the judge. */
+import { createChain, type Chain } from '../../src/ledger/chain.ts';
+import type { ChainEntry, ChainStep } from '../../src/ledger/chain-link.ts';
+import { chainCases, type ChainCase } from './chain-cases.ts';
+import { fewestBreaks, type Move } from './chain-search.ts';
+import type { Oracle } from './oracle.ts';
+
+const DAY_MS = Date.UTC(2026, 2, 9);
+const START = { batchNo: 'START', second: 0 };
+
+const entryOf = ({ batchNo, net, balance, second }: Move): ChainEntry => ({
+  batchNo,
+  credit: net > 0 ? String(net) : null,
+  debit: net > 0 ? null : String(-net),
+  balance: String(balance),
+  bookedAt: new Date(DAY_MS + second * 1_000).toISOString().slice(0, 19).replace('T', ' '),
+  bookedMs: DAY_MS + second * 1_000,
+});
+
+/** What comes out for a case, pushed in the pieces given. */
+function chained({ toleranceS, opening, moves }: ChainCase, cuts: readonly number[]): ChainStep[] {
+  const chain: Chain = createChain({
+    clockToleranceS: toleranceS,
+    start:
+      opening === null
+        ? null
+        : { balance: String(opening), batchNo: START.batchNo, bookedMs: DAY_MS + START.second * 1_000 },
+  });
+  const entries = moves
+    .map(entryOf)
+    .sort((a, b) => a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : 1));
+  const edges = [
+    0,
+    ...cuts.map((cut) => Math.min(cut, entries.length)).sort((a, b) => a - b),
+    entries.length,
+  ];
+  const steps = edges.slice(1).flatMap((end, at) => chain.push(entries.slice(edges[at], end)));
+  return [...steps, ...chain.end()];
+}
+
+const told = (steps: readonly ChainStep[]): string =>
+  steps.map((step) => `${step.break === null ? '' : '! '}${step.entry.batchNo}`).join(' ');
+
+/** Breaks that are named where there is none, not named where there is one, or named with wrong figures. */
+function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[]): string[] {
+  const byBatchNo = new Map(moves.map((move) => [move.batchNo, move]));
+  let reached = opening;
+  let after: string | null = opening === null ? null : START.batchNo;
+  return steps.flatMap(({ entry, break: named }) => {
+    const move = byBatchNo.get(entry.batchNo)!;
+    const expected = reached ?? move.balance - move.net;
+    const found = move.balance - move.net;
+    const previous = after;
+    reached = move.balance;
+    after = move.batchNo;
+    if (expected === found)
+      return named === null ? [] : [`a break is named before ${move.batchNo}: none is there`];
+    if (named === null)
+      return [`no break is named before ${move.batchNo}: ${expected} does not lead to ${found}`];
+    const says = [
+      named.afterBatchNo,
+      named.beforeBatchNo,
+      Number(named.expectedBalance),
+      Number(named.foundBalance),
+      Number(named.missingNet),
+    ].join(' ');
+    const holds = [previous, move.batchNo, expected, found, found - expected].join(' ');
+    return says === holds ? [] : [`the break before ${move.batchNo} says ${says}, true is ${holds}`];
+  });
+}
+
+/** Entries that precede one more than the tolerance older. */
+function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): string[] {
+  let latestMs = Number.NEGATIVE_INFINITY;
+  return steps.flatMap(({ entry, moved }) => {
+    const late = latestMs - entry.bookedMs;
+    latestMs = Math.max(latestMs, entry.bookedMs);
+    const said = moved === late > 0 ? [] : [`${entry.batchNo} is ${moved ? '' : 'not '}called moved`];
+    return late > toleranceS * 1_000
+      ? [
+          ...said,
+          `${entry.batchNo} comes after an entry ${late / 1_000} s younger; allowed are ${toleranceS} s`,
+        ]
+      : said;
+  });
+}
+
+/** Whether two entries of different seconds lie within the tolerance, so that a choice of order may cross seconds. */
+const crossesSeconds = ({ toleranceS, moves }: ChainCase): boolean =>
+  moves.some((a) => moves.some((b) => a.second !== b.second && Math.abs(a.second - b.second) <= toleranceS));
+
+/** More breaks than an allowed order needs, where the fewest are promised. */
+function needlessBreaks(drawn: ChainCase, steps: readonly ChainStep[]): string[] {
+  const fewest = fewestBreaks(drawn.moves, drawn.toleranceS, drawn.opening);
+  const named = steps.filter((step) => step.break !== null).length;
+  if (fewest === null || named === fewest) return [];
+  if (named < fewest) return [`${named} breaks are named, but no allowed order has less than ${fewest}`];
+  if (fewest === 0) return [`${named} breaks are named, but an allowed order without any exists`];
+  return crossesSeconds(drawn) ? [] : [`${named} breaks are named, but an allowed order has ${fewest}`];
+}
+
+function check(drawn: ChainCase): readonly string[] {
+  const steps = chained(drawn, []);
+  const came = steps.map(({ entry }) => entry.batchNo).sort();
+  if (
+    came.join() !==
+    drawn.moves
+      .map(({ batchNo }) => batchNo)
+      .sort()
+      .join()
+  )
+    return [`not every entry comes out once: ${told(steps)}`];
+  const inPieces = chained(drawn, drawn.cuts);
+  return [
+    ...forbidden(drawn, steps),
+    ...wrongBreaks(drawn, steps),
+    ...needlessBreaks(drawn, steps),
+    ...(told(inPieces) === told(steps) ? [] : ['cut into other pushes, something else comes out']),
+  ].map((finding) => `${finding} (${told(steps)})`);
+}
+
+export const chainOracle = (): Oracle<ChainCase> => ({
+  kind: 'chains',
+  cases: chainCases,
+  check: (drawn) => Promise.resolve(check(drawn)),
+  close: () => Promise.resolve(),
+});

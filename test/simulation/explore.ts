@@ -1,0 +1,72 @@
+/** Draws cases until time or runs are up; each law that breaks is told once, with its smallest case. */
+import fc from 'fast-check';
+import type { Kept, Oracle } from './oracle.ts';
+
+/** Cases drawn from one seed before the next seed's turn. */
+const BATCH_RUNS = 50;
+/** Share of the time that one search for a smaller case may take. */
+const SHRINK_SHARE = 0.2;
+
+export interface Budget {
+  readonly seed: number;
+  readonly untilMs: number;
+  readonly runsMax: number;
+  readonly now: () => number;
+}
+
+export interface Explored {
+  readonly runs: number;
+  readonly findings: readonly Kept[];
+  /** How often each law broke, the shrinking left out. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** What is the same between two findings of one kind: the sentence without its figures and names. */
+export const lawOf = (finding: string): string =>
+  finding
+    .replace(/^(?:step \d+ \([a-z]+\)|reading \d+|at the end|fresh tables): /, '')
+    .replace(/ ?[([].*/s, '')
+    .replace(/(?<!^verify): .*/s, '')
+    .replace(/\d{4}-\d\d-\d\d/g, 'DAY')
+    .replace(/\b(USD|JPY)\b/g, 'CCC')
+    .replace(/-?\b(?!0,)\d[\w.-]*/g, 'N');
+
+export async function explore<Case>(
+  oracle: Oracle<Case>,
+  budget: Budget,
+  onFinding: (kept: Kept, findings: readonly string[]) => void,
+): Promise<Explored> {
+  const counts = new Map<string, number>();
+  const findings: Kept[] = [];
+  const shrinkMs = SHRINK_SHARE * (budget.untilMs - budget.now());
+  let runs = 0;
+  for (let seed = budget.seed; runs < budget.runsMax && budget.now() < budget.untilMs; seed += 1) {
+    /** The law this batch's first finding broke: smaller cases are looked for that break the same. */
+    const wanted: { law: string | null } = { law: null };
+    const failed: { drawn: Case; broken: readonly string[] }[] = [];
+    let endsMs = budget.untilMs;
+    const property = fc.asyncProperty(oracle.cases, async (drawn) => {
+      if (budget.now() > endsMs) return;
+      const broken = await oracle.check(drawn);
+      const laws = [...new Set(broken.map(lawOf))];
+      if (wanted.law === null) {
+        runs += 1;
+        wanted.law = laws.find((one) => !counts.has(one)) ?? null;
+        for (const one of laws) counts.set(one, (counts.get(one) ?? 0) + 1);
+        if (wanted.law === null) return;
+        endsMs = budget.now() + shrinkMs;
+      } else if (!laws.includes(wanted.law)) return;
+      failed.push({ drawn, broken });
+      throw new Error(broken.join('\n'));
+    });
+    const numRuns = Math.min(BATCH_RUNS, budget.runsMax - runs);
+    await fc.check(property, { seed, numRuns });
+    // The last one that failed is the smallest.
+    const { drawn, broken } = failed.at(-1) ?? {};
+    if (wanted.law === null || drawn === undefined || broken === undefined) continue;
+    const kept: Kept = { kind: oracle.kind, seed, law: wanted.law, case: drawn };
+    findings.push(kept);
+    onFinding(kept, broken);
+  }
+  return { runs, findings, counts };
+}

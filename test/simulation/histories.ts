@@ -1,0 +1,237 @@
+/** Plays histories on a real database and store: the laws after each step, and at the end a fresh reading as the judge. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
+import { openObjectStore } from '../../src/objects/open.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { executeRun } from '../../src/run/run.ts';
+import type { RunRequest } from '../../src/run/work.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
+import { historyCases, type Act, type Fault, type HistoryCase } from './history-cases.ts';
+import { differences, endingOf } from './history-end.ts';
+import { notGreen, wronglyPublished, wronglyVanished } from './history-laws.ts';
+import { createHistoryPlatform, CURRENCIES, type HistoryPlatform } from './history-platform.ts';
+import { stateOf, type State } from './history-state.ts';
+import { createKillSwitch } from './kill-switch.ts';
+import type { Oracle } from './oracle.ts';
+import { readPublished, type Published } from './published.ts';
+import { notAsRecorded, openings, wrongRows } from './published-laws.ts';
+import { MERCHANT, openRig, type Rig } from './rig.ts';
+
+const MINUTE_MS = 60_000;
+/** Statements are synced to the disk as they are written; in memory that costs nothing. */
+const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** A night's run begins half past one. */
+const NIGHT_MS = 90 * MINUTE_MS;
+/** Runs at the end, with nothing going wrong any more: the first finds what was left open, the second must be calm. */
+const CLOSING_RUNS = 2;
+
+interface Stage {
+  readonly rig: Rig;
+  readonly drawn: HistoryCase;
+  readonly platform: HistoryPlatform;
+  readonly folder: string;
+  readonly objects: ObjectStore;
+  nowMs: number;
+  clockMs: number;
+  /** A step died, and nothing whole has been published since. */
+  unsettled: boolean;
+  readonly asked: { from: string; to: string }[];
+  lastExitCode: number;
+  /** What stands in the database after the last step. */
+  state: State;
+}
+
+interface Ended {
+  readonly report: RunReport | null;
+  readonly error: Error | null;
+  readonly died: boolean;
+}
+
+async function play(stage: Stage, request: RunRequest, fault: Fault | null): Promise<Ended> {
+  const { rig, drawn, platform, nowMs } = stage;
+  const kill = createKillSwitch(fault?.what === 'kill' ? fault.kill : null);
+  // Past the end of a dead run's lease.
+  stage.clockMs += 10 * MINUTE_MS;
+  const deps = rig.deps({
+    db: kill.database(rig.db),
+    reader: kill.reader(platform.reader(nowMs, fault)),
+    objects: kill.objects(stage.objects),
+    zone: platform.zone,
+    nowMs,
+    clockMs: stage.clockMs,
+    resweepDays: drawn.resweepDays,
+    toleranceS: drawn.toleranceS,
+  });
+  try {
+    return { report: await executeRun(request, deps), error: null, died: kill.isDead() };
+  } catch (error) {
+    // What was under way when the process died ends by itself.
+    if (kill.isDead()) await new Promise((resolve) => setTimeout(resolve, 5));
+    return { report: null, error: error as Error, died: kill.isDead() };
+  }
+}
+
+/** What the act asks for, and the time it happens at. */
+function requestOf(act: Act, stage: Stage): RunRequest {
+  const { platform } = stage;
+  const currencies = act.account === null ? null : [CURRENCIES[act.account]!];
+  const merchants = [MERCHANT];
+  if (act.what === 'night') {
+    const today = addDays(dayOf(stage.nowMs, platform.zone), act.later);
+    stage.nowMs = dayWindow(today, platform.zone).beginMs + NIGHT_MS;
+    return { command: 'run', range: null, merchants, currencies };
+  }
+  stage.nowMs += 20 * MINUTE_MS;
+  const today = dayOf(stage.nowMs, platform.zone);
+  const earliest = (a: string, b: string) => (a < b ? a : b);
+  const range =
+    act.range === null
+      ? null
+      : {
+          from: earliest(addDays(platform.firstDay, act.range.from), today),
+          to: earliest(addDays(platform.firstDay, act.range.from + act.range.days - 1), today),
+        };
+  return { command: act.what, range, merchants, currencies };
+}
+
+/** The laws of what lies in the store, which hold after every step that was not killed. */
+async function standingLaws(stage: Stage, published: Published): Promise<string[]> {
+  const { statements } = stage.state;
+  const { problems } = published.statements.size === 0 ? { problems: [] } : await verifyPaths([stage.folder]);
+  return [
+    ...notAsRecorded(published, statements),
+    ...openings(published).wrong,
+    ...problems.map(({ problem }) => `verify: ${problem}`),
+  ];
+}
+
+async function step(stage: Stage, request: RunRequest, fault: Fault | null): Promise<string[]> {
+  const { platform, nowMs, rig } = stage;
+  const before = stage.state;
+  const { report, error, died } = await play(stage, request, fault);
+  const after = await stateOf(rig.db);
+  stage.state = after;
+  const published = await readPublished(stage.folder, MERCHANT.merchantNo);
+  if (
+    report !== null &&
+    request.currencies === null &&
+    (request.command === 'run' || request.command === 'sync')
+  )
+    stage.asked.push({ from: report.from, to: report.to });
+  else if (request.currencies === null && request.range !== null && request.command !== 'publish') {
+    const reads = request.command !== 'reconcile';
+    if (reads) stage.asked.push(request.range);
+  }
+  const common = {
+    platform,
+    nowMs,
+    request,
+    before,
+    after,
+    published,
+    asked: stage.asked,
+    lied: fault?.what === 'emptyOnce',
+  };
+  const findings = [
+    ...published.damages,
+    ...[...published.statements.values()].flatMap(wrongRows),
+    ...wronglyVanished(common),
+  ];
+  if (died) stage.unsettled = true;
+  else if (error !== null && !isExpected(error, fault))
+    findings.push(`threw ${error.name}: ${error.message}`);
+  if (died || report === null) return findings;
+  stage.lastExitCode = report.exitCode;
+  const outcome = { ...common, report };
+  const whole = request.command === 'run' || (request.command === 'publish' && request.range === null);
+  if (whole && request.currencies === null && (report.exitCode === 0 || report.exitCode === 3))
+    stage.unsettled = false;
+  if (!stage.unsettled) findings.push(...(await standingLaws(stage, published)));
+  findings.push(...wronglyPublished(outcome));
+  if (report.exitCode === 0) findings.push(...notGreen(outcome));
+  return findings;
+}
+
+/** A zone that could not be proven while the platform misbehaved ends the run before a row is written. */
+const isExpected = (error: Error, fault: Fault | null): boolean =>
+  error.name === 'TimeZoneUnproven' && fault !== null && fault.what !== 'kill';
+
+async function newStage(rig: Rig, drawn: HistoryCase, platform: HistoryPlatform): Promise<Stage> {
+  await rig.empty();
+  const folder = await mkdtemp(join(FOLDERS, 'daybook-history-'));
+  const objects = openObjectStore({
+    statementsUrl: pathToFileURL(folder).href,
+    s3ForcePathStyle: null,
+    env: {},
+  });
+  return {
+    rig,
+    drawn,
+    platform,
+    folder,
+    objects,
+    nowMs: dayWindow(addDays(platform.firstDay, 1), platform.zone).beginMs + NIGHT_MS,
+    clockMs: Date.parse('2026-06-01T00:00:00Z'),
+    unsettled: false,
+    asked: [],
+    lastExitCode: 0,
+    state: await stateOf(rig.db),
+  };
+}
+
+/** Runs over everything with nothing going wrong; the findings of the last, and what stands then. */
+async function close(stage: Stage, runs: number) {
+  const { platform } = stage;
+  stage.nowMs = Math.max(
+    stage.nowMs + 20 * MINUTE_MS,
+    dayWindow(addDays(platform.lastDay, 2), platform.zone).beginMs + NIGHT_MS,
+  );
+  const range = { from: addDays(platform.firstDay, -1), to: addDays(platform.lastDay, 1) };
+  const request: RunRequest = { command: 'run', range, merchants: [MERCHANT], currencies: null };
+  const findings: string[] = [];
+  for (let run = 1; run <= runs; run += 1) findings.push(...(await step(stage, request, null)));
+  const published = await readPublished(stage.folder, MERCHANT.merchantNo);
+  return { findings, ending: await endingOf(stage.rig.db, published) };
+}
+
+async function check(rig: Rig, drawn: HistoryCase): Promise<readonly string[]> {
+  const platform = createHistoryPlatform(drawn);
+  const stage = await newStage(rig, drawn, platform);
+  const folders = [stage.folder];
+  const broken: string[] = [];
+  try {
+    for (const [at, { changes, act, fault }] of drawn.steps.entries()) {
+      for (const change of changes) platform.change(change);
+      const findings = await step(stage, requestOf(act, stage), fault);
+      broken.push(...findings.map((finding) => `step ${at} (${act.what}): ${finding}`));
+    }
+    platform.mendAll();
+    const { findings, ending } = await close(stage, CLOSING_RUNS);
+    const calm = stage.state.openBreaks.length > 0 ? 3 : 0;
+    if (stage.lastExitCode !== calm)
+      findings.push(`a calm run ends with ${stage.lastExitCode} and not ${calm}`);
+    broken.push(...findings.map((finding) => `at the end: ${finding}`));
+    const fresh = await newStage(rig, drawn, platform);
+    folders.push(fresh.folder);
+    fresh.nowMs = stage.nowMs;
+    const read = await close(fresh, 1);
+    return [
+      ...broken,
+      ...read.findings.map((finding) => `fresh tables: ${finding}`),
+      ...differences(ending, read.ending).map((finding) => `at the end: ${finding}`),
+    ];
+  } finally {
+    for (const folder of folders) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Needs a PostgreSQL server with the migrated template. */
+export async function historyOracle(serverUrl: string): Promise<Oracle<HistoryCase>> {
+  const rig = await openRig(serverUrl);
+  return { kind: 'histories', cases: historyCases, check: (drawn) => check(rig, drawn), close: rig.close };
+}

@@ -1,0 +1,89 @@
+/** What a history must end as, whatever led there: the same as one reading of the final ledger into empty tables. */
+import type { Kysely } from 'kysely';
+import type { DB } from '../../src/store/schema.ts';
+import type { Published } from './published.ts';
+
+/** Everything that may be compared: figures, verdicts, breaks and bytes; not revisions, times or run numbers. */
+export interface Ending {
+  readonly days: ReadonlyMap<string, string>;
+  readonly breaks: readonly string[];
+  readonly entries: readonly string[];
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export async function endingOf(db: Kysely<DB>, published: Published): Promise<Ending> {
+  const days = await db.selectFrom('account_day').selectAll().orderBy('currency').orderBy('day').execute();
+  const breaks = await db.selectFrom('continuity_break').selectAll().where('status', '=', 'open').execute();
+  const entries = await db.selectFrom('ledger_entry').selectAll().where('vanished_at', 'is', null).execute();
+  const filled = days.filter((day) => day.credit_count + day.debit_count > 0);
+  return {
+    days: new Map(
+      filled.map((day) => [
+        `${day.currency} ${day.day}`,
+        [
+          `${day.opening} +${day.credit_total} (${day.credit_count}) -${day.debit_total} (${day.debit_count})`,
+          `= ${day.closing} ${day.verdict}, ${day.break_count} breaks, last ${day.last_batch_no}`,
+          day.restarted ? 'restarted' : 'follows',
+        ].join(' '),
+      ]),
+    ),
+    breaks: breaks
+      .map((row) =>
+        [
+          row.currency,
+          row.day,
+          row.after_batch_no,
+          row.before_batch_no,
+          row.expected_balance,
+          row.found_balance,
+          row.missing_net,
+          row.hint,
+          row.hint_batch_no,
+          row.begin_ms,
+          row.end_ms,
+        ].join(' '),
+      )
+      .sort(),
+    entries: entries
+      .map((row) =>
+        [
+          row.batch_no,
+          row.currency,
+          row.transaction_type,
+          row.credit,
+          row.debit,
+          row.balance,
+          row.booked_ms,
+        ].join(),
+      )
+      .sort(),
+    files: new Map(
+      [...published.statements]
+        .filter(([, statement]) => statement.rows > 0)
+        .map(([id, statement]) => [
+          id,
+          `${statement.opening} ${statement.closing} ${statement.verdict} ${statement.breaks} ` +
+            `${statement.openingDerived ? 'derived' : 'follows'}\n${statement.text}`,
+        ]),
+    ),
+  };
+}
+
+/** Where a history's end differs from the fresh reading's. */
+export function differences(history: Ending, fresh: Ending): string[] {
+  const findings: string[] = [];
+  const lists = (what: string, a: readonly string[], b: readonly string[]) => {
+    if (a.join('\n') !== b.join('\n'))
+      findings.push(`${what}: [${a.join(' | ')}], on fresh tables: [${b.join(' | ')}]`);
+  };
+  lists('entries', history.entries, fresh.entries);
+  lists('breaks', history.breaks, fresh.breaks);
+  for (const [what, a, b] of [
+    ['figures', history.days, fresh.days],
+    ['statement', history.files, fresh.files],
+  ] as const)
+    for (const id of new Set([...a.keys(), ...b.keys()]))
+      if (a.get(id) !== b.get(id))
+        findings.push(`${what} of ${id}: ${a.get(id) ?? 'none'}; on fresh tables: ${b.get(id) ?? 'none'}`);
+  return findings;
+}

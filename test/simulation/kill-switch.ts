@@ -1,0 +1,88 @@
+/**
+ * A process that dies in the middle of its work, acted out inside the test's own process: from the chosen operation on,
+ * database, object store and platform all refuse. An open transaction is rolled back, as the server would.
+ */
+import type { Kysely, KyselyPlugin } from 'kysely';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import type { DB } from '../../src/store/schema.ts';
+
+export const KILLED_AT = ['database', 'objects', 'platform'] as const;
+
+export interface Kill {
+  readonly on: (typeof KILLED_AT)[number];
+  /** Which operation of that kind, from 0. */
+  readonly at: number;
+  /** Dies after the operation was done, before anybody was told. */
+  readonly done: boolean;
+}
+
+export class Killed extends Error {
+  override readonly name = 'Killed';
+  constructor() {
+    super('the process is dead');
+  }
+}
+
+export interface KillSwitch {
+  readonly isDead: () => boolean;
+  readonly database: (db: Kysely<DB>) => Kysely<DB>;
+  readonly objects: (store: ObjectStore) => ObjectStore;
+  readonly reader: (reader: LedgerReader) => LedgerReader;
+}
+
+/** Null: nobody dies. */
+export function createKillSwitch(kill: Kill | null): KillSwitch {
+  let dead = false;
+  let left = kill?.at ?? -1;
+  const begin = (on: Kill['on']): boolean => {
+    if (dead) throw new Killed();
+    if (kill?.on !== on || left-- !== 0) return false;
+    if (!kill.done) end();
+    return true;
+  };
+  const end = (): never => {
+    dead = true;
+    throw new Killed();
+  };
+  const around =
+    <Args extends unknown[], Result>(on: Kill['on'], work: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      const last = begin(on);
+      const result = await work(...args);
+      return last || dead ? end() : result;
+    };
+  const lastQueries = new WeakSet();
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node, queryId }) => {
+      if (begin('database')) lastQueries.add(queryId);
+      return node;
+    },
+    transformResult: ({ result, queryId }) =>
+      lastQueries.has(queryId) || dead ? end() : Promise.resolve(result),
+  };
+  return {
+    isDead: () => dead,
+    database: (db) => (kill === null ? db : db.withPlugin(plugin)),
+    objects: (store) =>
+      kill === null
+        ? store
+        : {
+            location: store.location,
+            check: around('objects', store.check),
+            put: around('objects', store.put),
+            get: async (key) => {
+              // Begun and never read, a stream would stay open: a process dies before it asks, or after it read.
+              if (begin('objects')) end();
+              return store.get(key);
+            },
+            digest: around('objects', store.digest),
+            head: around('objects', store.head),
+            list: (prefix) => {
+              begin('objects');
+              return store.list(prefix);
+            },
+          },
+    reader: (reader) => (kill === null ? reader : { page: around('platform', reader.page) }),
+  };
+}

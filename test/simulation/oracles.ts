@@ -1,0 +1,17 @@
+/** Every oracle by its kind. */
+import { chainOracle } from './chains.ts';
+import { historyOracle } from './histories.ts';
+import { windowOracle } from './windows.ts';
+import type { Kind, Oracle } from './oracle.ts';
+
+/** Opens one; all but the chains' need a PostgreSQL server with the migrated template. */
+export async function openOracle(kind: Kind, serverUrl: () => string): Promise<Oracle<unknown>> {
+  switch (kind) {
+    case 'chains':
+      return chainOracle() as Oracle<unknown>;
+    case 'windows':
+      return (await windowOracle(serverUrl())) as Oracle<unknown>;
+    case 'histories':
+      return (await historyOracle(serverUrl())) as Oracle<unknown>;
+  }
+}

@@ -1,0 +1,134 @@
+/** The laws of what is published, whatever led to it. Each returns a sentence for everything that does not hold. */
+import { hundredths, rowsOf, statementId, type Published, type PublishedStatement } from './published.ts';
+
+const HEADER = 'batch_no,booked_at,currency,transaction_type,credit,debit,balance';
+
+/** What the database says of a statement. */
+export interface StatementRecord {
+  readonly currency: string;
+  readonly day: string;
+  readonly revision: number;
+  readonly sha256: string;
+  readonly opening: string;
+  readonly closing: string;
+  readonly verdict: string;
+  readonly break_count: number;
+  readonly restarted: boolean;
+}
+
+/** A statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. */
+export function wrongRows(statement: PublishedStatement): string[] {
+  const { day, currency, text, verdict } = statement;
+  const id = `${statementId(currency, day)} r${statement.revision}`;
+  if (text === null) return [];
+  if (!text.startsWith(`${HEADER}\r\n`) || !text.endsWith('\r\n')) return [`${id} is no statement file`];
+  const rows = rowsOf(text);
+  let balance = hundredths(statement.opening);
+  let [credits, debits] = [0n, 0n];
+  let [breaks, creditCount] = [0, 0];
+  let inTimeOrder = true;
+  for (const [at, [, bookedAt, , , credit, debit, after]] of rows.entries()) {
+    const [came, went] = [hundredths(credit === '' ? '0' : credit!), hundredths(debit === '' ? '0' : debit!)];
+    if (hundredths(after!) - came + went !== balance) breaks += 1;
+    if (credit !== '') creditCount += 1;
+    credits += came;
+    debits += went;
+    balance = hundredths(after!);
+    if (at > 0 && rows[at - 1]![1]! > bookedAt!) inTimeOrder = false;
+  }
+  const foreign = rows.filter(([, bookedAt, of]) => of !== currency || !bookedAt!.startsWith(day)).length;
+  const stated = [statement.rows, statement.breaks, statement.creditCount, statement.debitCount];
+  const counted = [rows.length, breaks, creditCount, rows.length - creditCount];
+  return [
+    stated.join() === counted.join()
+      ? null
+      : `says rows, breaks, credits, debits ${stated.join()}: ${counted.join()}`,
+    hundredths(statement.creditTotal) === credits ? null : `says credits of ${statement.creditTotal}`,
+    hundredths(statement.debitTotal) === debits ? null : `says debits of ${statement.debitTotal}`,
+    hundredths(statement.closing) === balance ? null : `closes ${statement.closing}, its rows end elsewhere`,
+    (verdict === 'broken') === (breaks !== 0) ? null : `is called ${verdict} with ${breaks} breaks`,
+    verdict !== 'continuous' || inTimeOrder || mayRepeatAnHour(rows)
+      ? null
+      : 'is called continuous out of time order',
+    foreign === 0 ? null : `holds ${foreign} rows of another day or currency`,
+  ]
+    .filter((finding) => finding !== null)
+    .map((finding) => `${id} ${finding}`);
+}
+
+/** Where a clock was put back, text goes back in time though time does not: by an hour, or half of one. */
+const mayRepeatAnHour = (rows: readonly (readonly string[])[]): boolean =>
+  rows.every(([, bookedAt], at) => {
+    if (at === 0) return true;
+    const backMs = Date.parse(`${rows[at - 1]![1]!}Z`) - Date.parse(`${bookedAt!}Z`);
+    return backMs <= 3_600_000;
+  }) && rows.length > 1;
+
+/** Every current manifest is what the database says. */
+export function notAsRecorded(published: Published, records: readonly StatementRecord[]): string[] {
+  const current = new Map<string, StatementRecord>();
+  for (const record of records) {
+    const id = statementId(record.currency, record.day);
+    if ((current.get(id)?.revision ?? 0) < record.revision) current.set(id, record);
+  }
+  const findings: string[] = [];
+  for (const [id, statement] of published.statements) {
+    const record = current.get(id);
+    current.delete(id);
+    const stored = [
+      statement.revision,
+      statement.sha256,
+      statement.opening,
+      statement.closing,
+      statement.verdict,
+      statement.breaks,
+      statement.openingDerived,
+    ];
+    const recorded =
+      record === undefined
+        ? []
+        : [
+            record.revision,
+            record.sha256,
+            record.opening,
+            record.closing,
+            record.verdict,
+            record.break_count,
+            record.restarted,
+          ];
+    if (stored.join() !== recorded.join())
+      findings.push(`the manifest of ${id} says ${stored.join(' ')}, the database ${recorded.join(' ')}`);
+  }
+  for (const id of current.keys()) findings.push(`${id} is recorded as published, but in no manifest`);
+  return findings;
+}
+
+export interface OpeningFindings {
+  /** A day that opens elsewhere than the published day before it closed, and does not say so. */
+  readonly wrong: string[];
+  /** A day that opens elsewhere and says so; it and the day before it by their ids. */
+  readonly derived: { readonly what: string; readonly ids: readonly string[] }[];
+}
+
+/** Each day opens where the account's published day before it closed, or its manifest says why not. */
+export function openings(published: Published): OpeningFindings {
+  const wrong: string[] = [];
+  const derived: OpeningFindings['derived'] = [];
+  const byAccount = Map.groupBy(published.statements.values(), ({ currency }) => currency);
+  for (const statements of byAccount.values()) {
+    const inOrder = statements.sort((a, b) => (a.day < b.day ? -1 : 1));
+    inOrder.forEach((statement, at) => {
+      const before = inOrder[at - 1];
+      const id = statementId(statement.currency, statement.day);
+      const named = [statement.previousDay, statement.previousSha256].join(' ');
+      if (named !== [before?.day ?? null, before?.sha256 ?? null].join(' '))
+        wrong.push(`${id} names ${statement.previousDay} as the statement before; it is ${before?.day}`);
+      if (before === undefined || before.closing === statement.opening) return;
+      const what = `${id} opens ${statement.opening}; ${before.day} closes ${before.closing}`;
+      if (statement.openingDerived)
+        derived.push({ what, ids: [id, statementId(before.currency, before.day)] });
+      else wrong.push(what);
+    });
+  }
+  return { wrong, derived };
+}

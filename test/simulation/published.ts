@@ -1,0 +1,88 @@
+/** Reads what lies in the store as CONTRACT describes it, with nothing of the program's own reading. */
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface PublishedStatement {
+  readonly day: string;
+  readonly currency: string;
+  readonly file: string;
+  readonly revision: number;
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly rows: number;
+  readonly opening: string;
+  readonly openingDerived: boolean;
+  readonly creditTotal: string;
+  readonly creditCount: number;
+  readonly debitTotal: string;
+  readonly debitCount: number;
+  readonly closing: string;
+  readonly verdict: string;
+  readonly breaks: number;
+  readonly previousDay: string | null;
+  readonly previousSha256: string | null;
+  readonly superseded: readonly {
+    readonly revision: number;
+    readonly file: string;
+    readonly sha256: string;
+  }[];
+  /** The file itself; null where it is not there. */
+  readonly text: string | null;
+}
+
+export interface Published {
+  /** Current statements by `currency day`, in order. */
+  readonly statements: ReadonlyMap<string, PublishedStatement>;
+  /** Manifests that cannot be read, files that are not what their manifest says. */
+  readonly damages: readonly string[];
+}
+
+export const statementId = (currency: string, day: string): string => `${currency} ${day}`;
+
+const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
+/** Null where there is no such file. */
+const textOf = async (path: string): Promise<string | null> =>
+  existsSync(path) ? readFile(path, 'utf8') : null;
+
+export async function readPublished(folder: string, merchantNo: string): Promise<Published> {
+  const root = join(folder, `merchant=${merchantNo}`);
+  const statements = new Map<string, PublishedStatement>();
+  const damages: string[] = [];
+  const days = await readdir(root).catch(() => []);
+  for (const name of days.sort()) {
+    const day = name.replace('date=', '');
+    const manifestText = await textOf(join(root, name, 'manifest.json'));
+    if (manifestText === null) continue;
+    const manifest = JSON.parse(manifestText) as {
+      day: string;
+      statements: Omit<PublishedStatement, 'text' | 'day'>[];
+    };
+    if (manifest.day !== day) damages.push(`the manifest of ${day} says it is of ${manifest.day}`);
+    for (const statement of manifest.statements) {
+      const text = await textOf(join(root, name, statement.file));
+      statements.set(statementId(statement.currency, day), { ...statement, day, text });
+      for (const { file, sha256: sum } of [statement, ...statement.superseded]) {
+        const content = file === statement.file ? text : await textOf(join(root, name, file));
+        if (content === null) damages.push(`${file} is in the manifest of ${day}, but not in the store`);
+        else if (sha256(content) !== sum) damages.push(`${file} is not the file its manifest names`);
+      }
+    }
+  }
+  return { statements, damages };
+}
+
+/** Rows of a statement, header left out; cells of a simulation need no quotes. */
+export const rowsOf = (text: string): string[][] =>
+  text
+    .split('\r\n')
+    .slice(1, -1)
+    .map((line) => line.split(','));
+
+/** An amount in hundredths. */
+export const hundredths = (amount: string): bigint => {
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,2}))?$/.exec(amount) ?? [];
+  if (whole === '') throw new Error(`'${amount}' is no amount of a simulation`);
+  return BigInt(`${sign}${whole}${fraction.padEnd(2, '0')}`);
+};

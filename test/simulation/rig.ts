@@ -1,0 +1,103 @@
+/** What the oracles run daybook on: one real database, emptied between cases, and runs whose clock the case owns. */
+import { randomUUID } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import { createCurrencies } from '../../src/ledger/money.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createReferenceReader } from '../../src/platform/reference-data.ts';
+import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';
+import { runDeps } from '../../src/run/house.ts';
+import type { RunDeps } from '../../src/run/work.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { openDatabase } from '../../src/store/connection.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { TEMPLATE } from '../support/postgres-server.ts';
+
+export const MERCHANT = { merchantNo: 'M-SIM', token: 'made-up' };
+
+export interface RigRun {
+  readonly db: Kysely<DB>;
+  readonly reader: LedgerReader;
+  readonly objects: ObjectStore;
+  readonly zone: string;
+  readonly nowMs: number;
+  /** Real time as the run sees it: leases live by it. */
+  readonly clockMs: number;
+  readonly resweepDays: number;
+  readonly toleranceS: number;
+}
+
+export interface Rig {
+  readonly db: Kysely<DB>;
+  /** Takes every row out of every table. */
+  readonly empty: () => Promise<void>;
+  readonly deps: (run: RigRun) => RunDeps;
+  readonly close: () => Promise<void>;
+}
+
+/** A database of its own, copied from the test server's migrated template. */
+export async function openRig(serverUrl: string): Promise<Rig> {
+  const name = `sim_${randomUUID().replaceAll('-', '')}`;
+  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
+  await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(TEMPLATE)}`.execute(admin.db);
+  await admin.close();
+  const database = await openDatabase({ databaseUrl: `${serverUrl}/${name}`, dataDir: '' });
+  const tables = (await database.db.introspection.getTables()).filter((table) => !table.isView);
+  // Nothing here is read or written again after a case, so rows go without the cost of new files for each table.
+  const emptying = sql`SET session_replication_role = replica; ${sql.join(
+    tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
+    sql`; `,
+  )}; SET session_replication_role = DEFAULT`;
+  const empty = async () => {
+    await emptying.execute(database.db);
+  };
+  const transports = new Map<string, ReturnType<typeof platformOf>>();
+  return {
+    db: database.db,
+    empty,
+    deps: ({ db, reader, objects, zone, nowMs, clockMs, resweepDays, toleranceS }) => {
+      const platform = transports.get(zone) ?? platformOf(zone);
+      transports.set(zone, platform);
+      const signal = new AbortController().signal;
+      const house = {
+        ...platform,
+        database: { ...database, db },
+        reader,
+        objects,
+        now: () => new Date(nowMs),
+      };
+      const since = performance.now();
+      return {
+        ...runDeps({ ...house, currencies: createCurrencies({}), close: database.close }, signal),
+        resweepDays,
+        clockToleranceS: toleranceS,
+        clock: () => new Date(clockMs + performance.now() - since),
+      };
+    },
+    close: async () => {
+      for (const { transport } of transports.values()) await transport.close();
+      await database.close();
+    },
+  };
+}
+
+/** Settings as a user would give them, and the operations no ledger run calls. */
+function platformOf(zone: string) {
+  const env = {
+    PLATFORM_BASE_URL: 'http://127.0.0.1:9',
+    PLATFORM_TIME_ZONE: zone,
+    PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
+    PLATFORM_TOKEN: MERCHANT.token,
+  };
+  const settings = loadSettings({ env, readFile: () => '' });
+  const transport = createTransport(settings.platform, { ...systemTransportDeps, random: () => 0.5 });
+  return {
+    settings,
+    transport,
+    references: createReferenceReader(transport),
+    applications: createMerchantAccessClient(transport),
+    beneficiaries: createBeneficiaryClient(transport),
+  };
+}

@@ -1,0 +1,142 @@
+/** Holds the reading of windows against a hostile platform that knows what it served. */
+import { createDirectoryStore } from '../../src/objects/directory.ts';
+import { executeRun } from '../../src/run/run.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { covers } from './history-state.ts';
+import type { Oracle } from './oracle.ts';
+import { MERCHANT, openRig, type Rig } from './rig.ts';
+import { windowCases, type Reading, type WindowCase } from './window-cases.ts';
+import {
+  vanishedThoughHeld,
+  wrongCertificates,
+  type CertifiedWindow,
+  type StoredRow,
+} from './window-laws.ts';
+import {
+  createWindowPlatform,
+  FIRST_DAY,
+  FIRST_MS,
+  LAST_DAY,
+  type Call,
+  type WindowPlatform,
+} from './window-platform.ts';
+
+const ASKED = { beginMs: FIRST_MS, endMs: FIRST_MS + 2 * 86_400_000 - 1 };
+const NOW_MS = ASKED.endMs + 3_600_000;
+const CALM: Reading = { happenings: [], misdeed: { what: 'none' } };
+
+interface Read {
+  readonly calls: readonly Call[];
+  readonly report: RunReport | null;
+  readonly error: Error | null;
+}
+
+async function read(rig: Rig, platform: WindowPlatform, reading: Reading, nth: number): Promise<Read> {
+  const { reader, calls } = platform.open(reading);
+  const deps = rig.deps({
+    db: rig.db,
+    reader,
+    // Never opened: a sync publishes nothing.
+    objects: createDirectoryStore('/nonexistent'),
+    zone: 'UTC',
+    nowMs: NOW_MS + nth * 60_000,
+    clockMs: NOW_MS + nth * 600_000,
+    resweepDays: 0,
+    toleranceS: 2,
+  });
+  const range = { from: FIRST_DAY, to: LAST_DAY };
+  try {
+    const request = { command: 'sync', range, merchants: [MERCHANT], currencies: null } as const;
+    return { calls, report: await executeRun(request, deps), error: null };
+  } catch (error) {
+    return { calls, report: null, error: error as Error };
+  }
+}
+
+async function storedIn({
+  db,
+}: Rig): Promise<{ rows: StoredRow[]; windows: CertifiedWindow[]; kept: Set<string> }> {
+  const entries = await db.selectFrom('ledger_entry').selectAll().orderBy('batch_no').execute();
+  const versions = await db.selectFrom('ledger_entry_version').select(['batch_no', 'credit']).execute();
+  const windows = await db
+    .selectFrom('sync_window')
+    .selectAll()
+    .where('certified_at', 'is not', null)
+    .execute();
+  return {
+    rows: entries.map((row) => ({
+      batchNo: row.batch_no,
+      bookedMs: row.booked_ms,
+      version: Number(row.credit),
+      vanished: row.vanished_at !== null,
+    })),
+    windows: windows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms, runId: row.run_id })),
+    kept: new Set([...entries, ...versions].map((row) => `${row.batch_no} v${Number(row.credit)}`)),
+  };
+}
+
+const namedErrors = ['TimeZoneUnproven', 'TimeZoneWrong'];
+
+async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
+  await rig.empty();
+  const platform = createWindowPlatform(drawn);
+  const findings: string[] = [];
+  let before = await storedIn(rig);
+  for (const [nth, reading] of drawn.readings.entries()) {
+    const { calls, report, error } = await read(rig, platform, reading, nth);
+    const after = await storedIn(rig);
+    const fresh = after.windows.filter(({ runId }) => error === null || runId === nth + 1);
+    const say = (list: readonly string[]) =>
+      void findings.push(...list.map((one) => `reading ${nth}: ${one}`));
+    if (error !== null && !namedErrors.includes(error.name)) say([`threw ${error.name}: ${error.message}`]);
+    say(
+      after.rows
+        .filter(
+          ({ batchNo, bookedMs }) => Math.floor(platform.trueMsOf(batchNo) / 1_000) * 1_000 !== bookedMs,
+        )
+        .map(({ batchNo }) => `an entry is stored at a shifted instant: ${batchNo}`)
+        .slice(0, 1),
+    );
+    if (drawn.zoneOffMinutes === 0) {
+      const emptied = reading.misdeed.what === 'emptyOnce';
+      if (!emptied && report?.sync[0]?.report.failure === null)
+        say(wrongCertificates(platform, calls, fresh, after.rows));
+      say(vanishedThoughHeld(calls, before.rows, after.rows));
+    }
+    say(
+      [...before.kept].filter((one) => !after.kept.has(one)).map((one) => `a stored content is lost: ${one}`),
+    );
+    if (report !== null && [0, 3].includes(report.exitCode) && !covers(after.windows, ASKED))
+      say([`exit 0 or 3, but not all that was asked for is certified`]);
+    before = after;
+  }
+  if (drawn.zoneOffMinutes === 0) findings.push(...(await calmly(rig, platform, drawn)));
+  return findings;
+}
+
+/** Once the platform behaves, one reading makes the copy exact and proves all of it. */
+async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Promise<string[]> {
+  const { report, error } = await read(rig, platform, CALM, drawn.readings.length);
+  if (error !== null && error.name === 'TimeZoneUnproven') return [];
+  if (error !== null) return [`a calm reading threw ${error.name}: ${error.message}`];
+  const { rows, windows } = await storedIn(rig);
+  const held = [...platform.held().values()];
+  const readable = held.filter(({ wreck }) => wreck === null);
+  const wrecked = new Set(held.filter(({ wreck }) => wreck !== null).map(({ batchNo }) => batchNo));
+  const is = rows
+    .filter(({ vanished, batchNo }) => !vanished && !wrecked.has(batchNo))
+    .map(({ batchNo, version }) => `${batchNo} v${version}`);
+  const should = readable.map(({ batchNo, version }) => `${batchNo} v${version}`).sort();
+  // A platform that tells another order each time may stay uncertified, by bad luck alone.
+  if (![0, 3].includes(report!.exitCode) || !covers(windows, ASKED))
+    return drawn.order === 'restless'
+      ? []
+      : [`a calm reading does not certify all: exit code ${report!.exitCode}`];
+  return is.join() === should.join() ? [] : ['after a calm reading the copy is not exact'];
+}
+
+/** Needs a PostgreSQL server with the migrated template. */
+export async function windowOracle(serverUrl: string): Promise<Oracle<WindowCase>> {
+  const rig = await openRig(serverUrl);
+  return { kind: 'windows', cases: windowCases, check: (drawn) => check(rig, drawn), close: rig.close };
+}
