@@ -11,5 +11,7 @@ GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,
   run, lease, merchant, reference_list, reference_item
 TO daybook_job;
+-- Who did what is added to, and changed by nobody.
+GRANT SELECT, INSERT ON audit_entry TO daybook_job;
 -- Certificates are replaced by newer ones, and changed days crossed off their list.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day TO daybook_job;

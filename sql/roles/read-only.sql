@@ -8,4 +8,6 @@ GRANT SELECT ON
   kysely_migration, ledger_entry, ledger_entry_version, quarantined_entry, sync_window, changed_day, account_day,
   continuity_break, statement, statement_summary, run, lease, reference_list, reference_item
 TO daybook_read_only;
+-- A download leaves its row.
+GRANT SELECT, INSERT ON audit_entry TO daybook_read_only;
 GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;
