@@ -19,6 +19,7 @@ ENV DAYBOOK_DATA_DIR=/data
 # Where `serve` listens; put a proxy that ends TLS in front.
 ENV DAYBOOK_LISTEN=0.0.0.0:8080
 EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/app/src/cli/health-check.ts"]
 USER node
 # Node itself is process 1, so that SIGTERM reaches it and a run ends at a window's edge.
 ENTRYPOINT ["node", "/app/src/cli/main.ts"]

@@ -12,6 +12,7 @@ import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries.t
 import { releaseBeneficiary } from '../store/beneficiary-calls.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile } from './input-file.ts';
 import { lines, table } from './text.ts';
 
@@ -104,19 +105,20 @@ function addResend(beneficiary: Command): void {
 }
 
 function addRelease(beneficiary: Command): void {
-  beneficiary
-    .command('release')
+  withBy(beneficiary.command('release'))
     .argument('<id>', 'the registration’s number')
     .requiredOption('--note <text>', 'how it is known that the platform never took it; kept with it')
     .description('let go of a registration without a reply, so that its payee can be registered anew')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
       if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
         const { id: number } = await registrationOf(database.db, id);
-        if (!(await releaseBeneficiary(database.db, number, `released by a person: ${note.trim()}`)))
+        await doneBy(database.db, deedOf(self, number, note.trim()), now(), async (trx) => {
+          if (await releaseBeneficiary(trx, number, `released by a person: ${note.trim()}`)) return;
           throw new UsageError(
             `registration ${id} cannot be released: it has the platform’s answer, or is being sent just now.`,
           );
+        });
         const released = await registrationOf(database.db, id);
         tell(self, { document: documentOf(released), text: rowText(released) });
       });

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../run/exit-codes.ts';
 import { listBreaks, resolveBreak } from '../store/breaks.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { breakText } from './run-text.ts';
 import { counted, lines } from './text.ts';
 
@@ -38,8 +39,7 @@ export function addBreaksCommand(program: Command): void {
         });
       });
     });
-  breaks
-    .command('resolve')
+  withBy(breaks.command('resolve'))
     .argument('<id>', 'the break’s number')
     .requiredOption('--note <text>', 'why it is no longer open; kept with it')
     .description('close a break that a person has cleared up')
@@ -48,9 +48,11 @@ export function addBreaksCommand(program: Command): void {
         throw new UsageError(`${id} is no break’s number; \`daybook breaks\` lists them.`);
       if (note.trim() === '') throw new UsageError('--note is empty; say why the break is resolved.');
       await withHouse(offlineSettings(self), async ({ database, now }) => {
-        const row = await resolveBreak(database.db, Number(id), note.trim(), now());
-        if (row === undefined)
+        const row = await doneBy(database.db, deedOf(self, id, note.trim()), now(), async (trx) => {
+          const resolved = await resolveBreak(trx, Number(id), note.trim(), now());
+          if (resolved !== undefined) return resolved;
           throw new UsageError(`no open break has the number ${id}; \`daybook breaks\` lists them.`);
+        });
         tell(self, { document: row, text: `break ${id} is resolved` });
       });
     });

@@ -3,14 +3,15 @@ import type { Command } from 'commander';
 import { EXIT } from '../run/exit-codes.ts';
 import { rekey, type RekeyReport } from '../store/rekey.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
+import { recordDeed } from '../store/audit.ts';
+import { deedOf, withBy } from './deeds.ts';
 import { counted, lines } from './text.ts';
 
 /** Goes under `merchants`, where tokens are added. */
 export function addRekeyCommand(program: Command): void {
   const merchants =
     program.commands.find((command) => command.name() === 'merchants') ?? program.command('merchants');
-  merchants
-    .command('rekey')
+  withBy(merchants.command('rekey'))
     .description(
       'encrypt every stored token, application, beneficiary and notification with the first secret key',
     )
@@ -21,7 +22,9 @@ export function addRekeyCommand(program: Command): void {
     )
     .action(async (_flags: object, self: Command) => {
       const { secretKeys, ...settings } = offlineSettings(self);
-      await withHouse({ ...settings, secretKeys }, async ({ database }) => {
+      await withHouse({ ...settings, secretKeys }, async ({ database, now }) => {
+        // First, as it goes on in many transactions and may be stopped between them.
+        await recordDeed(database.db, deedOf(self, secretKeys[0]?.id ?? 'no key'), now());
         const report = await rekey(database.db, secretKeys);
         tell(self, {
           document: report,

@@ -11,6 +11,7 @@ import {
   type NotificationRow,
 } from '../store/notification-outcomes.ts';
 import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './text.ts';
 
 /** Newest ones; forged posts may be many. */
@@ -75,25 +76,27 @@ const processedExit = (outcomes: readonly string[]): ExitCode =>
   outcomes.some((outcome) => NEEDS_PERSON.some((one) => one === outcome)) ? EXIT.needsPerson : EXIT.done;
 
 function addShowCommand(notifications: Command): void {
-  notifications
-    .command('show')
+  withBy(notifications.command('show'))
     .argument('<number>', 'the notification’s number')
     .requiredOption('--reveal', 'print it decrypted: it may hold a token or personal data')
     .description('print what was pushed, as it came')
     .action(async (text: string, _flags: object, self: Command) => {
       const number = numberOf(text);
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database }) => {
-        const body = await notificationBody(database.db, settings.secretKeys, number);
-        if (body === undefined) throw unknownNumber(text);
+      await withHouse(settings, async ({ database, now }) => {
+        const body = await doneBy(database.db, deedOf(self, number), now(), async (trx) => {
+          const found = await notificationBody(trx, settings.secretKeys, number);
+          if (found === undefined) throw unknownNumber(text);
+          if (found !== null) return found;
+          throw new UsageError(`what notification ${text} carried was forgotten with its application.`);
+        });
         tell(self, { document: { number, body }, text: body });
       });
     });
 }
 
 function addResolveCommand(notifications: Command): void {
-  notifications
-    .command('resolve')
+  withBy(notifications.command('resolve'))
     .argument('<number>', 'the notification’s number')
     .requiredOption('--note <text>', 'what was done about it; kept with it')
     .description('close a notification that a person has cleared up; it changes nothing else')
@@ -101,11 +104,12 @@ function addResolveCommand(notifications: Command): void {
       const number = numberOf(text);
       if (note.trim() === '') throw new UsageError('--note is empty; say what was done about it.');
       await withHouse(offlineSettings(self), async ({ database, now }) => {
-        if (!(await resolveNotification(database.db, { number, note: note.trim(), now: now() }))) {
+        await doneBy(database.db, deedOf(self, number, note.trim()), now(), async (trx) => {
+          if (await resolveNotification(trx, { number, note: note.trim(), now: now() })) return;
           throw new UsageError(
             `no notification ${text} needs a person; \`daybook notifications\` lists those that do.`,
           );
-        }
+        });
         tell(self, { document: { number, note: note.trim() }, text: `notification ${text} is resolved` });
       });
     });

@@ -4,7 +4,10 @@ import type { Command } from 'commander';
 import { adviceOf } from '../onboarding/advice.ts';
 import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
 import { ApplicationInvalid } from '../onboarding/errors.ts';
+import { forget } from '../onboarding/forget.ts';
 import { settleApplication } from '../onboarding/settle.ts';
+import { recordDeed } from '../store/audit.ts';
+import { freeSpace } from '../store/free-space.ts';
 import { statusOfApplication, type ApplicationStatus } from '../onboarding/standing.ts';
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
@@ -26,6 +29,7 @@ import {
   withPlatform,
   type Told,
 } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile } from './input-file.ts';
 import { lines, table } from './text.ts';
 
@@ -51,6 +55,7 @@ export function addOnboardCommand(program: Command): void {
   addStatusCommand(onboard);
   addListCommand(onboard);
   addSettleCommand(onboard);
+  addForgetCommand(onboard);
 }
 
 const rulesOf = ({ platform }: Settings, now: Date): Omit<ApplicationRules, 'defaults'> => ({
@@ -136,8 +141,7 @@ function addSubmitCommand(onboard: Command): void {
 }
 
 function addStatusCommand(onboard: Command): void {
-  onboard
-    .command('status')
+  withBy(onboard.command('status'))
     .argument('[id]', 'the application’s number; without it, every one that is not settled')
     .option('--reveal', 'print what the platform said in full: it may repeat personal data')
     .description('how applications stand, what the platform wants, and what to do next')
@@ -147,6 +151,8 @@ function addStatusCommand(onboard: Command): void {
         await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
           await markBrokenOff(db, now());
           const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
+          if (reveal)
+            await recordDeed(db, deedOf(self, id === undefined ? 'every open one' : idOf(id)), now());
           if (id !== undefined) {
             const status = await statusOf(idOf(id));
             if (status === null) throw unknownId(id);
@@ -202,8 +208,7 @@ function addListCommand(onboard: Command): void {
 }
 
 function addSettleCommand(onboard: Command): void {
-  onboard
-    .command('settle')
+  withBy(onboard.command('settle'))
     .argument('<id>', 'an application that stands as unknown')
     .requiredOption('--biz-flow <flow>', 'the number the platform has it under')
     .description('say that the platform has an unknown application after all, as asking it has shown')
@@ -212,8 +217,31 @@ function addSettleCommand(onboard: Command): void {
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
       await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
         await markBrokenOff(db, now());
-        const row = await settleApplication(db, { id: idOf(id), bizFlow, now: now() });
+        const row = await doneBy(db, deedOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
+          settleApplication(trx, { id: idOf(id), bizFlow, now: now() }),
+        );
         tell(self, told(standingOf(row)));
+      });
+    });
+}
+
+function addForgetCommand(onboard: Command): void {
+  withBy(onboard.command('forget'))
+    .argument('<id>', 'an application that is decided, refused or replaced')
+    .description(
+      'take the personal data and pushed tokens of a closed application out; that it was there stays known',
+    )
+    .action(async (id: string, _flags: object, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        const at = now();
+        const { forgottenAt } = await doneBy(database.db, deedOf(self, idOf(id)), at, (trx) =>
+          forget(trx, idOf(id), at),
+        );
+        await freeSpace(database, ['application', 'notification', 'merchant'], { whole: true });
+        tell(self, {
+          document: { id: idOf(id), forgottenAt },
+          text: `application ${id}: what was sent and pushed for it is gone since ${forgottenAt?.toISOString() ?? ''}`,
+        });
       });
     });
 }

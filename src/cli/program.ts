@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/exit-codes.ts';
 import { addAmendmentsCommand } from './amendments.ts';
+import { addAuditCommand } from './audit.ts';
 import { addBreaksCommand } from './breaks.ts';
 import { tellError } from './context.ts';
 import { addDemoCommand } from './demo.ts';
@@ -55,6 +56,7 @@ function createProgram(): Command {
   addQuarantineCommand(program);
   addStatementsCommand(program);
   addVerifyCommand(program);
+  addAuditCommand(program);
   addMerchantsCommand(program);
   addRekeyCommand(program);
   addReferenceCommand(program);

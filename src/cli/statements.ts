@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { recordDeed } from '../store/audit.ts';
+import { deedOf, withBy } from './deeds.ts';
 import { parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import type { House } from '../run/house.ts';
@@ -35,8 +37,7 @@ export function addStatementsCommand(program: Command): void {
         tell(self, { document: shown, text: listText(shown) });
       });
     });
-  statements
-    .command('get')
+  withBy(statements.command('get'))
     .description('download one statement, checked against what was published')
     .requiredOption('--merchant <no>', 'merchant number')
     .requiredOption('--currency <code>', 'currency, like USD')
@@ -55,6 +56,7 @@ export function addStatementsCommand(program: Command): void {
     .action(async (flags: GetFlags, self: Command) => {
       await withHouse(offlineSettings(self), async (house) => {
         const found = await chosenStatement(house, flags);
+        await recordDeed(house.database.db, deedOf(self, found.object_key), house.now());
         const bytes = fetchStatement(house.objects, found, { forSpreadsheet: flags.forSpreadsheet ?? false });
         if (flags.stdout === true) {
           for await (const part of bytes) process.stdout.write(part);

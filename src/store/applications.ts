@@ -30,6 +30,8 @@ export interface ApplicationRow {
   readonly isNotified: boolean;
   readonly submittedAt: Date;
   readonly changedAt: Date;
+  /** When its personal data was taken out; null while it is kept. */
+  readonly forgottenAt: Date | null;
 }
 
 export const payloadPlace = (merOrderNo: string): SecretPlace => ({
@@ -55,6 +57,7 @@ const rowOf = (row: Selectable<Application>): ApplicationRow => ({
   isNotified: row.notify_hash !== null,
   submittedAt: row.submitted_at,
   changedAt: row.changed_at,
+  forgottenAt: row.forgotten_at,
 });
 
 const found = (row: Selectable<Application> | undefined): ApplicationRow | null =>
@@ -105,7 +108,7 @@ export async function applicationDetail(
   return decryptSecret(secretKeys, detailPlace(row.mer_order_no), row.detail_ciphertext);
 }
 
-/** What was sent, decrypted; null where there is no such application. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** What was sent, decrypted; null where there is no such application or it was forgotten. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export async function applicationPayload(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -116,13 +119,13 @@ export async function applicationPayload(
     .select(['mer_order_no', 'payload_ciphertext'])
     .where('id', '=', id)
     .executeTakeFirst();
-  return row === undefined ? null : readPayload(secretKeys, row);
+  return row?.payload_ciphertext == null
+    ? null
+    : readPayload(secretKeys, row.mer_order_no, row.payload_ciphertext);
 }
 
-const readPayload = (
-  secretKeys: readonly SecretKey[],
-  row: Pick<Selectable<Application>, 'mer_order_no' | 'payload_ciphertext'>,
-): unknown => JSON.parse(decryptSecret(secretKeys, payloadPlace(row.mer_order_no), row.payload_ciphertext));
+const readPayload = (secretKeys: readonly SecretKey[], merOrderNo: string, ciphertext: string): unknown =>
+  JSON.parse(decryptSecret(secretKeys, payloadPlace(merOrderNo), ciphertext));
 
 /** Payloads of applications the platform has or may have, undecided and not replaced, oldest first. */
 export async function openPayloads(
@@ -138,7 +141,8 @@ export async function openPayloads(
     .execute();
   return rows.map((row) => ({
     application: rowOf(row),
-    payload: readPayload(secretKeys, row),
+    // Only what is closed is ever forgotten.
+    payload: readPayload(secretKeys, row.mer_order_no, row.payload_ciphertext!),
   }));
 }
 

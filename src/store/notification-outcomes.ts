@@ -77,6 +77,7 @@ export async function claimNotification(
     .selectFrom('notification')
     .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
     .where('number', '>', afterNumber)
+    .where('body_ciphertext', 'is not', null)
     .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'waiting')]))
     .orderBy('number')
     .limit(1)
@@ -93,6 +94,7 @@ export async function appliedBefore(trx: Transaction<DB>, notifyHash: string): P
     .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
     .where('notify_hash', '=', notifyHash)
     .where('outcome', '=', 'applied')
+    .where('body_ciphertext', 'is not', null)
     .orderBy('number')
     .execute();
   return rows as OpenNotification[];
@@ -169,18 +171,19 @@ export async function listNotifications(
   return rows as NotificationRow[];
 }
 
-/** What was pushed, as it came; undefined where there is none of that number. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** What was pushed, as it came; undefined where there is none of that number, null where it was forgotten. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export async function notificationBody(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
   number: number,
-): Promise<string | undefined> {
+): Promise<string | null | undefined> {
   const row = await db
     .selectFrom('notification')
     .select(['id', 'body_ciphertext as bodyCiphertext'])
     .where('number', '=', number)
     .executeTakeFirst();
-  return row && bodyOf(secretKeys, row);
+  if (row?.bodyCiphertext == null) return row === undefined ? undefined : null;
+  return bodyOf(secretKeys, { id: row.id, bodyCiphertext: row.bodyCiphertext });
 }
 
 /** How many of each outcome; `open` for those nobody looked at. */

@@ -56,17 +56,27 @@ export interface Application {
   biz_flow: string | null;
   changed_at: Date;
   detail_ciphertext: string | null;
+  forgotten_at: Date | null;
   holder: string;
   id: Generated<number>;
   mer_order_no: string;
   merchant_no: string | null;
   notify_hash: string | null;
-  payload_ciphertext: string;
+  payload_ciphertext: string | null;
   problem: string | null;
   process_version: string | null;
   replaces: number | null;
   state: Generated<string>;
   submitted_at: Date;
+}
+
+export interface AuditEntry {
+  at: Date;
+  by_whom: string;
+  command: string;
+  id: Generated<number>;
+  note: string | null;
+  subject: string;
 }
 
 export interface Beneficiary {
@@ -172,7 +182,8 @@ export interface Merchant {
 }
 
 export interface Notification {
-  body_ciphertext: string;
+  body_ciphertext: string | null;
+  forgotten_at: Date | null;
   id: string;
   kind: string;
   mer_order_no: string | null;
@@ -322,6 +333,7 @@ export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
   application: Application;
+  audit_entry: AuditEntry;
   beneficiary: Beneficiary;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;

@@ -2,7 +2,6 @@
 import type { Kysely } from 'kysely';
 import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { lengthMs } from '../ledger/window.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { isDatabaseTrouble } from '../store/errors.ts';
@@ -15,7 +14,6 @@ import { wideReader } from './clock-slack.ts';
 import type { ReadLimits } from './limits.ts';
 import { wholeSeconds } from './plan.ts';
 import { readWindows } from './read-windows.ts';
-import type { Probe } from './time-zone-proof.ts';
 import { createReadingStore, NOTHING_STORED, type StoredReadings } from './store-readings.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { createZoneGate, type ZoneGate } from './zone-gate.ts';
@@ -57,12 +55,6 @@ export interface SyncOptions {
 
 export interface SyncReport extends StoredReadings {
   readonly requests: number;
-  /** Windows stored, each part of a split one by itself. */
-  readonly windows: number;
-  readonly entries: number;
-  readonly uncertified: readonly UncertifiedSpan[];
-  /** How often the reader said each sentence. */
-  readonly notices: Readonly<Record<string, number>>;
   /** Why the ledger was not read to the end; what was certified before is stored and counted here. */
   readonly failure: Error | null;
   /** The signal stopped it before the end, at a window's edge. */
@@ -188,14 +180,15 @@ async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<S
     await gate.release();
     return report();
   } catch (error) {
-    if (error instanceof ClockOff) error.soFar = report();
-    if (isPlatformError(error)) {
-      await gate.release();
-      return report({ failure: error });
+    if (error instanceof ClockOff) {
+      error.soFar = report();
+      throw error;
     }
-    if (signal.aborted && error === signal.reason && !isLeaseLost(error))
-      return report({ interrupted: true });
-    throw error;
+    const isLeaseLost = error instanceof LeaseLost;
+    if (signal.aborted && error === signal.reason && !isLeaseLost) return report({ interrupted: true });
+    if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
+    if (isPlatformError(error)) await gate.release();
+    return report({ failure: error instanceof Error ? error : new Error(String(error)) });
   }
 }
 
@@ -226,22 +219,3 @@ function holdUnproven(store: (part: Asked, read: NotedReading) => Promise<void>)
     },
   };
 }
-
-/** The report of a merchant whose ledger was not read. */
-export const NOTHING_SYNCED: SyncReport = {
-  requests: 0,
-  windows: 0,
-  entries: 0,
-  uncertified: [],
-  inserted: 0,
-  amended: 0,
-  vanished: 0,
-  returned: 0,
-  quarantined: 0,
-  unchanged: 0,
-  notices: {},
-  failure: null,
-  interrupted: false,
-};
-
-const emptyTally = (): Tally => ({ ...NOTHING_SYNCED });

@@ -54,5 +54,5 @@ export async function serveOver(db: Kysely<DB>, deps: Partial<InboxDeps> = {}): 
 /** Every post in the inbox, decrypted, in order of arrival. */
 export async function keptBodies(db: Kysely<DB>): Promise<string[]> {
   const rows = await db.selectFrom('notification').selectAll().orderBy('number').execute();
-  return rows.map((row) => decryptSecret(KEYS, bodyPlace(row.id), row.body_ciphertext));
+  return rows.map((row) => decryptSecret(KEYS, bodyPlace(row.id), row.body_ciphertext!));
 }

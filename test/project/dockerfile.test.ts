@@ -50,3 +50,11 @@ test('every file the source reads from the project is in a folder it copies', ()
     expect(copied).toContain(path.split('/')[0]);
   }
 });
+
+test('its health check is a file it copies', () => {
+  const script = /"\/app\/([^"]+)"/.exec(
+    instructions.find((line) => line.startsWith('HEALTHCHECK ')) ?? '',
+  )?.[1];
+  expect(script).toBe('src/cli/health-check.ts');
+  expect(existsSync(at(script!))).toBe(true);
+});

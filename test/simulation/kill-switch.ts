@@ -82,6 +82,11 @@ export function createKillSwitch(kill: Kill | null): KillSwitch {
               begin('objects');
               return store.list(prefix);
             },
+            survey: (prefix, range) => {
+              begin('objects');
+              return store.survey(prefix, range);
+            },
+            discardUnfinished: around('objects', store.discardUnfinished),
           },
     reader: (reader) => (kill === null ? reader : { page: around('platform', reader.page) }),
   };

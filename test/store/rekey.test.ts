@@ -142,8 +142,8 @@ onBothDatabases((store) => {
   ): Promise<void> {
     const { rows } = await sql<{ name: string; type: string }>`
       SELECT column_name AS name, data_type AS type FROM information_schema.columns
-      WHERE table_schema = 'public' AND table_name = ${table} AND is_nullable = 'NO' AND column_default IS NULL
-        AND is_identity = 'NO' AND column_name NOT IN (${key}, ${column})`.execute(store().db);
+      WHERE table_schema = 'public' AND table_name = ${table} AND column_default IS NULL AND is_identity = 'NO'
+        AND (is_nullable = 'NO' OR column_name = 'payload_ciphertext') AND column_name NOT IN (${key}, ${column})`.execute(store().db);
     const fixed: Readonly<Record<string, string>> = { biz_mode: 'B', kind: 'onboarding' };
     const valueOf = ({ name, type }: { name: string; type: string }): string => {
       if (name.endsWith('_ciphertext')) return encryptSecret([k2], { table, row, column: name }, 'other');

@@ -1,0 +1,37 @@
+/** Asks the registry for known weaknesses of what the program is made of. A registry that cannot tell fails nothing. */
+import { spawnSync } from 'node:child_process';
+
+export type AuditVerdict =
+  | { readonly kind: 'clean' | 'weak'; readonly text: string }
+  | { readonly kind: 'not-checked'; readonly text: string };
+
+/** What `npm audit --json` said. A registry without audits answers with an error instead of counts. */
+export function auditVerdict(stdout: string): AuditVerdict {
+  let said: { metadata?: { vulnerabilities?: Record<string, number> }; message?: string } = {};
+  try {
+    said = JSON.parse(stdout) as typeof said;
+  } catch {
+    return { kind: 'not-checked', text: 'not checked: the registry gave no answer that can be read' };
+  }
+  const found = said.metadata?.vulnerabilities;
+  if (found === undefined) {
+    return {
+      kind: 'not-checked',
+      text: `not checked: ${said.message ?? 'the registry does not know audits'}`,
+    };
+  }
+  const grave = (found['high'] ?? 0) + (found['critical'] ?? 0);
+  const total = found['total'] ?? grave;
+  const text = `${total} known weaknesses, ${grave} of them grave`;
+  return {
+    kind: grave > 0 ? 'weak' : 'clean',
+    text: grave > 0 ? `${text}: see \`npm audit --omit=dev\`` : text,
+  };
+}
+
+if (import.meta.main) {
+  const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { encoding: 'utf8' });
+  const verdict = auditVerdict(stdout);
+  console.log(verdict.text);
+  process.exitCode = verdict.kind === 'weak' ? 1 : 0;
+}

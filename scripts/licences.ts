@@ -1,0 +1,55 @@
+/** Checks that every package of package-lock.json has a licence the project can be given away with. */
+import { readFileSync } from 'node:fs';
+
+/** Licences without a duty beyond naming their authors. */
+const PERMISSIVE = [
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'MIT/X11',
+  'PostgreSQL',
+  'Python-2.0',
+  'Unlicense',
+];
+/** Fine for tools, which are not passed on with the program. */
+const FOR_TOOLS = [...PERMISSIVE, 'MPL-2.0'];
+
+export interface LockedPackage {
+  readonly version?: string;
+  /** SPDX expression, as the package states it. */
+  readonly license?: string;
+  /** Needed for development alone. */
+  readonly dev?: boolean;
+  readonly link?: boolean;
+}
+
+/** A sentence for each package whose licence is not among those allowed; `packages` as in a lock file, by path. */
+export function licenceProblems(packages: Readonly<Record<string, LockedPackage>>): string[] {
+  return Object.entries(packages).flatMap(([path, locked]) => {
+    if (path === '' || locked.link === true) return [];
+    const name = `${path.replace(/^.*node_modules\//, '')} ${locked.version ?? ''}`.trim();
+    if (locked.license === undefined)
+      return [`${name} states no licence: read its files, then list or replace it.`];
+    const allowed = locked.dev === true ? FOR_TOOLS : PERMISSIVE;
+    // Of "A OR B" one may be chosen; "A AND B" binds to both.
+    const choices = locked.license.replace(/[()]/g, '').split(/\s+OR\s+/);
+    const fits = choices.some((choice) => choice.split(/\s+AND\s+/).every((one) => allowed.includes(one)));
+    return fits
+      ? []
+      : [`${name} is under ${locked.license}, which is not allowed: replace it, or decide and list it.`];
+  });
+}
+
+if (import.meta.main) {
+  const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const problems = licenceProblems(lock.packages);
+  for (const problem of problems) console.error(problem);
+  console.log(`${Object.keys(lock.packages).length - 1} packages looked at, ${problems.length} to look into`);
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}

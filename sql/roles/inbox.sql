@@ -1,0 +1,12 @@
+-- The role of `serve`, `onboard`, `beneficiary`, `notifications` and `merchants`: applications, beneficiaries, pushed
+-- results and the merchants that come of them. It sees nothing of any ledger. Run after each migration, as their owner.
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_inbox') THEN CREATE ROLE daybook_inbox NOLOGIN; END IF;
+END $$;
+GRANT USAGE ON SCHEMA public TO daybook_inbox;
+GRANT SELECT ON kysely_migration, kysely_migration_lock, reference_list, reference_item TO daybook_inbox;
+GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key TO daybook_inbox;
+-- Who did what is added to, and changed by nobody.
+GRANT SELECT, INSERT ON audit_entry TO daybook_inbox;
+-- Posts of paths nobody was told are dropped again.
+GRANT SELECT, INSERT, UPDATE, DELETE ON notification TO daybook_inbox;

@@ -1,0 +1,17 @@
+-- The role of `run`, `schedule`, `reference sync` and the commands about the ledger. It reads and writes the ledger and
+-- what is made of it, and sees nothing of applications, beneficiaries or pushed results. Run after each migration, as
+-- their owner; it takes nothing away that it does not give again.
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_job') THEN CREATE ROLE daybook_job NOLOGIN; END IF;
+END $$;
+GRANT USAGE ON SCHEMA public TO daybook_job;
+GRANT SELECT ON kysely_migration, kysely_migration_lock TO daybook_job;
+-- What was seen once is kept: entries, their versions, statements and runs are never deleted.
+GRANT SELECT, INSERT, UPDATE ON
+  ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,
+  run, lease, merchant, reference_list, reference_item
+TO daybook_job;
+-- Who did what is added to, and changed by nobody.
+GRANT SELECT, INSERT ON audit_entry TO daybook_job;
+-- Certificates are replaced by newer ones, and changed days crossed off their list.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day TO daybook_job;

@@ -1,0 +1,13 @@
+-- The role of dashboards and of finance's own queries: figures, statements, breaks and runs, and no column that holds a
+-- secret or personal data. Run after each migration, as their owner.
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_read_only') THEN CREATE ROLE daybook_read_only NOLOGIN; END IF;
+END $$;
+GRANT USAGE ON SCHEMA public TO daybook_read_only;
+GRANT SELECT ON
+  kysely_migration, ledger_entry, ledger_entry_version, quarantined_entry, sync_window, changed_day, account_day,
+  continuity_break, statement, statement_summary, run, lease, reference_list, reference_item
+TO daybook_read_only;
+-- A download leaves its row.
+GRANT SELECT, INSERT ON audit_entry TO daybook_read_only;
+GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;

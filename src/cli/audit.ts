@@ -1,0 +1,43 @@
+/** `audit`: who showed, settled, resolved or downloaded what. */
+import type { Command } from 'commander';
+import { listDeeds } from '../store/audit.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { lines, table } from './text.ts';
+
+const ROWS_MAX = 1_000;
+
+export function addAuditCommand(program: Command): void {
+  program
+    .command('audit')
+    .description(`who revealed, settled, resolved or downloaded what, newest first, up to ${ROWS_MAX}`)
+    .action(async (_flags: object, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database }) => {
+        const deeds = await listDeeds(database.db, ROWS_MAX);
+        tell(self, {
+          document: deeds.map(({ at, by_whom, command, subject, note }) => ({
+            at,
+            by: by_whom,
+            command,
+            subject,
+            note,
+          })),
+          text:
+            deeds.length === 0
+              ? 'nothing on record yet'
+              : lines(
+                  table(
+                    ['at', 'by', 'did', 'with', 'note'],
+                    deeds.map((row) => [
+                      row.at.toISOString(),
+                      row.by_whom,
+                      row.command,
+                      row.subject,
+                      row.note,
+                    ]),
+                  ),
+                  deeds.length === ROWS_MAX && `only the newest ${ROWS_MAX} are shown`,
+                ),
+        });
+      });
+    });
+}

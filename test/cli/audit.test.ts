@@ -1,0 +1,160 @@
+/** What leaves a row of who did it, and what `onboard forget` leaves of an application. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createInbox } from '../../src/notifications/inbox.ts';
+import { processNotifications } from '../../src/notifications/process.ts';
+import { accepted, onboardingResult, REJECTED, submitting, type Subject } from '../notifications/subjects.ts';
+import { KEYS, NOW } from '../notifications/support.ts';
+import { freshDatabase } from '../support/database.ts';
+import { MERCHANT, FROM, openStage } from '../support/stage.ts';
+import { daybook, envOf, type Env } from './daybook.ts';
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+let folder: string;
+let env: Env;
+beforeAll(async () => {
+  database = await freshDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'daybook-audit-'));
+  env = {
+    DATABASE_URL: database.url,
+    DAYBOOK_DATA_DIR: folder,
+    DAYBOOK_SECRET_KEYS: `k1:${KEYS[0]!.key.toString('base64')}`,
+    DAYBOOK_NOW: NOW.toISOString(),
+  };
+});
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Row {
+  readonly by: string;
+  readonly command: string;
+  readonly subject: string;
+  readonly note: string | null;
+}
+const deeds = async (from: Env = env): Promise<Row[]> =>
+  (JSON.parse((await daybook(['audit', '--json'], from)).stdout) as Row[]).map(
+    ({ by, command, subject, note }) => ({
+      by,
+      command,
+      subject,
+      note,
+    }),
+  );
+
+async function pushed(subject: Subject, payload: object): Promise<void> {
+  const inbox = createInbox({ db: database.db, secretKeys: KEYS, now: () => NOW });
+  await inbox.keep({ kind: 'onboarding', secret: subject.secret, body: JSON.stringify(payload) });
+  await processNotifications({
+    db: database.db,
+    secretKeys: KEYS,
+    now: () => NOW,
+    signal: new AbortController().signal,
+  });
+}
+
+it('a revealed result and a resolved one say who did it, the name given or the system’s user', async () => {
+  const subject = await accepted(database.db, 'A1');
+  await pushed(subject, onboardingResult(subject));
+  await pushed(subject, onboardingResult(subject, { token: 'tok-other' }));
+  expect((await daybook(['notifications', 'show', '1', '--reveal'], env)).code).toBe(0);
+  expect(
+    (await daybook(['notifications', 'resolve', '2', '--by', 'Ada', '--note', 'case 4711'], env)).code,
+  ).toBe(0);
+  // What was not done leaves nothing.
+  expect((await daybook(['notifications', 'resolve', '2', '--by', 'Ada', '--note', 'again'], env)).code).toBe(
+    2,
+  );
+  expect((await daybook(['notifications', 'show', '99', '--reveal'], env)).code).toBe(2);
+  expect((await daybook(['notifications', 'show', '1', '--reveal', '--by', 'A\nB'], env)).code).toBe(2);
+  expect((await daybook(['onboard', 'status', '--reveal', '--by', 'Bob'], env)).code).toBe(0);
+  expect((await daybook(['merchants', 'rekey', '--by', 'Bob'], env)).code).toBe(0);
+  expect(await deeds()).toEqual([
+    { by: 'Bob', command: 'merchants rekey', subject: 'k1', note: null },
+    { by: 'Bob', command: 'onboard status', subject: 'every open one', note: null },
+    { by: 'Ada', command: 'notifications resolve', subject: '2', note: 'case 4711' },
+    { by: userInfo().username, command: 'notifications show', subject: '1', note: null },
+  ]);
+  expect((await daybook(['audit'], env)).stdout).toMatch(/Ada +notifications resolve +2 +case 4711/);
+}, 120_000);
+
+it('a downloaded statement leaves its name', async () => {
+  const stage = await openStage();
+  try {
+    await stage.run();
+    const own = { ...envOf(stage), STATEMENTS_URL: stage.house.settings.statementsUrl };
+    const flags = [
+      '--merchant',
+      MERCHANT.merchantNo,
+      '--currency',
+      'USD',
+      '--day',
+      FROM,
+      '--stdout',
+      '--by',
+      'Finance',
+    ];
+    const got = await daybook(['statements', 'get', ...flags], own);
+    expect(got.code, got.stderr).toBe(0);
+    expect(await deeds(own)).toEqual([
+      {
+        by: 'Finance',
+        command: 'statements get',
+        subject: expect.stringMatching(/_USD_.*\.r1\.csv$/),
+        note: null,
+      },
+    ]);
+  } finally {
+    await stage.close();
+  }
+}, 120_000);
+
+it('forgets a closed application whole, keeps that it was there, and refuses an open one', async () => {
+  const open = await submitting(database.db, 'B1');
+  const refused = await daybook(['onboard', 'forget', String(open.id)], env);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/stands as submitting/) });
+
+  const closed = await accepted(database.db, 'B2');
+  await pushed(closed, onboardingResult(closed, REJECTED));
+  const gone = await daybook(['onboard', 'forget', String(closed.id), '--by', 'Ada'], env);
+  expect(gone.code, gone.stderr).toBe(0);
+  const row = await database.db
+    .selectFrom('application')
+    .selectAll()
+    .where('id', '=', closed.id)
+    .executeTakeFirstOrThrow();
+  expect(row).toMatchObject({
+    state: 'rejected',
+    biz_flow: closed.flow,
+    payload_ciphertext: null,
+    detail_ciphertext: null,
+    notify_hash: null,
+    forgotten_at: NOW,
+  });
+  const bodies = await database.db
+    .selectFrom('notification')
+    .select(['number', 'outcome'])
+    .where('forgotten_at', 'is not', null)
+    .execute();
+  expect(bodies).toEqual([{ number: expect.any(Number), outcome: 'applied' }]);
+  const shown = await daybook(['notifications', 'show', String(bodies[0]!.number), '--reveal'], env);
+  expect(shown).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/was forgotten with its application/),
+  });
+  expect((await daybook(['onboard', 'status', String(closed.id)], env)).stdout).toMatch(/rejected since/);
+  // Its path opens nothing any more, and doing it again changes nothing.
+  await pushed(closed, onboardingResult(closed));
+  expect((await daybook(['onboard', 'forget', String(closed.id)], env)).code).toBe(0);
+  expect((await deeds())[1]).toEqual({
+    by: 'Ada',
+    command: 'onboard forget',
+    subject: String(closed.id),
+    note: null,
+  });
+  const merchants = await database.db.selectFrom('merchant').select('merchant_no').execute();
+  expect(merchants).not.toContainEqual({ merchant_no: 'M-B2' });
+}, 120_000);

@@ -1,0 +1,47 @@
+/** What is known of the packages the program is made of. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { auditVerdict } from '../../scripts/audit.ts';
+import { licenceProblems, type LockedPackage } from '../../scripts/licences.ts';
+
+test('every package of the lock file has a licence that is allowed', () => {
+  const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  expect(Object.keys(lock.packages).length).toBeGreaterThan(100);
+  expect(licenceProblems(lock.packages)).toEqual([]);
+});
+
+test('a licence that binds, or none, is named with its package', () => {
+  const packages = {
+    '': { version: '0.1.0' },
+    'node_modules/fine': { version: '1.0.0', license: 'MIT' },
+    'node_modules/choice': { version: '1.0.0', license: '(GPL-3.0 OR MIT)' },
+    'node_modules/both': { version: '1.0.0', license: 'MIT AND GPL-3.0' },
+    'node_modules/tool': { version: '1.0.0', license: 'MPL-2.0', dev: true },
+    'node_modules/a/node_modules/copyleft': { version: '2.0.0', license: 'MPL-2.0' },
+    'node_modules/silent': { version: '3.0.0' },
+  };
+  expect(licenceProblems(packages)).toEqual([
+    'both 1.0.0 is under MIT AND GPL-3.0, which is not allowed: replace it, or decide and list it.',
+    'copyleft 2.0.0 is under MPL-2.0, which is not allowed: replace it, or decide and list it.',
+    'silent 3.0.0 states no licence: read its files, then list or replace it.',
+  ]);
+});
+
+test('an audit fails for grave weaknesses alone, and a registry without audits is told as not checked', () => {
+  const counted = (found: object) => JSON.stringify({ metadata: { vulnerabilities: found } });
+  expect(auditVerdict(counted({ low: 2, high: 0, critical: 0, total: 2 }))).toEqual({
+    kind: 'clean',
+    text: '2 known weaknesses, 0 of them grave',
+  });
+  expect(auditVerdict(counted({ high: 1, critical: 1, total: 2 }))).toEqual({
+    kind: 'weak',
+    text: '2 known weaknesses, 2 of them grave: see `npm audit --omit=dev`',
+  });
+  expect(auditVerdict('{"message":"405 Method Not Allowed"}')).toEqual({
+    kind: 'not-checked',
+    text: 'not checked: 405 Method Not Allowed',
+  });
+  expect(auditVerdict('')).toMatchObject({ kind: 'not-checked' });
+});

@@ -1,0 +1,156 @@
+/** The roles of sql/roles: each can do its own work on a real server, and nothing else. */
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { sql, type Kysely } from 'kysely';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { processNotifications } from '../../src/notifications/process.ts';
+import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
+import { openDatabase } from '../../src/store/connection.ts';
+import type { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
+import { KEYS, NOW, serveOver } from '../notifications/support.ts';
+import { openStage, type Stage } from '../support/stage.ts';
+
+const ROLES = ['migrate', 'job', 'inbox', 'read-only'] as const;
+type Role = (typeof ROLES)[number];
+const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`, import.meta.url), 'utf8');
+
+/** A login that has one role and nothing of its own. */
+async function loginAs(role: Role, url: string, admin: Kysely<DB>): Promise<Database> {
+  const name = `test_${randomUUID().slice(0, 8)}`;
+  const granted = `daybook_${role.replace('-', '_')}`;
+  await sql.raw(`CREATE ROLE ${name} LOGIN PASSWORD 'made-up' IN ROLE ${granted}`).execute(admin);
+  const login = new URL(url);
+  login.username = name;
+  login.password = 'made-up';
+  return openDatabase({ databaseUrl: login.href, dataDir: '' });
+}
+
+/** Each table by what a statement against it that may not run must fail with. */
+const refused = { code: '42501' };
+const forbidden = (db: Kysely<DB>, statement: string) =>
+  expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(refused);
+
+const logins = new Map<Role, Database>();
+const of = (role: Role) => logins.get(role)!.db;
+let stage: Stage;
+let admin: Kysely<DB>;
+beforeAll(async () => {
+  stage = await openStage();
+  admin = stage.house.database.db;
+  const url = stage.house.settings.databaseUrl!;
+  for (const role of ROLES) {
+    // Twice: a script is run again after each migration.
+    for (let again = 0; again < 2; again += 1) await sql.raw(await scriptOf(role)).execute(admin);
+    logins.set(role, await loginAs(role, url, admin));
+  }
+});
+afterAll(async () => {
+  for (const login of logins.values()) await login.close();
+  await stage.close();
+});
+
+describe('migrate', () => {
+  it('makes every table, as their owner, in a database of its own', async () => {
+    const name = `roles_${randomUUID().replaceAll('-', '')}`;
+    const serverUrl = inject('postgresUrl');
+    await sql`CREATE DATABASE ${sql.id(name)}`.execute(admin);
+    const empty = await openDatabase({ databaseUrl: `${serverUrl}/${name}`, dataDir: '' });
+    await sql.raw(await scriptOf('migrate')).execute(empty.db);
+    const login = await loginAs('migrate', `${serverUrl}/${name}`, empty.db);
+    expect((await migrate(login.db)).length).toBeGreaterThan(5);
+    for (const role of ['job', 'inbox', 'read-only'] as const) {
+      await sql.raw(await scriptOf(role)).execute(login.db);
+    }
+    await login.close();
+    await empty.close();
+  });
+});
+
+describe('job', () => {
+  it('runs a night, a rerun and the reference data', async () => {
+    const night = await stage.run({}, { db: of('job') });
+    expect(night.publish?.published.length).toBeGreaterThan(0);
+    expect((await stage.run({}, { db: of('job') })).publish?.published).toEqual([]);
+    const work = referenceWork(
+      { ...stage.house, database: logins.get('job')! },
+      new AbortController().signal,
+    );
+    expect((await executeReferenceRun(work)).exitCode).toBe(0);
+  });
+
+  it.each([
+    'SELECT * FROM application',
+    'SELECT * FROM beneficiary',
+    'SELECT * FROM notification',
+    'DELETE FROM ledger_entry',
+    'DELETE FROM statement',
+    'TRUNCATE ledger_entry',
+    'DROP TABLE ledger_entry',
+    'ALTER TABLE ledger_entry ADD COLUMN more text',
+    'CREATE TABLE more (id int)',
+    'DELETE FROM kysely_migration',
+  ])('may not: %s', (statement) => forbidden(of('job'), statement));
+});
+
+describe('inbox', () => {
+  it('records an application, takes its result in and makes it a merchant', async () => {
+    const application = await accepted(of('inbox'), 'ORDER-1');
+    await inReview(of('inbox'), 'ORDER-2');
+    const served = await serveOver(of('inbox'));
+    const { status } = await served.post(application.path, JSON.stringify(onboardingResult(application)));
+    await served.close();
+    expect(status).toBe(200);
+    const report = await processNotifications({
+      db: of('inbox'),
+      secretKeys: KEYS,
+      now: () => NOW,
+      signal: new AbortController().signal,
+    });
+    expect(report).toMatchObject({ outcomes: { applied: 1 }, left: [] });
+  });
+
+  it.each([
+    'SELECT * FROM ledger_entry',
+    'SELECT * FROM statement',
+    'INSERT INTO run (command, holder, started_at) VALUES (1, 1, now())',
+    'DELETE FROM application',
+    'DELETE FROM merchant',
+    'DROP TABLE notification',
+    'CREATE TABLE more (id int)',
+  ])('may not: %s', (statement) => forbidden(of('inbox'), statement));
+});
+
+describe('read-only', () => {
+  it.each([
+    'SELECT * FROM account_day',
+    'SELECT * FROM continuity_break',
+    'SELECT * FROM statement',
+    'SELECT merchant_no, status FROM merchant',
+    'SELECT * FROM run',
+  ])('may: %s', async (statement) => {
+    await expect(sql.raw(statement).execute(of('read-only'))).resolves.toBeDefined();
+  });
+
+  it.each([
+    'SELECT token_ciphertext FROM merchant',
+    'SELECT * FROM application',
+    'SELECT * FROM beneficiary',
+    'SELECT * FROM notification',
+    'SELECT * FROM fingerprint_key',
+    "UPDATE continuity_break SET status = 'resolved'",
+    'DELETE FROM run',
+    'INSERT INTO changed_day VALUES (1, 1, now())',
+    'CREATE TABLE more (id int)',
+  ])('may not: %s', (statement) => forbidden(of('read-only'), statement));
+});
+
+it('no table is left out: each is given to a role that works with it', async () => {
+  const tables = await admin.introspection.getTables({ withInternalKyselyTables: false });
+  const scripts = (await Promise.all(ROLES.map(scriptOf))).join('\n');
+  expect(tables.map(({ name }) => name).filter((name) => !new RegExp(`\\b${name}\\b`).test(scripts))).toEqual(
+    [],
+  );
+});
