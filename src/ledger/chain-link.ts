@@ -95,7 +95,7 @@ export function createLinkOf<Entry extends ChainEntry>(): (entry: Entry, scale: 
 
 export interface Steps<Entry extends ChainEntry> {
   /** Moves links, in their proven order, to the steps. */
-  readonly take: (links: Link<Entry>[]) => void;
+  readonly take: (links: readonly Link<Entry>[]) => void;
   /** The links to come have balances larger by that factor. */
   readonly widen: (factor: bigint) => void;
   /** The steps taken since the last call. */
@@ -108,7 +108,7 @@ export function createSteps<Entry extends ChainEntry>(start: Reached | null): St
   /** Latest instant of any entry so far. */
   let latestMs = Number.NEGATIVE_INFINITY;
   let steps: ChainStep<Entry>[] = [];
-  const take = (links: Link<Entry>[]): void => {
+  const take = (links: readonly Link<Entry>[]): void => {
     for (const link of links) {
       if (at !== null && at.after !== link.before) link.break = breakBetween(at, link, link.scale);
       link.moved = link.bookedMs < latestMs;
@@ -116,7 +116,6 @@ export function createSteps<Entry extends ChainEntry>(start: Reached | null): St
       steps.push(link);
       at = link;
     }
-    links.length = 0;
   };
   const widen = (factor: bigint): void => {
     if (at !== null) at = { batchNo: at.batchNo, bookedMs: at.bookedMs, after: at.after * factor };

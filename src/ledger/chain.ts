@@ -54,15 +54,13 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
   const { start } = options;
   let scale = start === null ? 0 : decimalsOf(start.balance);
   const reached = start === null ? null : { ...start, after: toScaled(start.balance, scale) };
-  const places = new Places<Link<Entry>>(reached, options.clockToleranceS * 1_000);
   const steps = createSteps<Entry>(reached);
+  const places = new Places<Link<Entry>>(reached, options.clockToleranceS * 1_000, steps.take);
   const linkOf = createLinkOf<Entry>();
   /** The second being gathered. */
   let second: Link<Entry>[] = [];
-  const certain: Link<Entry>[] = [];
 
   const widen = (decimals: number): void => {
-    steps.take(certain);
     const factor = 10n ** BigInt(decimals - scale);
     second = second.map((link) => widened(link, decimals));
     places.widen(factor, (link) => widened(link, decimals));
@@ -80,17 +78,15 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
       const link = linkOf(entry, scale);
       if (second.length > 0 && second[0]!.bookedMs !== link.bookedMs) {
         closeSecond();
-        places.giveOut(link.bookedMs, certain);
+        places.giveOut(link.bookedMs);
       }
       second.push(link);
     }
-    steps.take(certain);
     return steps.given();
   };
   const end = (): ChainStep<Entry>[] => {
     closeSecond();
-    places.giveOutAll(certain);
-    steps.take(certain);
+    places.giveOutAll();
     return steps.given();
   };
   const isSettledAt = (ms: number): boolean => {

@@ -37,6 +37,7 @@ interface Running<E extends Edge> {
 
 export class Places<E extends Edge> {
   readonly #toleranceMs: number;
+  readonly #give: (links: readonly E[]) => void;
   /** When the entry before the first one was booked. */
   readonly #startMs: number;
   /** The first one is where the entries given out end. */
@@ -46,8 +47,14 @@ export class Places<E extends Edge> {
   #passes: { readonly from: number; readonly to: number }[] = [];
   #wantsEarlier = false;
 
-  constructor(start: { readonly after: bigint; readonly bookedMs: number } | null, toleranceMs: number) {
+  /** `give` gets the entries in their final order. */
+  constructor(
+    start: { readonly after: bigint; readonly bookedMs: number } | null,
+    toleranceMs: number,
+    give: (links: readonly E[]) => void,
+  ) {
     this.#toleranceMs = toleranceMs;
+    this.#give = give;
     this.#startMs = start?.bookedMs ?? Number.NEGATIVE_INFINITY;
     this.#places = [startOf(start?.after ?? null)];
   }
@@ -82,32 +89,31 @@ export class Places<E extends Edge> {
   }
 
   /** Gives out, in order, the entries that no entry booked at `nextMs` or later can move any more. */
-  giveOut(nextMs: number, into: E[]): void {
+  giveOut(nextMs: number): void {
     this.#prune(nextMs);
-    while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1, into);
+    while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1);
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1 || !this.#isUneasy(last)) return;
     const first = this.#places[0]!.number;
     for (let index = last.lastWithOne - first; index > 0;) {
       if (this.#isFinal(index, nextMs)) {
-        this.#giveOutTo(index, into);
+        this.#giveOutTo(index);
         break;
       }
       index = this.#places[index - 1]!.lastWithOne - first;
     }
-    if (this.#places.length > 2 && last.count - this.#places[0]!.count > HELD_ENTRIES_MAX)
-      this.giveOutAll(into);
+    if (this.#places.length > 2 && last.count - this.#places[0]!.count > HELD_ENTRIES_MAX) this.giveOutAll();
   }
 
   /** Gives out the rest. */
-  giveOutAll(into: E[]): void {
+  giveOutAll(): void {
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1) return;
     last.ends = lastOf(last.ends);
     last.lastWithOne = last.number;
     if (last.lastWithMore === last.number) last.lastWithMore = -1;
     this.#searches = [];
-    this.#giveOutTo(this.#places.length - 1, into);
+    this.#giveOutTo(this.#places.length - 1);
   }
 
   /** Whether entries booked at `ms` or later leave order, breaks and opening of those before as they are. */
@@ -239,11 +245,16 @@ export class Places<E extends Edge> {
     );
   }
 
-  #giveOutTo(index: number, into: E[]): void {
+  #giveOutTo(index: number): void {
     const place = this.#places[index]!;
-    if (!isOne(place.ends)) throw new Error('entries are given out up to a place with one end');
-    for (const order of spellOut(this.#places, index, place.ends)) for (const link of order) into.push(link);
-    this.#places.splice(0, index);
+    if (index === 1 && place.leadsOn) {
+      this.#give(place.links);
+      this.#places.shift();
+    } else {
+      const order = spellOut(this.#places, index, lastOf(place.ends));
+      this.#places.splice(0, index);
+      for (const links of order) this.#give(links);
+    }
     if (this.#passes.length > 0) this.#passes = this.#passes.filter(({ to }) => to > place.count);
   }
 }
