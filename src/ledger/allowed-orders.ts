@@ -10,8 +10,10 @@ import type { Edge } from './survey.ts';
 export const MIXED_ENTRIES_SURE = 12;
 /** No order that mixes more entries is looked for. */
 export const MIXED_ENTRIES_MAX = 1_000;
-/** Ways to begin an order that are looked at, of one search; enough for every one of `MIXED_ENTRIES_SURE` entries. */
-export const SEARCH_STATES_MAX = 60_000;
+/** Ways to begin an order that are looked at: enough for every one of `MIXED_ENTRIES_SURE` entries. */
+export const SEARCH_STATES_SURE = 60_000;
+/** The same where there are more entries: those of a true order are few, as balances seldom repeat. */
+export const SEARCH_STATES_MAX = 2_000;
 /** So many entries after the oldest one not yet taken are looked at, as bits of one number. */
 const LOOKED_AHEAD_MAX = 31;
 /** Room for the number of a balance beside those bits, in a number that stays exact. */
@@ -85,10 +87,11 @@ export class Search<E extends Edge> {
     const waiting = this.#open.filter((state) => this.#leadsOn(state, second[0]!.bookedMs));
     this.#append(second);
     this.#open = [...waiting];
+    const statesMax = this.#entries.length > MIXED_ENTRIES_SURE ? SEARCH_STATES_MAX : SEARCH_STATES_SURE;
     const made: State[] = [];
     for (const state of waiting) this.#extend(state, known, made);
     for (let state = made.pop(); state !== undefined; state = made.pop()) {
-      if (this.#count > SEARCH_STATES_MAX) {
+      if (this.#count > statesMax) {
         this.#open = [];
         break;
       }
