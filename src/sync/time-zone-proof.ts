@@ -69,16 +69,26 @@ export type ZoneFinding =
  * Finds out whether an entry is where its timestamp puts it: found there, and not found where it must not be, as a
  * platform may ignore the dates when it is given a batchNo. Then the same is asked without batchNo, as windows are.
  *
- * Two calls where the zone is right, four where dates are ignored beside a batchNo; about twelve to find the offset where
+ * Two calls where the zone is right, four where dates are ignored beside a batchNo; about a dozen to find the offset where
  * the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the times filtered by.
  */
 export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
-  for (const place of placesOf(bookedMs, toleranceMs)) {
-    const answer = answerOf(await probe(batchNo, place.window), entry, place);
-    if (answer === 'others' && place.isLast) return { kind: 'unclear', why: othersCame(entry) };
-    if (answer !== 'found') continue;
-    const elsewhere = await probe(batchNo, elsewhereOf(bookedMs, toleranceMs));
+  const places = placesOf(bookedMs, toleranceMs);
+  const [exact, off] = [places[0]!, places[1]];
+  // Asked at once: behind a full line of pages, a second call would wait as long as the first.
+  const [atSecond, elsewhere] = await Promise.all([
+    probe(batchNo, exact.window),
+    probe(batchNo, elsewhereOf(bookedMs, toleranceMs)),
+  ]);
+  let place = exact;
+  let answer = answerOf(atSecond, entry, exact);
+  if (answer !== 'found' && off !== undefined) {
+    place = off;
+    answer = answerOf(await probe(batchNo, off.window), entry, off);
+  }
+  if (answer === 'others') return { kind: 'unclear', why: othersCame(entry) };
+  if (answer === 'found') {
     if (holds(elsewhere, entry)) return findByWindow(probe, entry, toleranceMs);
     return { kind: 'proven', clock: place.clock };
   }

@@ -93,6 +93,7 @@ describe('the embedded database', () => {
       '0004_onboarding',
       '0005_beneficiaries',
       '0006_notifications',
+      '0010_second_readings',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -72,6 +72,8 @@ it.each(cuts)(
       returned: 0,
       quarantined: 0,
       unchanged: 0,
+      doubt: null,
+      isUnsettled: false,
     });
     expect(proxy.cuts).toEqual([]);
     expect(await direct.db.selectFrom('ledger_entry_version').select('version').execute()).toEqual([
