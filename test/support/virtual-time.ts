@@ -19,7 +19,10 @@ export function virtualTime(beginMs = Date.UTC(2026, 3, 1)): TimeSource {
     clock: () => nowMs,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        if (signal?.aborted === true) return void reject(signal.reason as Error);
+        if (signal?.aborted === true) {
+          reject(signal.reason as Error);
+          return;
+        }
         const giveUp = (): void => {
           sleepers.splice(sleepers.indexOf(sleeper), 1);
           reject(signal!.reason as Error);
