@@ -13,7 +13,7 @@ export const MIXED_ENTRIES_MAX = 1_000;
 /** Ways to begin an order that are looked at: enough for every one of `MIXED_ENTRIES_SURE` entries. */
 export const SEARCH_STATES_SURE = 60_000;
 /** The same where there are more entries: those of a true order are few, as balances seldom repeat. */
-export const SEARCH_STATES_MAX = 2_000;
+export const SEARCH_STATES_MAX = 1_000;
 /** So many entries after the oldest one not yet taken are looked at, as bits of one number. */
 const LOOKED_AHEAD_MAX = 31;
 /** Room for the number of a balance beside those bits, in a number that stays exact. */

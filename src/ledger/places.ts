@@ -28,8 +28,8 @@ import { inTime, onlyOrder } from './trail.ts';
  */
 export const HELD_ENTRIES_MAX = 250_000;
 
-/** Searches that run at a time; the oldest gives way. A stretch of `MIXED_ENTRIES_SURE` entries begins fewer. */
-const RUNNING_MAX = 64;
+/** Searches that run at a time; the one that began furthest back gives way. A stretch of `MIXED_ENTRIES_SURE` entries begins fewer. */
+const RUNNING_MAX = 32;
 
 interface Running<E extends Edge> {
   readonly search: Search<E>;
@@ -200,7 +200,9 @@ export class Places<E extends Edge> {
     const search = new Search<E>(starts, this.#toleranceMs);
     for (const { links } of this.#places.slice(index + 1)) search.add(links.toSorted(inTime));
     this.#searches.push({ search, from: this.#places[index]!, jumps });
-    if (this.#searches.length > RUNNING_MAX) this.#searches.shift();
+    if (this.#searches.length <= RUNNING_MAX) return;
+    const oldest = this.#searches.reduce((a, b) => (b.from.number < a.from.number ? b : a));
+    this.#searches.splice(this.#searches.indexOf(oldest), 1);
   }
 
   /** The ways to a place that mix its second with those before it. */
