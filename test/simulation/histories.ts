@@ -106,7 +106,7 @@ async function standingLaws(stage: Stage, published: Published): Promise<string[
   return [
     ...notAsRecorded(published, statements),
     ...openings(published).wrong,
-    ...problems.map(({ problem }) => `verify: ${problem}`),
+    ...problems.map(({ problem }) => `verify is not green: ${problem}`),
   ];
 }
 
