@@ -54,9 +54,9 @@ function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[])
     reached = move.balance;
     after = move.batchNo;
     if (expected === found)
-      return named === null ? [] : [`a break is named before ${move.batchNo}: none is there`];
+      return named === null ? [] : [`a break is named where none is: before ${move.batchNo}`];
     if (named === null)
-      return [`no break is named before ${move.batchNo}: ${expected} does not lead to ${found}`];
+      return [`a break is not named: before ${move.batchNo}, ${expected} does not lead to ${found}`];
     const says = [
       named.afterBatchNo,
       named.beforeBatchNo,
@@ -65,7 +65,9 @@ function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[])
       Number(named.missingNet),
     ].join(' ');
     const holds = [previous, move.batchNo, expected, found, found - expected].join(' ');
-    return says === holds ? [] : [`the break before ${move.batchNo} says ${says}, true is ${holds}`];
+    return says === holds
+      ? []
+      : [`a break's figures are wrong: before ${move.batchNo} it says ${says}, true is ${holds}`];
   });
 }
 
@@ -75,11 +77,11 @@ function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): stri
   return steps.flatMap(({ entry, moved }) => {
     const late = latestMs - entry.bookedMs;
     latestMs = Math.max(latestMs, entry.bookedMs);
-    const said = moved === late > 0 ? [] : [`${entry.batchNo} is ${moved ? '' : 'not '}called moved`];
+    const said = moved === late > 0 ? [] : [`an entry is wrongly called moved or not: ${entry.batchNo}`];
     return late > toleranceS * 1_000
       ? [
           ...said,
-          `${entry.batchNo} comes after an entry ${late / 1_000} s younger; allowed are ${toleranceS} s`,
+          `an order that is not allowed: ${entry.batchNo} after an entry ${late / 1_000} s younger, tolerance ${toleranceS} s`,
         ]
       : said;
   });
@@ -94,9 +96,9 @@ function needlessBreaks(drawn: ChainCase, steps: readonly ChainStep[]): string[]
   const fewest = fewestBreaks(drawn.moves, drawn.toleranceS, drawn.opening);
   const named = steps.filter((step) => step.break !== null).length;
   if (fewest === null || named === fewest) return [];
-  if (named < fewest) return [`${named} breaks are named, but no allowed order has less than ${fewest}`];
-  if (fewest === 0) return [`${named} breaks are named, but an allowed order without any exists`];
-  return crossesSeconds(drawn) ? [] : [`${named} breaks are named, but an allowed order has ${fewest}`];
+  if (named < fewest) return [`fewer breaks than any allowed order has: ${named}, not ${fewest}`];
+  if (fewest === 0) return [`breaks where an allowed order without any exists: ${named}`];
+  return crossesSeconds(drawn) ? [] : [`more breaks than an allowed order has: ${named}, not ${fewest}`];
 }
 
 function check(drawn: ChainCase): readonly string[] {

@@ -21,15 +21,12 @@ export interface Explored {
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** What is the same between two findings of one kind: the sentence without its figures and names. */
+/** The law a finding speaks of: what stands before its figures and names. */
 export const lawOf = (finding: string): string =>
   finding
     .replace(/^(?:step \d+ \([a-z]+\)|reading \d+|at the end|fresh tables): /, '')
-    .replace(/ ?[([].*/s, '')
-    .replace(/(?<!^verify): .*/s, '')
-    .replace(/\d{4}-\d\d-\d\d/g, 'DAY')
-    .replace(/\b(USD|JPY)\b/g, 'CCC')
-    .replace(/-?\b(?!0,)\d[\w.-]*/g, 'N');
+    .replace(/:.*/s, '')
+    .replace(/ \(.*/s, '');
 
 export async function explore<Case>(
   oracle: Oracle<Case>,

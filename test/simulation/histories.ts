@@ -106,7 +106,7 @@ async function standingLaws(stage: Stage, published: Published): Promise<string[
   return [
     ...notAsRecorded(published, statements),
     ...openings(published).wrong,
-    ...problems.map(({ problem }) => `verify: ${problem}`),
+    ...problems.map(({ problem }) => `verify is not green: ${problem}`),
   ];
 }
 
@@ -144,7 +144,7 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   ];
   if (died) stage.unsettled = true;
   else if (error !== null && !isExpected(error, fault))
-    findings.push(`threw ${error.name}: ${error.message}`);
+    findings.push(`a run threw ${error.name}: ${error.message}`);
   if (died || report === null) return findings;
   stage.lastExitCode = report.exitCode;
   const outcome = { ...common, report };
@@ -214,7 +214,9 @@ async function check(rig: Rig, drawn: HistoryCase): Promise<readonly string[]> {
     const { findings, ending } = await close(stage, CLOSING_RUNS);
     const calm = stage.state.openBreaks.length > 0 ? 3 : 0;
     if (stage.lastExitCode !== calm)
-      findings.push(`a calm run ends with ${stage.lastExitCode} and not ${calm}`);
+      findings.push(
+        `a calm run ends with another code than what is open asks for: ${stage.lastExitCode}, not ${calm}`,
+      );
     broken.push(...findings.map((finding) => `at the end: ${finding}`));
     const fresh = await newStage(rig, drawn, platform);
     folders.push(fresh.folder);

@@ -74,16 +74,20 @@ export function differences(history: Ending, fresh: Ending): string[] {
   const findings: string[] = [];
   const lists = (what: string, a: readonly string[], b: readonly string[]) => {
     if (a.join('\n') !== b.join('\n'))
-      findings.push(`${what}: [${a.join(' | ')}], on fresh tables: [${b.join(' | ')}]`);
+      findings.push(
+        `${what} are not those of fresh tables: [${a.join(' | ')}], on fresh tables: [${b.join(' | ')}]`,
+      );
   };
   lists('entries', history.entries, fresh.entries);
   lists('breaks', history.breaks, fresh.breaks);
   for (const [what, a, b] of [
-    ['figures', history.days, fresh.days],
+    ['day', history.days, fresh.days],
     ['statement', history.files, fresh.files],
   ] as const)
     for (const id of new Set([...a.keys(), ...b.keys()]))
       if (a.get(id) !== b.get(id))
-        findings.push(`${what} of ${id}: ${a.get(id) ?? 'none'}; on fresh tables: ${b.get(id) ?? 'none'}`);
+        findings.push(
+          `a ${what} is not that of fresh tables: ${id} ${a.get(id) ?? 'none'}; on fresh tables: ${b.get(id) ?? 'none'}`,
+        );
   return findings;
 }

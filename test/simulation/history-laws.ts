@@ -35,7 +35,7 @@ export function wronglyVanished({ platform, nowMs, before, after }: Omit<StepOut
       stored.vanished &&
       held?.bookedMs === stored.bookedMs &&
       held.currency === stored.currency
-      ? [`${stored.batchNo} is marked vanished, but the platform holds it`]
+      ? [`an entry the platform holds is marked vanished: ${stored.batchNo}`]
       : [];
   });
 }
@@ -55,10 +55,12 @@ export function wronglyPublished({ platform, report, after, published }: StepOut
     return [
       ...(rows.sort().join('\n') === stored.join('\n')
         ? []
-        : [`${statementId(currency, day)} was published with other rows than are stored`]),
+        : [`a statement was published with other rows than are stored: ${statementId(currency, day)}`]),
       ...(unreconciled === undefined
         ? []
-        : [`${statementId(currency, day)} was published though ${unreconciled.day} is not reconciled`]),
+        : [
+            `a statement was published on days not reconciled: ${statementId(currency, day)}, not ${unreconciled.day}`,
+          ]),
     ];
   });
 }
@@ -111,7 +113,8 @@ export function notGreen(outcome: StepOutcome): string[] {
       .map(({ currency, day }) => statementId(currency, day)),
     'broken days are published',
   );
-  if (currencies === null && after.quarantined > 0) findings.push(`${after.quarantined} quarantined`);
+  if (currencies === null && after.quarantined > 0)
+    findings.push(`entries are quarantined: ${after.quarantined}`);
   say(reads ? changed.map(({ batchNo }) => batchNo) : [], 'entries were amended or vanished in this run');
   say(
     reads && !lied ? everyDay.filter((day) => inRange(day) && held(day) !== stored(day)) : [],

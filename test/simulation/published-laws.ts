@@ -21,7 +21,8 @@ export function wrongRows(statement: PublishedStatement): string[] {
   const { day, currency, text, verdict } = statement;
   const id = `${statementId(currency, day)} r${statement.revision}`;
   if (text === null) return [];
-  if (!text.startsWith(`${HEADER}\r\n`) || !text.endsWith('\r\n')) return [`${id} is no statement file`];
+  if (!text.startsWith(`${HEADER}\r\n`) || !text.endsWith('\r\n'))
+    return [`a statement is no statement file: ${id}`];
   const rows = rowsOf(text);
   let balance = hundredths(statement.opening);
   let [credits, debits] = [0n, 0n];
@@ -42,18 +43,26 @@ export function wrongRows(statement: PublishedStatement): string[] {
   return [
     stated.join() === counted.join()
       ? null
-      : `says rows, breaks, credits, debits ${stated.join()}: ${counted.join()}`,
-    hundredths(statement.creditTotal) === credits ? null : `says credits of ${statement.creditTotal}`,
-    hundredths(statement.debitTotal) === debits ? null : `says debits of ${statement.debitTotal}`,
-    hundredths(statement.closing) === balance ? null : `closes ${statement.closing}, its rows end elsewhere`,
-    (verdict === 'broken') === (breaks !== 0) ? null : `is called ${verdict} with ${breaks} breaks`,
+      : `a statement's counts are not its rows': says rows, breaks, credits, debits ${stated.join()}, has ${counted.join()}`,
+    hundredths(statement.creditTotal) === credits
+      ? null
+      : `a statement's sums are not its rows': says credits of ${statement.creditTotal}`,
+    hundredths(statement.debitTotal) === debits
+      ? null
+      : `a statement's sums are not its rows': says debits of ${statement.debitTotal}`,
+    hundredths(statement.closing) === balance
+      ? null
+      : `a statement's rows do not end at its closing: says ${statement.closing}`,
+    (verdict === 'broken') === (breaks !== 0)
+      ? null
+      : `a statement's verdict is not its rows': called ${verdict} with ${breaks} breaks`,
     verdict !== 'continuous' || inTimeOrder || mayRepeatAnHour(rows)
       ? null
-      : 'is called continuous out of time order',
-    foreign === 0 ? null : `holds ${foreign} rows of another day or currency`,
+      : `a statement's verdict is not its rows': called continuous out of time order`,
+    foreign === 0 ? null : `a statement holds rows of another day or currency: ${foreign} of them`,
   ]
     .filter((finding) => finding !== null)
-    .map((finding) => `${id} ${finding}`);
+    .map((finding) => `${finding} (${id})`);
 }
 
 /** Where a clock was put back, text goes back in time though time does not: by an hour, or half of one. */
@@ -97,9 +106,11 @@ export function notAsRecorded(published: Published, records: readonly StatementR
             record.restarted,
           ];
     if (stored.join() !== recorded.join())
-      findings.push(`the manifest of ${id} says ${stored.join(' ')}, the database ${recorded.join(' ')}`);
+      findings.push(
+        `a manifest is not what the database says: ${id} ${stored.join(' ')}, recorded ${recorded.join(' ')}`,
+      );
   }
-  for (const id of current.keys()) findings.push(`${id} is recorded as published, but in no manifest`);
+  for (const id of current.keys()) findings.push(`a recorded statement is in no manifest: ${id}`);
   return findings;
 }
 
@@ -122,12 +133,14 @@ export function openings(published: Published): OpeningFindings {
       const id = statementId(statement.currency, statement.day);
       const named = [statement.previousDay, statement.previousSha256].join(' ');
       if (named !== [before?.day ?? null, before?.sha256 ?? null].join(' '))
-        wrong.push(`${id} names ${statement.previousDay} as the statement before; it is ${before?.day}`);
+        wrong.push(
+          `a manifest names another statement before: ${id} names ${statement.previousDay}, it is ${before?.day}`,
+        );
       if (before === undefined || before.closing === statement.opening) return;
       const what = `${id} opens ${statement.opening}; ${before.day} closes ${before.closing}`;
       if (statement.openingDerived)
         derived.push({ what, ids: [id, statementId(before.currency, before.day)] });
-      else wrong.push(what);
+      else wrong.push(`an opening does not follow, and the manifest does not say so: ${what}`);
     });
   }
   return { wrong, derived };

@@ -59,14 +59,14 @@ export async function readPublished(folder: string, merchantNo: string): Promise
       day: string;
       statements: Omit<PublishedStatement, 'text' | 'day'>[];
     };
-    if (manifest.day !== day) damages.push(`the manifest of ${day} says it is of ${manifest.day}`);
+    if (manifest.day !== day) damages.push(`a manifest is of another day: ${day} says ${manifest.day}`);
     for (const statement of manifest.statements) {
       const text = await textOf(join(root, name, statement.file));
       statements.set(statementId(statement.currency, day), { ...statement, day, text });
       for (const { file, sha256: sum } of [statement, ...statement.superseded]) {
         const content = file === statement.file ? text : await textOf(join(root, name, file));
-        if (content === null) damages.push(`${file} is in the manifest of ${day}, but not in the store`);
-        else if (sha256(content) !== sum) damages.push(`${file} is not the file its manifest names`);
+        if (content === null) damages.push(`a manifest names a file that is not there: ${file}`);
+        else if (sha256(content) !== sum) damages.push(`a file is not the one its manifest names: ${file}`);
       }
     }
   }

@@ -88,7 +88,8 @@ async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
     const fresh = after.windows.filter(({ runId }) => error === null || runId === nth + 1);
     const say = (list: readonly string[]) =>
       void findings.push(...list.map((one) => `reading ${nth}: ${one}`));
-    if (error !== null && !namedErrors.includes(error.name)) say([`threw ${error.name}: ${error.message}`]);
+    if (error !== null && !namedErrors.includes(error.name))
+      say([`a reading threw ${error.name}: ${error.message}`]);
     say(
       after.rows
         .filter(
@@ -107,7 +108,7 @@ async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
       [...before.kept].filter((one) => !after.kept.has(one)).map((one) => `a stored content is lost: ${one}`),
     );
     if (report !== null && [0, 3].includes(report.exitCode) && !covers(after.windows, ASKED))
-      say([`exit 0 or 3, but not all that was asked for is certified`]);
+      say(['exit 0 or 3, but not all that was asked for is certified']);
     before = after;
   }
   if (drawn.zoneOffMinutes === 0) findings.push(...(await calmly(rig, platform, drawn)));
