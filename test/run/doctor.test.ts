@@ -43,6 +43,7 @@ const ALL = [
   'tables',
   'secret keys',
   'merchants',
+  'published files',
   'object store',
   'platform, merchant SBX-M-1',
 ];
@@ -62,8 +63,8 @@ describe('doctor', () => {
       { what: 'tables', ok: true, detail: 'at this version', exitCode: 0 },
       { what: 'secret keys', ok: true, detail: 'none needed yet', exitCode: 0 },
       { what: 'merchants', ok: true, detail: 'SBX-M-1', exitCode: 0 },
-      { what: 'object store', ok: true, detail: stage.house.settings.statementsUrl, exitCode: 0 },
       { what: 'published files', ok: true, detail: 'none since 2026-02-26', exitCode: 0 },
+      { what: 'object store', ok: true, detail: stage.house.settings.statementsUrl, exitCode: 0 },
       {
         what: 'platform, merchant SBX-M-1',
         ok: true,
@@ -112,15 +113,15 @@ describe('doctor', () => {
       env: {},
     });
     const findings = await examined({ openObjects: () => objects });
-    expect(told(findings)).toEqual([...ALL.slice(0, 5), 'object store!', 'platform, merchant SBX-M-1!']);
-    expect(findings.slice(5).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
+    expect(told(findings)).toEqual([...ALL.slice(0, 6), 'object store!', 'platform, merchant SBX-M-1!']);
+    expect(findings.slice(6).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
 
   test('tells published files that are missing or altered, each by name, and writes nothing', async () => {
     stage = await openStage();
     await stage.run();
-    expect((await examined())[2]).toMatchObject({
+    expect((await examined())[5]).toMatchObject({
       ok: true,
       detail: '16 since 2026-02-26, all there as published',
     });
@@ -128,8 +129,8 @@ describe('doctor', () => {
     await rm(join(day, 'manifest.json'));
     await appendFile(join(day, `SBX-M-1_USD_${FROM}.r1.csv`), 'x');
     const findings = await examined();
-    expect(findings[2]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
-    expect(findings[2]!.detail).toMatch(
+    expect(findings[5]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
+    expect(findings[5]!.detail).toMatch(
       /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook run/,
     );
     expect(await examined()).toEqual(findings);

@@ -100,7 +100,8 @@ onBothDatabases((store) => {
       expect(report.problems).toEqual([
         'token_ciphertext of merchant M1 was encrypted with key "k1", which DAYBOOK_SECRET_KEYS does not have; put it back ' +
           'after the key in use.',
-        'token_ciphertext of merchant M2 cannot be read with key "k2": the key has changed, or the row was altered.',
+        'token_ciphertext of merchant M2 cannot be read with key "k2": the key has changed, or the row was altered; put ' +
+          'the key it was written with into DAYBOOK_SECRET_KEYS under that id.',
       ]);
       expect(report.idle).toEqual([]);
       expect(report.rekeyed[0]).toMatchObject({ count: 1 });
@@ -143,7 +144,9 @@ onBothDatabases((store) => {
     const { rows } = await sql<{ name: string; type: string }>`
       SELECT column_name AS name, data_type AS type FROM information_schema.columns
       WHERE table_schema = 'public' AND table_name = ${table} AND column_default IS NULL AND is_identity = 'NO'
-        AND (is_nullable = 'NO' OR column_name = 'payload_ciphertext') AND column_name NOT IN (${key}, ${column})`.execute(store().db);
+        AND (is_nullable = 'NO' OR column_name = 'payload_ciphertext') AND column_name NOT IN (${key}, ${column})`.execute(
+      store().db,
+    );
     const fixed: Readonly<Record<string, string>> = { biz_mode: 'B', kind: 'onboarding' };
     const valueOf = ({ name, type }: { name: string; type: string }): string => {
       if (name.endsWith('_ciphertext')) return encryptSecret([k2], { table, row, column: name }, 'other');
