@@ -1,7 +1,7 @@
-/** One entry on its way into the balance chain, and what can be said of a row of them. */
+/** One entry on its way into the balance chain, and the break between two of them. */
 import type { BreakHint, BusinessDay, ContinuityBreak, LedgerEntry } from './entry.ts';
-import { fromScaled } from './money.ts';
-import type { Edge } from './trail.ts';
+import { fromScaled, toScaled } from './money.ts';
+import type { Edge } from './survey.ts';
 
 /** What the chain looks at of an entry; of `bookedAt` it reads the day alone. */
 export type ChainEntry = Pick<
@@ -29,10 +29,21 @@ export interface Link<Entry extends ChainEntry = ChainEntry> extends Edge {
   readonly entry: Entry;
   readonly day: BusinessDay;
   readonly net: bigint;
+  readonly scale: number;
   break: ContinuityBreak | null;
   moved: boolean;
-  scale: number;
 }
+
+export const widened = <Entry extends ChainEntry>(link: Link<Entry>, decimals: number): Link<Entry> => {
+  const factor = 10n ** BigInt(decimals - link.scale);
+  return {
+    ...link,
+    before: link.before * factor,
+    after: link.after * factor,
+    net: link.net * factor,
+    scale: decimals,
+  };
+};
 
 /** Where the chain stands: at the entry that got it there, or at its start. */
 export interface Reached {
@@ -41,24 +52,8 @@ export interface Reached {
   readonly bookedMs: number;
 }
 
-export const startsOf = (links: readonly Link[]): ReadonlySet<bigint> =>
-  new Set(links.map(({ before }) => before));
-export const maxMs = (links: readonly Link[]): number =>
-  links.length === 1 ? links[0]!.bookedMs : links.reduce((ms, link) => Math.max(ms, link.bookedMs), 0);
-
-/** Jumps on the way through the links as they stand, the one from where the chain stood included. */
-export function jumpsIn(links: readonly Link[], from: Reached | null): number {
-  let jumps = 0;
-  let balance = from?.after ?? links[0]!.before;
-  for (const link of links) {
-    if (link.before !== balance) jumps += 1;
-    balance = link.after;
-  }
-  return jumps;
-}
-
 /** The jump between where the chain stands and the link after it; both balances are times 10^scale. */
-export function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
+function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
   return {
     afterBatchNo: at.batchNo,
     beforeBatchNo: link.batchNo,
@@ -73,4 +68,62 @@ export function breakBetween(at: Reached, link: Link, scale: number): Continuity
     },
     day: link.entry.bookedAt.slice(0, 10),
   };
+}
+
+/** Makes links of entries, their amounts times 10^scale. */
+export function createLinkOf<Entry extends ChainEntry>(): (entry: Entry, scale: number) => Link<Entry> {
+  /** One string a day rather than one an entry. */
+  let day: BusinessDay = '-';
+  return (entry, scale) => {
+    if (!entry.bookedAt.startsWith(day)) day = entry.bookedAt.slice(0, 10);
+    const net = entry.credit === null ? -toScaled(entry.debit!, scale) : toScaled(entry.credit, scale);
+    const after = toScaled(entry.balance, scale);
+    return {
+      entry,
+      day,
+      break: null,
+      moved: false,
+      net,
+      before: after - net,
+      after,
+      scale,
+      bookedMs: entry.bookedMs,
+      batchNo: entry.batchNo,
+    };
+  };
+}
+
+export interface Steps<Entry extends ChainEntry> {
+  /** Moves links, in their proven order, to the steps. */
+  readonly take: (links: readonly Link<Entry>[]) => void;
+  /** The links to come have balances larger by that factor. */
+  readonly widen: (factor: bigint) => void;
+  /** The steps taken since the last call. */
+  readonly given: () => ChainStep<Entry>[];
+}
+
+/** Makes steps of links in their proven order: finds breaks between them, and those that moved. */
+export function createSteps<Entry extends ChainEntry>(start: Reached | null): Steps<Entry> {
+  let at = start;
+  /** Latest instant of any entry so far. */
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let steps: ChainStep<Entry>[] = [];
+  const take = (links: readonly Link<Entry>[]): void => {
+    for (const link of links) {
+      if (at !== null && at.after !== link.before) link.break = breakBetween(at, link, link.scale);
+      link.moved = link.bookedMs < latestMs;
+      if (link.bookedMs > latestMs) latestMs = link.bookedMs;
+      steps.push(link);
+      at = link;
+    }
+  };
+  const widen = (factor: bigint): void => {
+    if (at !== null) at = { batchNo: at.batchNo, bookedMs: at.bookedMs, after: at.after * factor };
+  };
+  const given = (): ChainStep<Entry>[] => {
+    const all = steps;
+    steps = [];
+    return all;
+  };
+  return { take, widen, given };
 }

@@ -1,34 +1,20 @@
 /**
- * Puts entries without a given order into the order their balances allow.
+ * Puts entries without a given order into one their balances allow, with the fewest jumps.
  *
  * Each entry is an edge from the balance before it to the balance after it; entries are in order when the edges form
  * a trail. Finding one is linear (Hierholzer 1873), and so is the smallest set of trails where one is not enough.
  */
+import { createSurvey, jumpsBetween, type Edge, type Survey } from './survey.ts';
 
-export interface Edge {
-  readonly before: bigint;
-  readonly after: bigint;
-  /** Instant the entry is booked at, ms. */
-  readonly bookedMs: number;
-  readonly batchNo: string;
-}
-
-export interface Cover<E extends Edge> {
-  /** Trails in the order they are to be read; between two of them the balance jumps. */
-  readonly trails: readonly (readonly E[])[];
-  /** Jumps on the way, the one from the incoming balance to the first trail included. */
-  readonly jumps: number;
-}
-
-const inTime = (a: Edge, b: Edge): number =>
+export const inTime = (a: Edge, b: Edge): number =>
   a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : a.batchNo > b.batchNo ? 1 : 0);
 
 /** Up to so many entries are looked through one by one; beyond that a graph is worth its making. */
 const LOOKED_THROUGH_MAX = 16;
 
 /**
- * The one order in which the entries lead on from `start`, or null where there is none or another one as well: then
- * `coverWithTrails` decides. Nearly every second has one, and finding it like this takes a tenth of the time.
+ * The one order in which the entries lead on from `start`, or null where there is none or another one as well.
+ * Nearly every second has one, and finding it like this takes a tenth of the time.
  */
 export function onlyOrder<E extends Edge>(entries: readonly E[], start: bigint): readonly E[] | null {
   if (entries.length === 1) return entries[0]!.before === start ? entries : null;
@@ -51,46 +37,105 @@ export function onlyOrder<E extends Edge>(entries: readonly E[], start: bigint):
   return trail;
 }
 
-interface Graph<E extends Edge> {
-  readonly edges: readonly E[];
-  /** Vertex of each edge's balance before and after. */
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-  readonly vertexOf: ReadonlyMap<bigint, number>;
-  readonly count: number;
+/**
+ * The entries in an order with the fewest jumps that is entered at the balance `start` and ends on `end`, by time
+ * where balances leave a choice. `end` is one of the ends that `bestEnds` gives for a set of starts with `start` in it.
+ *
+ * An imagined entry from `end` back to `start` closes the order to a circle. The circle with the fewest jumps is found
+ * part by part, and opened again where the imagined entry stands.
+ */
+export function orderBetween<E extends Edge>(
+  unordered: readonly E[],
+  start: bigint,
+  end: bigint,
+): readonly E[] {
+  const edges = unordered.toSorted(inTime);
+  const closing: Edge = { before: end, after: start, bookedMs: Number.POSITIVE_INFINITY, batchNo: '' };
+  const first: E[] = [];
+  const last: E[] = [];
+  const between: (readonly E[])[] = [];
+  for (const { trail, closed } of trailsOf(createSurvey([...edges, closing]))) {
+    const own = trail.map((index) => edges[index]);
+    const at = own.indexOf(undefined);
+    const entries = own.filter((edge) => edge !== undefined);
+    if (at === -1) between.push(entries);
+    else {
+      for (const edge of entries.slice(at)) first.push(edge);
+      for (const edge of entries.slice(0, at)) (closed ? first : last).push(edge);
+    }
+  }
+  between.sort((a, b) => inTime(a[0]!, b[0]!));
+  return [first, ...between, last].flat();
 }
 
-function graphOf<E extends Edge>(edges: readonly E[]): Graph<E> {
-  const vertexOf = new Map<bigint, number>();
-  const vertex = (balance: bigint): number => {
-    let found = vertexOf.get(balance);
-    if (found === undefined) vertexOf.set(balance, (found = vertexOf.size));
-    return found;
-  };
-  const from = new Int32Array(edges.length);
-  const to = new Int32Array(edges.length);
-  edges.forEach((edge, index) => {
-    from[index] = vertex(edge.before);
-    to[index] = vertex(edge.after);
-  });
-  return { edges, from, to, vertexOf, count: vertexOf.size };
-}
-
-/** Connected parts, by union-find: the root of each vertex. */
-function partsOf(graph: Graph<Edge>): Int32Array {
-  const parent = Int32Array.from({ length: graph.count }, (_, index) => index);
-  const root = (vertex: number): number => {
-    let at = vertex;
-    while (parent[at] !== at) at = parent[at] = parent[parent[at]!]!;
-    return at;
-  };
-  for (let edge = 0; edge < graph.edges.length; edge += 1)
-    parent[root(graph.from[edge]!)] = root(graph.to[edge]!);
-  return parent.map((_, vertex) => root(vertex));
+/** The balance out of `starts` (null: any) from which an order with `jumps` jumps ends on `end`; the last one there is. */
+export function startFor(
+  survey: Survey,
+  starts: Iterable<bigint> | null,
+  end: bigint,
+  jumps: number,
+): bigint {
+  if (starts === null) {
+    const first = survey.edges.find(({ before }) => jumpsBetween(survey, before, end) === jumps);
+    if (first !== undefined) return first.before;
+  }
+  let found: bigint | undefined;
+  for (const start of starts ?? []) if (jumpsBetween(survey, start, end) === jumps) found = start;
+  if (found === undefined) throw new Error(`no order of ${jumps} jumps ends on the balance ${end}`);
+  return found;
 }
 
 /** Stands for a jump among the edges of a part: out of a trail's end, or into another's begin. */
 const JUMP = -1;
+
+interface Trail {
+  /** Edges by their index. */
+  readonly trail: readonly number[];
+  /** Ends where it begins. */
+  readonly closed: boolean;
+}
+
+/** The fewest trails that use every edge once. */
+function trailsOf(survey: Survey): Trail[] {
+  const { edges, from, to, parts, surplus, vertexCount } = survey;
+  const leaving: number[][] = Array.from({ length: vertexCount + 1 }, () => []);
+  const begins = new Map<number, number[]>();
+  for (let edge = 0; edge < edges.length; edge += 1) leaving[from[edge]!]!.push(edge);
+  // A vertex with more entries leaving than arriving begins a trail for each of them.
+  for (let vertex = 0; vertex < vertexCount; vertex += 1) {
+    for (let n = surplus[vertex]!; n > 0; n -= 1) append(begins, parts[vertex]!, vertex);
+    for (let n = surplus[vertex]!; n < 0; n += 1) leaving[vertex]!.push(JUMP);
+  }
+  const hub = vertexCount;
+  const taken = new Int32Array(vertexCount + 1);
+  const trails: Trail[] = [];
+  const seen = new Set<number>();
+  for (let edge = 0; edge < edges.length; edge += 1) {
+    const part = parts[from[edge]!]!;
+    if (seen.has(part)) continue;
+    seen.add(part);
+    const partBegins = begins.get(part);
+    if (partBegins === undefined) {
+      trails.push({ trail: circuitFrom(from[edge]!, leaving, taken, (index) => to[index]!), closed: true });
+      continue;
+    }
+    // Every jump goes through the hub, so that the circuit falls apart into just the trails.
+    leaving[hub] = partBegins.map(() => JUMP);
+    taken[hub] = 0;
+    const circuit = circuitFrom(hub, leaving, taken, (index, vertex, slot) =>
+      index !== JUMP ? to[index]! : vertex === hub ? partBegins[slot]! : hub,
+    );
+    let trail: number[] = [];
+    for (const index of circuit) {
+      if (index !== JUMP) trail.push(index);
+      else if (trail.length > 0) {
+        trails.push({ trail, closed: false });
+        trail = [];
+      }
+    }
+  }
+  return trails;
+}
 
 /**
  * Edges of the circuit from `start` over every edge of its part, jumps as -1. Iterative, as groups may be large;
@@ -127,99 +172,3 @@ const append = (lists: Map<number, number[]>, key: number, value: number): void 
   if (list === undefined) lists.set(key, [value]);
   else list.push(value);
 };
-
-/**
- * The fewest trails that use every entry once, in a reproducible order: the one that starts at `start` first, one that
- * ends where `next` goes on last, the others by time. `start` null means nothing came before, so the first trail is
- * no jump. The answer does not depend on the order of `unordered`.
- */
-export function coverWithTrails<E extends Edge>(
-  unordered: readonly E[],
-  start: bigint | null,
-  next: ReadonlySet<bigint> = new Set(),
-): Cover<E> {
-  const edges = [...unordered].sort(inTime);
-  const graph = graphOf(edges);
-  const surplus = new Int32Array(graph.count);
-  const leaving: number[][] = Array.from({ length: graph.count + 1 }, () => []);
-  for (let edge = 0; edge < edges.length; edge += 1) {
-    surplus[graph.from[edge]!]! += 1;
-    surplus[graph.to[edge]!]! -= 1;
-    leaving[graph.from[edge]!]!.push(edge);
-  }
-  const parts = partsOf(graph);
-  const startVertex = start === null ? undefined : graph.vertexOf.get(start);
-  // A vertex with more entries leaving than arriving begins a trail for each of them.
-  const begins = new Map<number, number[]>();
-  for (let vertex = 0; vertex < graph.count; vertex += 1) {
-    for (let n = surplus[vertex]!; n > 0; n -= 1) append(begins, parts[vertex]!, vertex);
-    for (let n = surplus[vertex]!; n < 0; n += 1) leaving[vertex]!.push(JUMP);
-  }
-
-  const hub = graph.count;
-  const taken = new Int32Array(graph.count + 1);
-  const trails: E[][] = [];
-  const seen = new Set<number>();
-  for (let edge = 0; edge < edges.length; edge += 1) {
-    const part = parts[graph.from[edge]!]!;
-    if (seen.has(part)) continue;
-    seen.add(part);
-    const partBegins = begins.get(part);
-    if (partBegins === undefined) {
-      const from = circuitStart(graph, parts, part, startVertex, next) ?? graph.from[edge]!;
-      trails.push(
-        circuitFrom(from, leaving, taken, (index) => graph.to[index]!).map((index) => edges[index]!),
-      );
-      continue;
-    }
-    const first = startVertex === undefined ? -1 : partBegins.indexOf(startVertex);
-    if (first > 0) partBegins.unshift(...partBegins.splice(first, 1));
-    // Every jump goes through the hub, so that the circuit falls apart into just the trails.
-    leaving[hub] = partBegins.map(() => JUMP);
-    taken[hub] = 0;
-    const circuit = circuitFrom(hub, leaving, taken, (index, vertex, slot) =>
-      index !== JUMP ? graph.to[index]! : vertex === hub ? partBegins[slot]! : hub,
-    );
-    let trail: E[] = [];
-    for (const index of circuit) {
-      if (index !== JUMP) trail.push(edges[index]!);
-      else if (trail.length > 0) {
-        trails.push(trail);
-        trail = [];
-      }
-    }
-  }
-  return ordered(trails, start, next);
-}
-
-/** Where a part that is one circuit is best entered: at the incoming balance, else where the next entries go on. */
-function circuitStart(
-  graph: Graph<Edge>,
-  parts: Int32Array,
-  part: number,
-  startVertex: number | undefined,
-  next: ReadonlySet<bigint>,
-): number | undefined {
-  if (startVertex !== undefined && parts[startVertex] === part) return startVertex;
-  for (const balance of next) {
-    const vertex = graph.vertexOf.get(balance);
-    if (vertex !== undefined && parts[vertex] === part) return vertex;
-  }
-  return undefined;
-}
-
-function ordered<E extends Edge>(trails: E[][], start: bigint | null, next: ReadonlySet<bigint>): Cover<E> {
-  const byTime = [...trails].sort((a, b) => inTime(a[0]!, b[0]!));
-  const firstIndex = start === null ? -1 : byTime.findIndex((trail) => trail[0]!.before === start);
-  const first = firstIndex === -1 ? [] : byTime.splice(firstIndex, 1);
-  const lastIndex = byTime.findLastIndex((trail) => next.has(trail.at(-1)!.after));
-  const last = lastIndex === -1 ? [] : byTime.splice(lastIndex, 1);
-  const all = [...first, ...byTime, ...last];
-  let jumps = 0;
-  let balance = start;
-  for (const trail of all) {
-    if (balance !== null && trail[0]!.before !== balance) jumps += 1;
-    balance = trail.at(-1)!.after;
-  }
-  return { trails: all, jumps };
-}

@@ -1,41 +1,91 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { coverWithTrails, onlyOrder, type Edge } from '../../src/ledger/trail.ts';
+import { bestEnds, createSurvey, jumpsBetween, type Edge } from '../../src/ledger/survey.ts';
+import { onlyOrder, orderBetween, startFor } from '../../src/ledger/trail.ts';
 
-/** A walk over few balances, so that it crosses itself, then shuffled by its batch numbers. */
-const walk = fc
-  .array(fc.tuple(fc.integer({ min: 0, max: 6 }), fc.nat()), { minLength: 2, maxLength: 20 })
-  .map((stops) => {
-    const edges = stops.slice(1).map(([after, number], index): Edge => ({
-      before: BigInt(stops[index]![0]),
-      after: BigInt(after),
-      bookedMs: 0,
-      batchNo: `B${String(number)}-${String(index)}`,
-    }));
-    return edges.toSorted((a, b) => (a.batchNo < b.batchNo ? -1 : 1));
-  });
+const edge = (before: bigint, after: bigint, batchNo: string): Edge => ({
+  before,
+  after,
+  bookedMs: 0,
+  batchNo,
+});
+
+/** Few balances, so that entries meet, cross, loop and stand apart. */
+const balance = fc.integer({ min: 0, max: 5 }).map(BigInt);
+const edges = fc
+  .array(fc.tuple(balance, balance), { minLength: 1, maxLength: 6 })
+  .map((pairs) => pairs.map(([before, after], index) => edge(before, after, `B${index}`)));
+const starts = fc.option(fc.uniqueArray(balance, { minLength: 1, maxLength: 3 }));
+
+const jumpsOf = (order: readonly Edge[], start: bigint | null): number =>
+  order.filter(({ before }, index) => {
+    const reached = index === 0 ? start : order[index - 1]!.after;
+    return reached !== null && reached !== before;
+  }).length;
+
+function ordersOf(rest: readonly Edge[]): Edge[][] {
+  if (rest.length === 0) return [[]];
+  return rest.flatMap((first, index) => ordersOf(rest.toSpliced(index, 1)).map((order) => [first, ...order]));
+}
+
+test('the fewest jumps, and all ends they can lead to, are those of the best of all orders', () => {
+  fc.assert(
+    fc.property(edges, starts, (drawn, from) => {
+      const found = ordersOf(drawn).flatMap((order) =>
+        (from ?? [null]).map((start) => ({ end: order.at(-1)!.after, jumps: jumpsOf(order, start) })),
+      );
+      const fewest = Math.min(...found.map(({ jumps }) => jumps));
+      const best = bestEnds(createSurvey(drawn), from);
+      expect(best.jumps).toBe(fewest);
+      expect(best.ends).toEqual(new Set(found.flatMap(({ end, jumps }) => (jumps === fewest ? [end] : []))));
+    }),
+    { numRuns: 600 },
+  );
+});
+
+test('every one of those ends is led to by an order with no more jumps', () => {
+  fc.assert(
+    fc.property(edges, starts, (drawn, from) => {
+      const survey = createSurvey(drawn);
+      const { jumps, ends } = bestEnds(survey, from);
+      for (const end of ends) {
+        const start = startFor(survey, from, end, jumps);
+        if (from !== null) expect(from).toContain(start);
+        const order = orderBetween(drawn, start, end);
+        expect(order.toSorted((a, b) => (a.batchNo < b.batchNo ? -1 : 1))).toEqual(drawn);
+        expect(order.at(-1)!.after).toBe(end);
+        expect(jumpsOf(order, start)).toBe(jumps);
+        expect(jumpsBetween(survey, start, end)).toBe(jumps);
+        expect(orderBetween(drawn.toReversed(), start, end)).toEqual(order);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a trail is split where another order would jump once more', () => {
+  const [second, first] = [edge(1n, 2n, 'A'), edge(2n, 3n, 'B')];
+  // From 2, on to 2: B leads on, and A back to where the next second goes on.
+  expect(orderBetween([second, first], 2n, 2n).map(({ batchNo }) => batchNo)).toEqual(['B', 'A']);
+  expect(bestEnds(createSurvey([second, first]), [2n])).toEqual({ jumps: 1, ends: new Set([2n, 3n]) });
+});
 
 test('the only order there is, is the one the trails give', () => {
   let found = 0;
   fc.assert(
-    fc.property(walk, fc.integer({ min: 0, max: 6 }), (edges, start) => {
-      const order = onlyOrder(edges, BigInt(start));
+    fc.property(edges, balance, (drawn, start) => {
+      const order = onlyOrder(drawn, start);
       if (order === null) return;
       found += 1;
-      expect(coverWithTrails(edges, BigInt(start))).toEqual({ trails: [order], jumps: 0 });
+      expect(orderBetween(drawn, start, order.at(-1)!.after)).toEqual(order);
+      expect(jumpsOf(order, start)).toBe(0);
     }),
-    { numRuns: 2_000 },
+    { numRuns: 3_000 },
   );
   expect(found).toBeGreaterThan(50);
 });
 
 test('two orders are not the only one, and none is none', () => {
-  const edge = (before: bigint, after: bigint, batchNo: string): Edge => ({
-    before,
-    after,
-    bookedMs: 0,
-    batchNo,
-  });
   const loops = [edge(1n, 2n, 'A'), edge(2n, 1n, 'B'), edge(1n, 3n, 'C'), edge(3n, 1n, 'D')];
   expect(onlyOrder(loops, 1n)).toBeNull();
   expect(onlyOrder([edge(2n, 3n, 'A'), edge(1n, 2n, 'B')], 1n)?.map(({ batchNo }) => batchNo)).toEqual([

@@ -1,0 +1,236 @@
+/**
+ * The order of an account's entries, second by second: the fewest jumps there are, and as many places held as it takes.
+ *
+ * Invariant: the fewest jumps to a place, over all ways, are known, and the balances a way with so few can end on. Any
+ * other balance costs just one jump more, so no other needs to be known (dynamic programming). A way is made of
+ * seconds in order of time, the entries of each in any order; of neighbouring seconds not further apart than the
+ * tolerance, in any order; or of seconds mixed in an allowed order without a break. Where all ways agree, what lies
+ * before is given out.
+ */
+import { MIXED_ENTRIES_SURE, mayComeNext } from './allowed-orders.ts';
+import {
+  isOne,
+  lastOf,
+  listOf,
+  note,
+  spellOut,
+  startOf,
+  wayInAnyOrder,
+  type Place,
+  type Way,
+} from './place.ts';
+import { Searches } from './searches.ts';
+import type { Edge } from './survey.ts';
+import { onlyOrder } from './trail.ts';
+
+/**
+ * Most entries held while more than one balance is possible. Where that many do not decide, the way known by then is
+ * taken, which may cost one break more than necessary.
+ */
+export const HELD_ENTRIES_MAX = 250_000;
+
+export class Places<E extends Edge> {
+  readonly #toleranceMs: number;
+  readonly #give: (links: readonly E[]) => void;
+  /** When the entry before the first one was booked. */
+  readonly #startMs: number;
+  /** The first one is where the entries given out end. */
+  #places: Place<E>[];
+  #searches: Searches<E>;
+  /** Ways known that pass over places. */
+  #passes: { readonly from: number; readonly to: number }[] = [];
+  #wantsEarlier = false;
+
+  /** `give` gets the entries in their final order. */
+  constructor(
+    start: { readonly after: bigint; readonly bookedMs: number } | null,
+    toleranceMs: number,
+    give: (links: readonly E[]) => void,
+  ) {
+    this.#toleranceMs = toleranceMs;
+    this.#give = give;
+    this.#searches = new Searches(toleranceMs);
+    this.#startMs = start?.bookedMs ?? Number.NEGATIVE_INFINITY;
+    this.#places = [startOf(start?.after ?? null)];
+  }
+
+  /** Whether entries before the start, had they been given, might have mended a break. */
+  get wantsEarlier(): boolean {
+    return this.#wantsEarlier;
+  }
+
+  /** Takes all entries of the next second. */
+  add(second: readonly E[]): void {
+    const last = this.#places.at(-1)!;
+    const alone = isOne(last.ends) ? onlyOrder(second, last.ends) : null;
+    const place: Place<E> = {
+      number: last.number + 1,
+      links: alone ?? second,
+      ms: second[0]!.bookedMs,
+      count: last.count + second.length,
+      jumps: last.jumps,
+      ends: alone === null ? null : alone.at(-1)!.after,
+      leadsOn: alone !== null,
+      ways: [],
+      searched: false,
+      lastWithOne: last.lastWithOne,
+      lastWithMore: last.lastWithMore,
+    };
+    if (alone === null && !this.#reachInTime(place, last)) this.#lookBack(place);
+    if (this.#isUneasy(place)) this.#mix(place);
+    if (isOne(place.ends)) place.lastWithOne = place.number;
+    else place.lastWithMore = place.number;
+    this.#places.push(place);
+  }
+
+  /** Gives out, in order, the entries that no entry booked at `nextMs` or later can move any more. */
+  giveOut(nextMs: number): void {
+    this.#searches.endBefore(nextMs);
+    while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1);
+    const last = this.#places.at(-1)!;
+    if (this.#places.length === 1 || !this.#isUneasy(last)) return;
+    const first = this.#places[0]!.number;
+    for (let index = last.lastWithOne - first; index > 0;) {
+      if (this.#isFinal(index, nextMs)) {
+        this.#giveOutTo(index);
+        break;
+      }
+      index = this.#places[index - 1]!.lastWithOne - first;
+    }
+    if (this.#places.length > 2 && last.count - this.#places[0]!.count > HELD_ENTRIES_MAX) this.giveOutAll();
+  }
+
+  /** Gives out the rest. */
+  giveOutAll(): void {
+    const last = this.#places.at(-1)!;
+    if (this.#places.length === 1) return;
+    last.ends = lastOf(last.ends);
+    last.lastWithOne = last.number;
+    if (last.lastWithMore === last.number) last.lastWithMore = -1;
+    this.#searches = new Searches(this.#toleranceMs);
+    this.#giveOutTo(this.#places.length - 1);
+  }
+
+  /** Whether entries booked at `ms` or later leave order, breaks and opening of those before as they are. */
+  isSettledAt(ms: number): boolean {
+    this.#searches.endBefore(ms);
+    const last = this.#places.at(-1)!;
+    if (!isOne(last.ends) || !this.#searches.areDone) return false;
+    for (let index = this.#places.length - 2; index >= 0; index -= 1) {
+      const place = this.#places[index]!;
+      if (!mayComeNext(ms, this.#places[index + 1]!.ms, this.#toleranceMs)) break;
+      if (place.jumps < last.jumps || !isOne(place.ends)) return false;
+    }
+    return true;
+  }
+
+  /** The places still held, made anew over entries that are spelled with more decimals. */
+  widen(factor: bigint, widened: (link: E) => E): void {
+    const [first, ...held] = this.#places as [Place<E>, ...Place<E>[]];
+    const ends = listOf(first.ends)?.map((end) => end * factor) ?? null;
+    first.ends = ends === null ? null : ends.length === 1 ? ends[0]! : new Set(ends);
+    first.searched = false;
+    first.lastWithOne = isOne(first.ends) ? first.number : -1;
+    first.lastWithMore = isOne(first.ends) ? -1 : first.number;
+    this.#places = [first];
+    this.#searches = new Searches(this.#toleranceMs);
+    this.#passes = [];
+    for (const { links } of held) this.add(links.map(widened));
+  }
+
+  /** The second by itself, on from the place before; says whether it leads on from there as the only way there is. */
+  #reachInTime(place: Place<E>, last: Place<E>): boolean {
+    const { way, jumps } = wayInAnyOrder(last, place.links);
+    place.jumps = Number.POSITIVE_INFINITY;
+    note(place, way, last.jumps + jumps);
+    return jumps === 0 && isOne(last.ends);
+  }
+
+  /** Whether any place held has more than one end, or fewer jumps than this one. */
+  #isUneasy(place: Place<E>): boolean {
+    const first = this.#places[0]!;
+    return (
+      !this.#searches.areDone ||
+      first.jumps < place.jumps ||
+      !isOne(place.ends) ||
+      place.lastWithMore >= first.number
+    );
+  }
+
+  /** Begins to look for orders that mix this second with those before it. */
+  #lookBack(place: Place<E>): void {
+    const places = this.#places;
+    let index = places.length;
+    do {
+      index -= 1;
+      const from = places[index]!;
+      if (!from.searched) this.#searches.begin(from, places.slice(index + 1), listOf(from.ends));
+      from.searched = true;
+    } while (index > 0 && this.#isNear(place, index, places[index]!.ms, places[index - 1]!.count));
+    // The latest entry before the start may be booked after the last one there, by the tolerance at most.
+    const startMs = this.#startMs + this.#toleranceMs;
+    if (places[index]!.number === 0 && this.#isNear(place, 0, startMs, 0)) this.#wantsEarlier = true;
+    // After a jump the way on may start at any balance, as at the start of a history.
+    const last = places.at(-1)!;
+    if (place.jumps > last.jumps && last.ends !== null) this.#searches.begin(last, [], null);
+  }
+
+  /** Whether the second before that place is worth mixing with `place`: near to the next one, and not far back. */
+  #isNear(place: Place<E>, index: number, ms: number, entriesBefore: number): boolean {
+    const following = this.#places[index + 1] ?? place;
+    return (
+      mayComeNext(following.ms, ms, this.#toleranceMs) &&
+      (mayComeNext(place.ms, ms, this.#toleranceMs) ||
+        this.#places.at(-1)!.count - entriesBefore < MIXED_ENTRIES_SURE)
+    );
+  }
+
+  /** The ways to a place that mix its second with those before it. */
+  #mix(place: Place<E>): void {
+    let links = place.links;
+    for (let index = this.#places.length - 2; index >= 0; index -= 1) {
+      const from = this.#places[index]!;
+      const following = this.#places[index + 1]!;
+      if (!mayComeNext(place.ms, following.ms, this.#toleranceMs)) break;
+      links = [...following.links, ...links];
+      if (from.jumps >= place.jumps && isOne(from.ends)) continue;
+      const { way, jumps } = wayInAnyOrder(from, links);
+      if (jumps === 0 || from.jumps + jumps < place.jumps) this.#note(place, way, from.jumps + jumps);
+    }
+    for (const { way, jumps, isWhole } of this.#searches.add(place.links)) {
+      if (isWhole || jumps < place.jumps) this.#note(place, way, jumps);
+    }
+  }
+
+  #note(place: Place<E>, way: Way<E>, jumps: number): void {
+    if (note(place, way, jumps)) this.#passes.push({ from: way.from.count, to: place.count });
+  }
+
+  /** Whether every way to come leads over the place of that index. */
+  #isFinal(index: number, nextMs: number): boolean {
+    const place = this.#places[index]!;
+    if (!isOne(place.ends) || mayComeNext(nextMs, place.ms, this.#toleranceMs)) return false;
+    const followingMs = this.#places[index + 1]?.ms ?? nextMs;
+    const isFar =
+      !mayComeNext(followingMs, place.ms, this.#toleranceMs) ||
+      this.#places.at(-1)!.count - place.count >= MIXED_ENTRIES_SURE;
+    return (
+      isFar &&
+      !this.#searches.passOver(place) &&
+      this.#passes.every(({ from, to }) => place.count <= from || place.count >= to)
+    );
+  }
+
+  #giveOutTo(index: number): void {
+    const place = this.#places[index]!;
+    if (index === 1 && place.leadsOn) {
+      this.#give(place.links);
+      this.#places.shift();
+    } else {
+      const order = spellOut(this.#places, index, lastOf(place.ends));
+      this.#places.splice(0, index);
+      for (const links of order) this.#give(links);
+    }
+    if (this.#passes.length > 0) this.#passes = this.#passes.filter(({ to }) => to > place.count);
+  }
+}
