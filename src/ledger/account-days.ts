@@ -6,13 +6,14 @@ import { canonicalAmount, decimalsOf, fromScaled, toScaled } from './money.ts';
 
 /** A day's figures, and where the chain stands at its end. */
 export interface ChainedDay extends AccountDay {
+  /** The entry that the chain stands on at the day's end: the day's own, unless one of the day before comes after it. */
   readonly lastBatchNo: string;
   readonly lastBookedMs: number;
   /** False where an entry of this day and one of the next traded places: the chain cannot be taken up in between. */
   readonly cleanEnd: boolean;
 }
 
-/** Most breaks kept of a day. Its count tells them all; whoever mends a thousand sees what is left of the rest. */
+/** Most breaks kept of a day: the count covers all of them, the list is cut here. */
 export const BREAKS_KEPT_MAX = 1_000;
 
 export interface DayFold {
@@ -139,6 +140,9 @@ export function foldDays(options: {
       newest.moved = true;
       newest.straddled = true;
       newest.opening += step.net + jumpOf(step);
+      // The next day takes up where the chain stands, whatever day that entry is of.
+      newest.lastBatchNo = step.entry.batchNo;
+      newest.lastBookedMs = step.entry.bookedMs;
       return earlier;
     }
     // Entries more than a day apart never trade places, so all but the newest day are complete.

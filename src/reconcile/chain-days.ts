@@ -1,8 +1,8 @@
 /** Chains some days of an account in one go, as a stream: memory holds a batch of entries, whatever the day's size. */
-import { foldDays, type ChainedDay } from '../ledger/account-days.ts';
+import { foldDays, type ChainedDay, type DayFold } from '../ledger/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain } from '../ledger/chain.ts';
-import type { ChainEntry, ChainStep } from '../ledger/chain-link.ts';
+import { createChain, type Chain } from '../ledger/chain.ts';
+import type { ChainEntry } from '../ledger/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -27,41 +27,16 @@ export interface ChainedDays {
   /** Figures of each day that has any entry, or has a balance to pass on. */
   readonly days: readonly DayFigures[];
   readonly breaks: readonly ContinuityBreak[];
-  /** A break so near the start that entries of the day before might mend it. */
+  /** Broken, or mended, so near the start that entries of the day before might change it. */
   readonly brokenAtStart: boolean;
 }
 
 export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays> {
   const { account, before, clockToleranceS, minorUnits, zone, signal } = options;
-  const toleranceMs = clockToleranceS * 1_000;
   const folded: ChainedDay[] = [];
-  const ends = new Map<BusinessDay, DayEnd>();
-  let lastDay: BusinessDay | null = null;
-  let end: DayEnd = { latestMs: -1, earlierMs: -1, brokenMs: -1 };
-  let chaining: ReturnType<typeof begin> | null = null;
+  const settled = new Set<BusinessDay>();
+  let chaining = null as Chaining | null;
   let restarted: BusinessDay | null = null;
-  let brokenAtStart = false;
-
-  const begin = (from: DayFigures | null) => ({
-    fold: foldDays({ opening: from?.closing ?? null, minorUnits }),
-    chain: createChain({
-      clockToleranceS,
-      start: from && { balance: from.closing, batchNo: from.lastBatchNo, bookedMs: from.lastBookedMs! },
-    }),
-    nearStartMs: from === null ? Number.NEGATIVE_INFINITY : from.lastBookedMs! + toleranceMs,
-  });
-  const take = (steps: readonly ChainStep[]): void => {
-    for (const step of steps) {
-      if (step.day !== lastDay) {
-        lastDay = step.day;
-        end = ends.get(step.day) ?? { latestMs: -1, earlierMs: -1, brokenMs: -1 };
-        ends.set(step.day, end);
-      }
-      note(end, step);
-      if (step.break !== null && step.entry.bookedMs <= chaining!.nearStartMs) brokenAtStart = true;
-    }
-    folded.push(...chaining!.fold.push(steps));
-  };
 
   for (const day of options.days) {
     for await (const entries of options.read(day)) {
@@ -73,14 +48,14 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
         const taken =
           before?.lastBookedMs != null && (await options.joins(before, first.bookedMs)) ? before : null;
         if (taken === null) restarted = day;
-        chaining = begin(taken);
+        chaining = begin(taken, clockToleranceS, minorUnits);
       }
-      take(chaining.chain.push(entries));
+      folded.push(...chaining.fold.push(chaining.chain.push(entries)));
     }
+    if (chaining?.chain.isSettledAt(dayWindow(day, zone).endMs + 1) === true) settled.add(day);
   }
   if (chaining !== null) {
-    take(chaining.chain.end());
-    folded.push(...chaining.fold.end());
+    folded.push(...chaining.fold.push(chaining.chain.end()), ...chaining.fold.end());
   }
 
   const figures: DayFigures[] = [];
@@ -91,34 +66,27 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
       if (previous !== undefined) figures.push(passedOn(day, previous, minorUnits));
       continue;
     }
-    const cleanEnd = own.cleanEnd && !isOpen(ends.get(day)!, dayWindow(day, zone).endMs, toleranceMs);
+    const cleanEnd = own.cleanEnd && settled.has(day);
     const made = { ...own, currency: account.currency, cleanEnd, restarted: restarted === day };
     assertFoots(account, made, made.restarted ? undefined : previous);
     figures.push(made);
   }
+  const brokenAtStart = chaining?.chain.wantsEarlier() ?? false;
   return { days: figures, breaks: chaining?.fold.breaks() ?? [], brokenAtStart };
 }
 
-/** The last instants of a day: of its latest entry, of the one before that, and of its latest break. */
-interface DayEnd {
-  latestMs: number;
-  earlierMs: number;
-  brokenMs: number;
+interface Chaining {
+  readonly chain: Chain;
+  readonly fold: DayFold;
 }
 
-function note(end: DayEnd, { entry, break: found }: ChainStep): void {
-  const { bookedMs } = entry;
-  if (bookedMs >= end.latestMs) {
-    end.earlierMs = end.latestMs;
-    end.latestMs = bookedMs;
-  } else if (bookedMs > end.earlierMs) end.earlierMs = bookedMs;
-  if (found !== null && bookedMs > end.brokenMs) end.brokenMs = bookedMs;
-}
-
-/** Broken at its very end, where entries of the next day might put it in another order. */
-const isOpen = (end: DayEnd, dayEndMs: number, toleranceMs: number): boolean =>
-  end.brokenMs >= end.latestMs - toleranceMs &&
-  (end.earlierMs >= end.latestMs - toleranceMs || dayEndMs - end.latestMs <= toleranceMs);
+const begin = (from: DayFigures | null, clockToleranceS: number, minorUnits: number | null): Chaining => ({
+  fold: foldDays({ opening: from?.closing ?? null, minorUnits }),
+  chain: createChain({
+    clockToleranceS,
+    start: from && { balance: from.closing, batchNo: from.lastBatchNo, bookedMs: from.lastBookedMs! },
+  }),
+});
 
 /** A day all of whose entries vanished: it passes on what it got. */
 function passedOn(day: BusinessDay, before: DayFigures, minorUnits: number | null): DayFigures {

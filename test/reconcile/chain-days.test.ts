@@ -1,0 +1,118 @@
+/** Days chained one after the other, each from the closing before it, are the days of one chain over all of them. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ContinuityBreak, LedgerEntry } from '../../src/ledger/entry.ts';
+import { chainDays, type ChainedDays } from '../../src/reconcile/chain-days.ts';
+import type { DayFigures } from '../../src/store/account-days.ts';
+import { entryOf } from '../ledger/all-orders.ts';
+
+const DAY_S = 86_400;
+const DAYS = 4;
+
+const aroundMidnight = fc
+  .tuple(fc.integer({ min: 1, max: DAYS - 1 }), fc.integer({ min: -5, max: 5 }))
+  .map(([day, second]) => day * DAY_S + second);
+const anyTime = fc.integer({ min: 0, max: DAYS * DAY_S - 10 });
+
+/** Entries of some days, most of them around midnight, some late, some missing, some with another balance. */
+const histories = fc
+  .record({
+    balanceMax: fc.constantFrom(2, 4, 1_000_000),
+    kind: fc.constantFrom('true', 'late', 'late and missing', 'late and torn'),
+    draws: fc.array(
+      fc.record({
+        second: fc.oneof({ weight: 4, arbitrary: aroundMidnight }, { weight: 1, arbitrary: anyTime }),
+        after: fc.nat(),
+        odds: fc.integer({ min: 0, max: 9 }),
+        torn: fc.nat(),
+      }),
+      { minLength: 6, maxLength: 20 },
+    ),
+  })
+  .map(({ balanceMax, kind, draws }) => {
+    const seconds = draws.map(({ second }) => second).sort((a, b) => a - b);
+    let balance = 0;
+    const lines = draws.flatMap(({ after, odds, torn }, index) => {
+      const before = kind === 'late and torn' && odds > 6 ? torn % (balanceMax + 1) : balance;
+      balance = after % (balanceMax + 1);
+      if (kind === 'late and missing' && odds === 5) return [];
+      const late = kind === 'true' || odds > 3 ? 0 : 1 + (odds % 2);
+      return [{ second: seconds[index]! + late, before, after: balance }];
+    });
+    return lines.toSorted((a, b) => a.second - b.second).map(entryOf);
+  });
+
+const chained = (
+  entries: readonly LedgerEntry[],
+  days: readonly string[],
+  before: DayFigures | undefined,
+): Promise<ChainedDays> =>
+  chainDays({
+    account: { merchantNo: 'M', currency: 'JPY' },
+    days,
+    before,
+    joins: () => Promise.resolve(true),
+    async *read(day) {
+      yield await Promise.resolve(entries.filter(({ bookedAt }) => bookedAt.startsWith(day)));
+    },
+    zone: 'UTC',
+    clockToleranceS: 2,
+    minorUnits: 0,
+    signal: new AbortController().signal,
+  });
+
+/** Hints look at the breaks around, so they are found over all days and not here. */
+const unhinted = (breaks: readonly ContinuityBreak[]) =>
+  breaks
+    .map((found) => ({ ...found, hint: null, hintBatchNo: null }))
+    .toSorted((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
+
+/** Each day when it is over, from the closing before it, with the days before it that it cannot do without. */
+async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]) {
+  const figures = new Map<string, DayFigures>();
+  const breaks = new Map<string, ContinuityBreak[]>();
+  let together = 0;
+  for (let last = 0; last < days.length; last += 1) {
+    let first = last;
+    const takeOpenOnes = (): void => {
+      while (first > 0 && !figures.get(days[first - 1]!)!.cleanEnd) first -= 1;
+    };
+    takeOpenOnes();
+    const chain = () => chained(entries, days.slice(first, last + 1), figures.get(days[first - 1] ?? ''));
+    let made = await chain();
+    while (made.brokenAtStart) {
+      first -= 1;
+      takeOpenOnes();
+      made = await chain();
+    }
+    if (first < last) together += 1;
+    for (const day of made.days) figures.set(day.day, day);
+    for (const day of days.slice(first, last + 1)) {
+      breaks.set(
+        day,
+        made.breaks.filter((found) => found.day === day),
+      );
+    }
+  }
+  return { figures: [...figures.values()], breaks: [...breaks.values()].flat(), together };
+}
+
+test('day by day gives the figures and breaks of one pass over all days', async () => {
+  let together = 0;
+  let days = 0;
+  await fc.assert(
+    fc.asyncProperty(histories, async (entries) => {
+      const listed = [...new Set(entries.map(({ bookedAt }) => bookedAt.slice(0, 10)))].sort();
+      const whole = await chained(entries, listed, undefined);
+      const apart = await dayByDay(entries, listed);
+      expect(apart.figures).toEqual(whole.days);
+      expect(unhinted(apart.breaks)).toEqual(unhinted(whole.breaks));
+      together += apart.together;
+      days += listed.length;
+    }),
+    { numRuns: 2_500 },
+  );
+  // Both happen: days that are taken up from a closing, and days that are not.
+  expect(together).toBeGreaterThan(500);
+  expect(days - together).toBeGreaterThan(2_000);
+});
