@@ -13,7 +13,7 @@ export interface ChainedDay extends AccountDay {
   readonly cleanEnd: boolean;
 }
 
-/** Most breaks kept of a day. Its count tells them all; whoever mends a thousand sees what is left of the rest. */
+/** Most breaks kept of a day: the count covers all of them, the list is cut here. */
 export const BREAKS_KEPT_MAX = 1_000;
 
 export interface DayFold {

@@ -7,7 +7,7 @@
  * tolerance, in any order; or of seconds mixed in an allowed order without a break. Where all ways agree, what lies
  * before is given out.
  */
-import { MIXED_ENTRIES_SURE, Search, mayComeNext } from './allowed-orders.ts';
+import { MIXED_ENTRIES_SURE, mayComeNext } from './allowed-orders.ts';
 import {
   isOne,
   lastOf,
@@ -19,24 +19,15 @@ import {
   type Place,
   type Way,
 } from './place.ts';
+import { Searches } from './searches.ts';
 import type { Edge } from './survey.ts';
-import { inTime, onlyOrder } from './trail.ts';
+import { onlyOrder } from './trail.ts';
 
 /**
  * Most entries held while more than one balance is possible. Where that many do not decide, the way known by then is
  * taken, which may cost one break more than necessary.
  */
 export const HELD_ENTRIES_MAX = 250_000;
-
-/** Searches that run at a time; the one that began furthest back gives way. A stretch of `MIXED_ENTRIES_SURE` entries begins fewer. */
-const RUNNING_MAX = 32;
-
-interface Running<E extends Edge> {
-  readonly search: Search<E>;
-  readonly from: Place<E>;
-  /** Jumps up to where the search sets in. */
-  readonly jumps: number;
-}
 
 export class Places<E extends Edge> {
   readonly #toleranceMs: number;
@@ -45,7 +36,7 @@ export class Places<E extends Edge> {
   readonly #startMs: number;
   /** The first one is where the entries given out end. */
   #places: Place<E>[];
-  #searches: Running<E>[] = [];
+  #searches: Searches<E>;
   /** Ways known that pass over places. */
   #passes: { readonly from: number; readonly to: number }[] = [];
   #wantsEarlier = false;
@@ -58,6 +49,7 @@ export class Places<E extends Edge> {
   ) {
     this.#toleranceMs = toleranceMs;
     this.#give = give;
+    this.#searches = new Searches(toleranceMs);
     this.#startMs = start?.bookedMs ?? Number.NEGATIVE_INFINITY;
     this.#places = [startOf(start?.after ?? null)];
   }
@@ -93,7 +85,7 @@ export class Places<E extends Edge> {
 
   /** Gives out, in order, the entries that no entry booked at `nextMs` or later can move any more. */
   giveOut(nextMs: number): void {
-    this.#prune(nextMs);
+    this.#searches.endBefore(nextMs);
     while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1);
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1 || !this.#isUneasy(last)) return;
@@ -115,15 +107,15 @@ export class Places<E extends Edge> {
     last.ends = lastOf(last.ends);
     last.lastWithOne = last.number;
     if (last.lastWithMore === last.number) last.lastWithMore = -1;
-    this.#searches = [];
+    this.#searches = new Searches(this.#toleranceMs);
     this.#giveOutTo(this.#places.length - 1);
   }
 
   /** Whether entries booked at `ms` or later leave order, breaks and opening of those before as they are. */
   isSettledAt(ms: number): boolean {
-    this.#prune(ms);
+    this.#searches.endBefore(ms);
     const last = this.#places.at(-1)!;
-    if (!isOne(last.ends) || this.#searches.length > 0) return false;
+    if (!isOne(last.ends) || !this.#searches.areDone) return false;
     for (let index = this.#places.length - 2; index >= 0; index -= 1) {
       const place = this.#places[index]!;
       if (!mayComeNext(ms, this.#places[index + 1]!.ms, this.#toleranceMs)) break;
@@ -141,7 +133,7 @@ export class Places<E extends Edge> {
     first.lastWithOne = isOne(first.ends) ? first.number : -1;
     first.lastWithMore = isOne(first.ends) ? -1 : first.number;
     this.#places = [first];
-    this.#searches = [];
+    this.#searches = new Searches(this.#toleranceMs);
     this.#passes = [];
     for (const { links } of held) this.add(links.map(widened));
   }
@@ -158,7 +150,7 @@ export class Places<E extends Edge> {
   #isUneasy(place: Place<E>): boolean {
     const first = this.#places[0]!;
     return (
-      this.#searches.length > 0 ||
+      !this.#searches.areDone ||
       first.jumps < place.jumps ||
       !isOne(place.ends) ||
       place.lastWithMore >= first.number
@@ -167,42 +159,30 @@ export class Places<E extends Edge> {
 
   /** Begins to look for orders that mix this second with those before it. */
   #lookBack(place: Place<E>): void {
-    const last = this.#places.length - 1;
-    for (let index = last; ; index -= 1) {
-      const from = this.#places[index]!;
-      if (!from.searched) this.#search(index, listOf(from.ends), from.jumps);
+    const places = this.#places;
+    let index = places.length;
+    do {
+      index -= 1;
+      const from = places[index]!;
+      if (!from.searched) this.#searches.begin(from, places.slice(index + 1), listOf(from.ends));
       from.searched = true;
-      if (index === 0) break;
-      if (!this.#isNear(place, this.#places[index + 1] ?? place, from.ms, this.#places[index - 1]!.count))
-        break;
-    }
+    } while (index > 0 && this.#isNear(place, index, places[index]!.ms, places[index - 1]!.count));
     // The latest entry before the start may be booked after the last one there, by the tolerance at most.
     const startMs = this.#startMs + this.#toleranceMs;
-    const first = this.#places[0]!;
-    if (first.number === 0 && this.#isNear(place, this.#places[1] ?? place, startMs, first.count)) {
-      this.#wantsEarlier = true;
-    }
-    const from = this.#places[last]!;
+    if (places[index]!.number === 0 && this.#isNear(place, 0, startMs, 0)) this.#wantsEarlier = true;
     // After a jump the way on may start at any balance, as at the start of a history.
-    if (place.jumps > from.jumps && from.ends !== null) this.#search(last, null, from.jumps + 1);
+    const last = places.at(-1)!;
+    if (place.jumps > last.jumps && last.ends !== null) this.#searches.begin(last, [], null);
   }
 
-  /** Whether a second is worth mixing with `place`: it is near the second that follows it, and to `place` in time or entries. */
-  #isNear(place: Place<E>, following: Place<E>, ms: number, entriesBefore: number): boolean {
+  /** Whether the second before that place is worth mixing with `place`: near to the next one, and not far back. */
+  #isNear(place: Place<E>, index: number, ms: number, entriesBefore: number): boolean {
+    const following = this.#places[index + 1] ?? place;
     return (
       mayComeNext(following.ms, ms, this.#toleranceMs) &&
       (mayComeNext(place.ms, ms, this.#toleranceMs) ||
         this.#places.at(-1)!.count - entriesBefore < MIXED_ENTRIES_SURE)
     );
-  }
-
-  #search(index: number, starts: readonly bigint[] | null, jumps: number): void {
-    const search = new Search<E>(starts, this.#toleranceMs);
-    for (const { links } of this.#places.slice(index + 1)) search.add(links.toSorted(inTime));
-    this.#searches.push({ search, from: this.#places[index]!, jumps });
-    if (this.#searches.length <= RUNNING_MAX) return;
-    const oldest = this.#searches.reduce((a, b) => (b.from.number < a.from.number ? b : a));
-    this.#searches.splice(this.#searches.indexOf(oldest), 1);
   }
 
   /** The ways to a place that mix its second with those before it. */
@@ -217,23 +197,13 @@ export class Places<E extends Edge> {
       const { way, jumps } = wayInAnyOrder(from, links);
       if (jumps === 0 || from.jumps + jumps < place.jumps) this.#note(place, way, from.jumps + jumps);
     }
-    if (this.#searches.length === 0) return;
-    const second = place.links.toSorted(inTime);
-    for (const { search, from, jumps } of this.#searches) {
-      for (const [end, order] of search.add(second)) {
-        const way = { from, ends: new Set([end]), spellOut: order };
-        if (jumps === from.jumps || jumps < place.jumps) this.#note(place, way, jumps);
-      }
+    for (const { way, jumps, isWhole } of this.#searches.add(place.links)) {
+      if (isWhole || jumps < place.jumps) this.#note(place, way, jumps);
     }
   }
 
   #note(place: Place<E>, way: Way<E>, jumps: number): void {
     if (note(place, way, jumps)) this.#passes.push({ from: way.from.count, to: place.count });
-  }
-
-  #prune(nextMs: number): void {
-    if (this.#searches.length === 0) return;
-    this.#searches = this.#searches.filter(({ search }) => search.isOpenAt(nextMs));
   }
 
   /** Whether every way to come leads over the place of that index. */
@@ -246,7 +216,7 @@ export class Places<E extends Edge> {
       this.#places.at(-1)!.count - place.count >= MIXED_ENTRIES_SURE;
     return (
       isFar &&
-      this.#searches.every(({ from }) => from.count >= place.count) &&
+      !this.#searches.passOver(place) &&
       this.#passes.every(({ from, to }) => place.count <= from || place.count >= to)
     );
   }

@@ -32,12 +32,11 @@ export async function chainStretch(
   const takesUp = (earlier: DayFigures, day: BusinessDay) => joinsDay(earlier, day, options, sight);
   const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
   const days = [...earlier.map(({ day }) => day), first];
-  for (let mended = false; ;) {
+  for (;;) {
     const chained = await chainTogether(days, options, sight);
-    if (chained.brokenAtStart && !mended) {
-      mended = true;
+    if (chained.brokenAtStart) {
       const more = await daysThatMightMend(days[0]!, takesUp, sight);
-      if (days.length + more.length <= DAYS_TOGETHER_MAX) {
+      if (more.length > 0 && days.length + more.length <= DAYS_TOGETHER_MAX) {
         days.unshift(...more);
         continue;
       }
@@ -93,7 +92,8 @@ async function daysThatMightMend(
     days.unshift(earlier.day);
     if (earlier.creditCount + earlier.debitCount > 0 || days.length >= DAYS_TOGETHER_MAX) break;
   }
-  const open = await daysChainedBefore(days[0]!, { before, takesUp }, DAYS_TOGETHER_MAX);
+  if (days[0] === undefined) return [];
+  const open = await daysChainedBefore(days[0], { before, takesUp }, DAYS_TOGETHER_MAX);
   return [...open.map((one) => one.day), ...days];
 }
 

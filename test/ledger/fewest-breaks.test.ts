@@ -1,6 +1,7 @@
 /** The chain calls as few breaks as it promises, against every order there is. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ChainStep } from '../../src/ledger/chain-link.ts';
 import {
   breakCount,
   chainOf,
@@ -90,6 +91,26 @@ describe('against every order of a small ledger', () => {
       { numRuns: 1_000 },
     );
   });
+});
+
+test('more decimals on the way, while the order is still open, change nothing', () => {
+  const spelled = (amount: string | null, decimals: number): string | null =>
+    amount === null || decimals === 0 ? amount : `${amount}.${'0'.repeat(decimals)}`;
+  fc.assert(
+    fc.property(smallLedgers, fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 8 }), (ledger, drawn) => {
+      const entries = ledger.lines.map(entryOf).map((entry, index) => ({
+        ...entry,
+        credit: spelled(entry.credit, drawn[index]!),
+        debit: spelled(entry.debit, drawn[index]!),
+        balance: spelled(entry.balance, drawn[index]!)!,
+      }));
+      const chain = chainOf(ledger.start, ledger.clockToleranceS);
+      const outline = (steps: readonly ChainStep[]) =>
+        steps.map(({ entry, ...step }) => [entry.batchNo, step.break !== null, step.moved]);
+      expect(outline([...chain.push(entries), ...chain.end()])).toEqual(outline(stepsOf(ledger)));
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 /** Lines of a history of many entries, none of whose balances repeats, each booked up to a second late. */

@@ -1,0 +1,69 @@
+/** The searches for orders that mix seconds, from one place on each, that are still under way. */
+import { Search } from './allowed-orders.ts';
+import type { Place, Way } from './place.ts';
+import type { Edge } from './survey.ts';
+import { inTime } from './trail.ts';
+
+/** The search that began furthest back gives way to more. A stretch of `MIXED_ENTRIES_SURE` entries begins fewer. */
+const RUNNING_MAX = 32;
+
+interface Running<E extends Edge> {
+  readonly search: Search<E>;
+  readonly from: Place<E>;
+  /** Jumps up to where the search sets in. */
+  readonly jumps: number;
+}
+
+export interface FoundWay<E extends Edge> {
+  readonly way: Way<E>;
+  readonly jumps: number;
+  /** Nothing was jumped over to begin it. */
+  readonly isWhole: boolean;
+}
+
+export class Searches<E extends Edge> {
+  readonly #toleranceMs: number;
+  #running: Running<E>[] = [];
+
+  constructor(toleranceMs: number) {
+    this.#toleranceMs = toleranceMs;
+  }
+
+  get areDone(): boolean {
+    return this.#running.length === 0;
+  }
+
+  /** Begins one at a place, over the seconds that follow it so far; at any balance, after one jump more, for null. */
+  begin(from: Place<E>, following: readonly Place<E>[], starts: readonly bigint[] | null): void {
+    const search = new Search<E>(starts, this.#toleranceMs);
+    for (const { links } of following) search.add(links.toSorted(inTime));
+    const jumps = from.jumps + (starts === null && from.ends !== null ? 1 : 0);
+    this.#running.push({ search, from, jumps });
+    if (this.#running.length <= RUNNING_MAX) return;
+    const furthest = this.#running.reduce((a, b) => (b.from.number < a.from.number ? b : a));
+    this.#running.splice(this.#running.indexOf(furthest), 1);
+  }
+
+  /** Gives all of them the next second; returns the ways that end with it. */
+  add(links: readonly E[]): FoundWay<E>[] {
+    if (this.areDone) return [];
+    const second = links.toSorted(inTime);
+    return this.#running.flatMap(({ search, from, jumps }) =>
+      [...search.add(second)].map(([end, spellOut]) => ({
+        way: { from, ends: new Set([end]), spellOut },
+        jumps,
+        isWhole: jumps === from.jumps,
+      })),
+    );
+  }
+
+  /** Ends those that no entry booked at `nextMs` or later can lead on. */
+  endBefore(nextMs: number): void {
+    if (this.areDone) return;
+    this.#running = this.#running.filter(({ search }) => search.isOpenAt(nextMs));
+  }
+
+  passOver(place: Place<E>): boolean {
+    return this.#running.some(({ from }) => from.number < place.number);
+  }
+}
