@@ -5,7 +5,7 @@ import type { Kept, Oracle } from './oracle.ts';
 /** Cases drawn from one seed before the next seed's turn. */
 const BATCH_RUNS = 50;
 /** Share of the time that one search for a smaller case may take. */
-const SHRINK_SHARE = 0.2;
+const SHRINK_SHARE = 0.08;
 
 export interface Budget {
   readonly seed: number;

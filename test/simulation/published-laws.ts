@@ -16,8 +16,34 @@ export interface StatementRecord {
   readonly restarted: boolean;
 }
 
-/** A statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. */
-export function wrongRows(statement: PublishedStatement): string[] {
+/** Clocks are put forward or back by so many seconds, which text alone shows as a leap. */
+const CLOCK_LEAPS_S = [0, 1_800, 3_600];
+
+/**
+ * Whether entries of a statement may have traded places with those of the account's statement before or after: its rows
+ * are then no whole piece of the chain, and only their sums lead from the opening to the closing.
+ */
+function straddles(statement: PublishedStatement, published: Published, toleranceS: number): boolean {
+  const secondsOf = ({ text }: PublishedStatement) =>
+    rowsOf(text ?? '').map(([, bookedAt]) => Date.parse(`${bookedAt!}Z`) / 1_000);
+  const own = secondsOf(statement);
+  return [...published.statements.values()]
+    .filter(({ currency, day }) => currency === statement.currency && day !== statement.day)
+    .flatMap(secondsOf)
+    .some((other) =>
+      own.some((second) =>
+        CLOCK_LEAPS_S.some((leap) => Math.abs(Math.abs(second - other) - leap) <= toleranceS),
+      ),
+    );
+}
+
+/** Every statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. */
+export const wrongStatements = (published: Published, toleranceS: number): string[] =>
+  [...published.statements.values()].flatMap((statement) =>
+    wrongRows(statement, toleranceS > 0 && straddles(statement, published, toleranceS)),
+  );
+
+function wrongRows(statement: PublishedStatement, isPiecemeal: boolean): string[] {
   const { day, currency, text, verdict } = statement;
   const id = `${statementId(currency, day)} r${statement.revision}`;
   if (text === null) return [];
@@ -36,6 +62,12 @@ export function wrongRows(statement: PublishedStatement): string[] {
     debits += went;
     balance = hundredths(after!);
     if (at > 0 && rows[at - 1]![1]! > bookedAt!) inTimeOrder = false;
+  }
+  if (isPiecemeal) {
+    breaks = statement.breaks;
+    balance = hundredths(statement.closing);
+    const footed = hundredths(statement.opening) + credits - debits;
+    if (breaks === 0 && footed !== balance) return [`a statement's sums do not lead to its closing: ${id}`];
   }
   const foreign = rows.filter(([, bookedAt, of]) => of !== currency || !bookedAt!.startsWith(day)).length;
   const stated = [statement.rows, statement.breaks, statement.creditCount, statement.debitCount];
