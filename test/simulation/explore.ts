@@ -28,6 +28,10 @@ export const lawOf = (finding: string): string =>
     .replace(/:.*/s, '')
     .replace(/ \(.*/s, '');
 
+/** A finding for a person: seed, law, what was seen, and the case to try again. */
+export const findingText = ({ seed, law, case: drawn }: Kept, broken: readonly string[]): string =>
+  `FOUND with seed ${seed}: ${law}\n  ${broken.join('\n  ')}\n  case ${JSON.stringify(drawn)}`;
+
 export async function explore<Case>(
   oracle: Oracle<Case>,
   budget: Budget,
