@@ -12,6 +12,8 @@ export interface Budget {
   readonly untilMs: number;
   readonly runsMax: number;
   readonly now: () => number;
+  /** Laws known to be broken: they are counted, and no smaller case is looked for. */
+  readonly known: ReadonlySet<string>;
 }
 
 export interface Explored {
@@ -52,7 +54,7 @@ export async function explore<Case>(
       const laws = [...new Set(broken.map(lawOf))];
       if (wanted.law === null) {
         runs += 1;
-        wanted.law = laws.find((one) => !counts.has(one)) ?? null;
+        wanted.law = laws.find((one) => !counts.has(one) && !budget.known.has(one)) ?? null;
         for (const one of laws) counts.set(one, (counts.get(one) ?? 0) + 1);
         if (wanted.law === null) return;
         endsMs = budget.now() + shrinkMs;

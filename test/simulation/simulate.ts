@@ -36,7 +36,13 @@ async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<rea
   const untilMs = began + minutes * 60_000;
   const explored = await explore(
     oracle,
-    { seed, untilMs, runsMax: runs, now: () => performance.now() },
+    {
+      seed,
+      untilMs,
+      runsMax: runs,
+      now: () => performance.now(),
+      known: new Set(findings.map(({ law }) => law)),
+    },
     tell,
   );
   await oracle.close();

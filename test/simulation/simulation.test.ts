@@ -27,7 +27,13 @@ describe.each(KINDS)('%s', (kind) => {
 
   test(`no new case from seed ${SEED} breaks a law`, { timeout: TIMEOUT_MS }, async () => {
     const now = () => performance.now();
-    const budget = { seed: SEED, untilMs: now() + EXPLORE_MS[kind], runsMax: Infinity, now };
+    const budget = {
+      seed: SEED,
+      untilMs: now() + EXPLORE_MS[kind],
+      runsMax: Infinity,
+      now,
+      known: new Set<string>(),
+    };
     const told: string[] = [];
     const { runs } = await explore(oracle, budget, (kept, broken) => told.push(findingText(kept, broken)));
     expect(told).toEqual([]);
