@@ -139,7 +139,7 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   };
   const findings = [
     ...published.damages,
-    ...wrongStatements(published, stage.drawn.toleranceS),
+    ...wrongStatements(published, after.booked, stage.drawn.toleranceS),
     ...wronglyVanished(common),
   ];
   if (died) stage.unsettled = true;

@@ -19,28 +19,41 @@ export interface StatementRecord {
 /** Clocks are put forward or back by so many seconds, which text alone shows as a leap. */
 const CLOCK_LEAPS_S = [0, 1_800, 3_600];
 
+/** When an entry of an account is, or once was, booked. */
+export interface Booked {
+  readonly currency: string;
+  readonly bookedAt: string;
+}
+
 /**
- * Whether entries of a statement may have traded places with those of the account's statement before or after: its rows
- * are then no whole piece of the chain, and only their sums lead from the opening to the closing.
+ * Whether entries of a statement may have traded places with some of another day: its rows are then no whole piece of the
+ * chain, and only their sums lead from the opening to the closing.
  */
-function straddles(statement: PublishedStatement, published: Published, toleranceS: number): boolean {
-  const secondsOf = ({ text }: PublishedStatement) =>
-    rowsOf(text ?? '').map(([, bookedAt]) => Date.parse(`${bookedAt!}Z`) / 1_000);
-  const own = secondsOf(statement);
-  return [...published.statements.values()]
-    .filter(({ currency, day }) => currency === statement.currency && day !== statement.day)
-    .flatMap(secondsOf)
-    .some((other) =>
+function straddles(statement: PublishedStatement, booked: readonly Booked[], toleranceS: number): boolean {
+  const secondOf = (bookedAt: string) => Date.parse(`${bookedAt}Z`) / 1_000;
+  const own = rowsOf(statement.text ?? '').map(([, bookedAt]) => secondOf(bookedAt!));
+  return booked
+    .filter(
+      ({ currency, bookedAt }) => currency === statement.currency && !bookedAt.startsWith(statement.day),
+    )
+    .some(({ bookedAt }) =>
       own.some((second) =>
-        CLOCK_LEAPS_S.some((leap) => Math.abs(Math.abs(second - other) - leap) <= toleranceS),
+        CLOCK_LEAPS_S.some((leap) => Math.abs(Math.abs(second - secondOf(bookedAt)) - leap) <= toleranceS),
       ),
     );
 }
 
-/** Every statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. */
-export const wrongStatements = (published: Published, toleranceS: number): string[] =>
+/**
+ * Every statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. `booked` is
+ * all that was ever stored of the accounts.
+ */
+export const wrongStatements = (
+  published: Published,
+  booked: readonly Booked[],
+  toleranceS: number,
+): string[] =>
   [...published.statements.values()].flatMap((statement) =>
-    wrongRows(statement, toleranceS > 0 && straddles(statement, published, toleranceS)),
+    wrongRows(statement, toleranceS > 0 && straddles(statement, booked, toleranceS)),
   );
 
 function wrongRows(statement: PublishedStatement, isPiecemeal: boolean): string[] {
