@@ -5,13 +5,15 @@ import type { Kept, Oracle } from './oracle.ts';
 /** Cases drawn from one seed before the next seed's turn. */
 const BATCH_RUNS = 50;
 /** Share of the time that one search for a smaller case may take. */
-const SHRINK_SHARE = 0.2;
+const SHRINK_SHARE = 0.08;
 
 export interface Budget {
   readonly seed: number;
   readonly untilMs: number;
   readonly runsMax: number;
   readonly now: () => number;
+  /** Laws known to be broken: they are counted, and no smaller case is looked for. */
+  readonly known: ReadonlySet<string>;
 }
 
 export interface Explored {
@@ -27,6 +29,10 @@ export const lawOf = (finding: string): string =>
     .replace(/^(?:step \d+ \([a-z]+\)|reading \d+|at the end|fresh tables): /, '')
     .replace(/:.*/s, '')
     .replace(/ \(.*/s, '');
+
+/** A finding for a person: seed, law, what was seen, and the case to try again. */
+export const findingText = ({ seed, law, case: drawn }: Kept, broken: readonly string[]): string =>
+  `FOUND with seed ${seed}: ${law}\n  ${broken.join('\n  ')}\n  case ${JSON.stringify(drawn)}`;
 
 export async function explore<Case>(
   oracle: Oracle<Case>,
@@ -48,7 +54,7 @@ export async function explore<Case>(
       const laws = [...new Set(broken.map(lawOf))];
       if (wanted.law === null) {
         runs += 1;
-        wanted.law = laws.find((one) => !counts.has(one)) ?? null;
+        wanted.law = laws.find((one) => !counts.has(one) && !budget.known.has(one)) ?? null;
         for (const one of laws) counts.set(one, (counts.get(one) ?? 0) + 1);
         if (wanted.law === null) return;
         endsMs = budget.now() + shrinkMs;

@@ -19,7 +19,7 @@ import { stateOf, type State } from './history-state.ts';
 import { createKillSwitch } from './kill-switch.ts';
 import type { Oracle } from './oracle.ts';
 import { readPublished, type Published } from './published.ts';
-import { notAsRecorded, openings, wrongRows } from './published-laws.ts';
+import { notAsRecorded, openings, wrongStatements } from './published-laws.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
 
 const MINUTE_MS = 60_000;
@@ -139,7 +139,7 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   };
   const findings = [
     ...published.damages,
-    ...[...published.statements.values()].flatMap(wrongRows),
+    ...wrongStatements(published, after.booked, stage.drawn.toleranceS),
     ...wronglyVanished(common),
   ];
   if (died) stage.unsettled = true;

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import type { DB } from '../../src/store/schema.ts';
-import type { StatementRecord } from './published-laws.ts';
+import type { Booked, StatementRecord } from './published-laws.ts';
 import { MERCHANT } from './rig.ts';
 
 export interface StoredEntry extends LedgerEntry {
@@ -12,6 +12,8 @@ export interface StoredEntry extends LedgerEntry {
 
 export interface State {
   readonly entries: ReadonlyMap<string, StoredEntry>;
+  /** All that is or was stored, earlier contents included. */
+  readonly booked: readonly Booked[];
   readonly openBreaks: readonly { readonly currency: string; readonly day: string }[];
   readonly quarantined: number;
   readonly changed: readonly { readonly currency: string; readonly day: string }[];
@@ -27,6 +29,11 @@ export async function stateOf(db: Kysely<DB>): Promise<State> {
     .selectAll()
     .where('merchant_no', '=', of)
     .orderBy('batch_no')
+    .execute();
+  const superseded = await db
+    .selectFrom('ledger_entry_version')
+    .select(['currency', 'booked_at'])
+    .where('merchant_no', '=', of)
     .execute();
   const openBreaks = await db
     .selectFrom('continuity_break')
@@ -67,6 +74,7 @@ export async function stateOf(db: Kysely<DB>): Promise<State> {
         },
       ]),
     ),
+    booked: [...entries, ...superseded].map((row) => ({ currency: row.currency, bookedAt: row.booked_at })),
     openBreaks,
     quarantined: wrecks.length,
     changed,

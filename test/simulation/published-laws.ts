@@ -16,8 +16,47 @@ export interface StatementRecord {
   readonly restarted: boolean;
 }
 
-/** A statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. */
-export function wrongRows(statement: PublishedStatement): string[] {
+/** Clocks are put forward or back by so many seconds, which text alone shows as a leap. */
+const CLOCK_LEAPS_S = [0, 1_800, 3_600];
+
+/** When an entry of an account is, or once was, booked. */
+export interface Booked {
+  readonly currency: string;
+  readonly bookedAt: string;
+}
+
+/**
+ * Whether entries of a statement may have traded places with some of another day: its rows are then no whole piece of the
+ * chain, and only their sums lead from the opening to the closing.
+ */
+function straddles(statement: PublishedStatement, booked: readonly Booked[], toleranceS: number): boolean {
+  const secondOf = (bookedAt: string) => Date.parse(`${bookedAt}Z`) / 1_000;
+  const own = rowsOf(statement.text ?? '').map(([, bookedAt]) => secondOf(bookedAt!));
+  return booked
+    .filter(
+      ({ currency, bookedAt }) => currency === statement.currency && !bookedAt.startsWith(statement.day),
+    )
+    .some(({ bookedAt }) =>
+      own.some((second) =>
+        CLOCK_LEAPS_S.some((leap) => Math.abs(Math.abs(second - secondOf(bookedAt)) - leap) <= toleranceS),
+      ),
+    );
+}
+
+/**
+ * Every statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. `booked` is
+ * all that was ever stored of the accounts.
+ */
+export const wrongStatements = (
+  published: Published,
+  booked: readonly Booked[],
+  toleranceS: number,
+): string[] =>
+  [...published.statements.values()].flatMap((statement) =>
+    wrongRows(statement, toleranceS > 0 && straddles(statement, booked, toleranceS)),
+  );
+
+function wrongRows(statement: PublishedStatement, isPiecemeal: boolean): string[] {
   const { day, currency, text, verdict } = statement;
   const id = `${statementId(currency, day)} r${statement.revision}`;
   if (text === null) return [];
@@ -36,6 +75,12 @@ export function wrongRows(statement: PublishedStatement): string[] {
     debits += went;
     balance = hundredths(after!);
     if (at > 0 && rows[at - 1]![1]! > bookedAt!) inTimeOrder = false;
+  }
+  if (isPiecemeal) {
+    breaks = statement.breaks;
+    balance = hundredths(statement.closing);
+    const footed = hundredths(statement.opening) + credits - debits;
+    if (breaks === 0 && footed !== balance) return [`a statement's sums do not lead to its closing: ${id}`];
   }
   const foreign = rows.filter(([, bookedAt, of]) => of !== currency || !bookedAt!.startsWith(day)).length;
   const stated = [statement.rows, statement.breaks, statement.creditCount, statement.debitCount];

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
-import { explore } from './explore.ts';
+import { explore, findingText } from './explore.ts';
 import { keep, keptSeeds } from './kept-seeds.ts';
 import { KINDS, type Kept, type Kind } from './oracle.ts';
 import { openOracle } from './oracles.ts';
@@ -23,11 +23,7 @@ interface Asked {
 async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<readonly Kept[]> {
   const oracle = await openOracle(kind, () => process.env['SIMULATION_POSTGRES_URL']!);
   const say = (text: string) => console.log(`${kind}: ${text}`);
-  const tell = (kept: Kept, broken: readonly string[]) => {
-    say(
-      `FOUND with seed ${kept.seed}: ${kept.law}\n  ${broken.join('\n  ')}\n  case ${JSON.stringify(kept.case)}`,
-    );
-  };
+  const tell = (kept: Kept, broken: readonly string[]) => say(findingText(kept, broken));
   const findings: Kept[] = [];
   for (const kept of keptSeeds(kind)) {
     const broken = await oracle.check(kept.case);
@@ -40,7 +36,13 @@ async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<rea
   const untilMs = began + minutes * 60_000;
   const explored = await explore(
     oracle,
-    { seed, untilMs, runsMax: runs, now: () => performance.now() },
+    {
+      seed,
+      untilMs,
+      runsMax: runs,
+      now: () => performance.now(),
+      known: new Set(findings.map(({ law }) => law)),
+    },
     tell,
   );
   await oracle.close();
