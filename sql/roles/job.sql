@@ -9,9 +9,10 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock TO daybook_job;
 -- What was seen once is kept: entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,
-  run, lease, merchant, reference_list, reference_item
+  statement_manifest, stored_object, requested_range, platform_clock, run, lease, merchant, reference_list,
+  reference_item
 TO daybook_job;
 -- Who did what is added to, and changed by nobody.
 GRANT SELECT, INSERT ON audit_entry TO daybook_job;
--- Certificates are replaced by newer ones, and changed days crossed off their list.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day TO daybook_job;
+-- Certificates are replaced by newer ones; changed days and entries that were missing are crossed off their lists.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry TO daybook_job;
