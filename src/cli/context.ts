@@ -60,9 +60,8 @@ export const offlineSettings = (
 export async function withHouse<Result>(
   settings: SettingsWithoutPlatform,
   work: (house: House) => Promise<Result>,
-  skipMigrationCheck = false,
 ): Promise<Result> {
-  const house = await openHouse(settings, { env: process.env, skipMigrationCheck });
+  const house = await openHouse(settings, { env: process.env });
   try {
     return await work(house);
   } finally {

@@ -6,6 +6,7 @@ import type { Settings } from '../settings/settings.ts';
 import { secretKeysInUse } from '../store/ciphertexts.ts';
 import type { Database } from '../store/database.ts';
 import { MigrationsPending } from '../store/errors.ts';
+import { provenSecretKeys } from '../store/key-check.ts';
 import { migrate, pendingMigrations } from '../store/migrations.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
@@ -144,7 +145,10 @@ async function examineRows(
     settings.platform.merchant === null ? [] : [settings.platform.merchant];
   const findings = [
     ...found,
-    await finding('secret keys', async () => keysFound(await secretKeysInUse(database.db), settings)),
+    await finding('secret keys', async () => {
+      await provenSecretKeys(database.db, settings.secretKeys);
+      return keysFound(await secretKeysInUse(database.db), settings);
+    }),
     await finding('merchants', async () => {
       merchants = await chosenMerchants({ database, settings }, []);
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');

@@ -253,6 +253,11 @@ export interface Run {
   to_day: string | null;
 }
 
+export interface SecretKeyCheck {
+  check_value: string;
+  key_id: string;
+}
+
 export interface Statement {
   break_count: number;
   byte_count: number;
@@ -320,6 +325,7 @@ export interface DB {
   reference_list: ReferenceList;
   requested_range: RequestedRange;
   run: Run;
+  secret_key_check: SecretKeyCheck;
   statement: Statement;
   statement_summary: StatementSummary;
   sync_window: SyncWindow;
