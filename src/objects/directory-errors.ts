@@ -20,9 +20,11 @@ const why = (error: unknown): string =>
   MENDS[errorCode(error)] ?? `${error instanceof Error ? error.message : String(error)}.`;
 
 export const directoryRefusal = (root: string, error: unknown): Error =>
-  ['ENOSPC', 'EDQUOT', 'EIO'].includes(errorCode(error))
-    ? directoryUnreachable(root, error)
-    : new ObjectStoreRefused(`statements cannot be stored in ${root}: ${why(error)}`, { cause: error });
+  error instanceof ObjectStoreRefused
+    ? error
+    : ['ENOSPC', 'EDQUOT', 'EIO'].includes(errorCode(error))
+      ? directoryUnreachable(root, error)
+      : new ObjectStoreRefused(`statements cannot be stored in ${root}: ${why(error)}`, { cause: error });
 
 export const directoryUnreachable = (location: string, error: unknown): Error =>
   error instanceof ObjectStoreUnreachable

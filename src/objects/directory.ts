@@ -4,11 +4,13 @@ import { createReadStream } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import {
   compareStored,
   digestOf,
   metered,
+  ObjectStoreRefused,
   verifyStored,
   type Digest,
   type ObjectContent,
@@ -18,6 +20,9 @@ import {
 
 /** Names of files still being written: hidden, and never listed. */
 const PART = /^\..*\.part$/;
+/** Statements are for their owner alone, whatever the umask. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
 const READ_CHUNK_BYTES = 256 * 1024;
 
 /**
@@ -42,9 +47,10 @@ export function createDirectoryStore(root: string): ObjectStore {
 
     check: async () => {
       try {
-        await mkdir(root, { recursive: true });
+        await mkdir(root, { recursive: true, mode: FOLDER_MODE });
+        await assertPrivate(root);
         const probe = join(root, `.${randomUUID()}.part`);
-        await (await open(probe, 'wx')).close();
+        await (await open(probe, 'wx', FILE_MODE)).close();
         await unlink(probe);
         await readdir(root);
       } catch (error) {
@@ -115,6 +121,16 @@ export function createDirectoryStore(root: string): ObjectStore {
   return store;
 }
 
+/** Throws `ObjectStoreRefused` where others may open the folder. */
+async function assertPrivate(root: string): Promise<void> {
+  const { mode } = await stat(root);
+  if (process.platform === 'win32' || !isTooOpen(mode, 'owner')) return;
+  throw new ObjectStoreRefused(
+    `others may open the statements in ${root} (mode ${modeText(mode)}): type \`${chmodText(root, 'owner')}\`, or set ` +
+      'STATEMENTS_URL to a folder inside it that daybook makes itself.',
+  );
+}
+
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
 
 async function openFile(path: string, location: string): Promise<FileHandle | null> {
@@ -150,7 +166,7 @@ async function* readFile(
 async function writeFlushed(path: string, content: ObjectContent, location: string): Promise<Digest> {
   const source = metered(content);
   try {
-    const file = await open(path, 'wx');
+    const file = await open(path, 'wx', FILE_MODE);
     try {
       for await (const chunk of source.stream) {
         let offset = 0;
@@ -188,7 +204,7 @@ async function nameFile(part: string, path: string, ifAbsent: boolean): Promise<
 
 /** Makes a folder and flushes every folder that got a new name in it. */
 async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true });
+  const first = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   if (first === undefined) return;
   for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(dirname(at));
 }

@@ -15,7 +15,6 @@ test.each([
   ['postgres://u:p@db.localhost/db', 'plain'],
   ['postgres://u:p@127.0.0.1/db?host=db.example', 'plain'],
   ['postgres://u:p@db.example/db?sslmode=disable', 'plain'],
-  ['postgres://u:p@db.example/db?ssl=false', 'plain'],
   ['postgres://u:p@db.example/db?ssl=0', 'plain'],
   ['postgres://u:p@db.example/db?sslmode=require', 'verified'],
   ['postgres://u:p@db.example/db?sslmode=verify-full', 'verified'],

@@ -92,14 +92,7 @@ export function onBothDatabases(claims: (store: () => StoreUnderTest) => void): 
 
 /** Where each entry's row lies and who wrote or locked it: equal before and after means nothing was written. */
 export async function footprints(db: Kysely<DB>): Promise<unknown[]> {
-  const tables = [
-    'ledger_entry',
-    'ledger_entry_version',
-    'quarantined_entry',
-    'sync_window',
-    'changed_day',
-    'absent_entry',
-  ];
+  const tables = ['ledger_entry', 'ledger_entry_version', 'quarantined_entry', 'sync_window', 'changed_day', 'absent_entry'];
   const all: unknown[] = [];
   for (const table of tables) {
     const { rows } = await sql`
