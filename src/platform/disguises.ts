@@ -13,7 +13,7 @@ const SEARCHED_CHARACTERS_MAX = 16_384;
 /** Letters and digits alone, small: what stands between them and their case do not matter. */
 const bare = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-const reversed = (text: string): string => [...text].reverse().join('');
+const reversed = (text: string): string => Array.from(text).reverse().join('');
 
 /** Base64 of the text wherever in a longer one it begins, without the characters that depend on its neighbours. */
 const base64Forms = (text: string): string[] =>

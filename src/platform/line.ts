@@ -179,7 +179,7 @@ export function createLine(concurrency: number, ratePerS: number | null, { clock
   return {
     enter: (caller, signal) =>
       new Promise((resolve, reject) => {
-        if (signal?.aborted === true) return void reject(signal.reason as Error);
+        if (signal?.aborted === true) { reject(signal.reason as Error); return; }
         const owner = ownerOf(caller.owner);
         owner.lastSeenMs = clock();
         const giveUp = (): void => {

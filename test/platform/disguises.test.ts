@@ -14,9 +14,9 @@ const NOT_SHOWN = '(it repeats a secret in another form and is not shown)';
 
 const hex = (text: string) => Buffer.from(text).toString('hex');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
-const reversed = (text: string) => [...text].reverse().join('');
+const reversed = (text: string) => Array.from(text).reverse().join('');
 const swapped = (text: string) =>
-  [...text].map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase())).join('');
+  Array.from(text).map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase())).join('');
 const escaped = (text: string, as: (code: number) => string) => [...Buffer.from(text)].map(as).join('');
 
 const DISGUISES: Readonly<Record<string, (token: string) => string>> = {
@@ -38,7 +38,7 @@ const DISGUISES: Readonly<Record<string, (token: string) => string>> = {
   'small letters': (token) => token.toLowerCase(),
   capitals: (token) => token.toUpperCase(),
   'the other case': swapped,
-  'letter by letter': (token) => [...token].join(' '),
+  'letter by letter': (token) => Array.from(token).join(' '),
   'in two': (token) => `${token.slice(0, 9)} and then ${token.slice(9)}`,
 };
 

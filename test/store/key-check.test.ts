@@ -119,7 +119,6 @@ it('of two processes that bring different keys under one new id, one is refused'
     Array.from({ length: 6 }, () => adoptSecretKey(database.db, [newKey('k1')])),
   );
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-  expect(settled.map((one) => (one.status === 'rejected' ? one.reason : null)).filter(Boolean)).toEqual(
-    Array.from({ length: 5 }, () => expect.any(SecretKeyWrong)),
-  );
+  const refused = settled.filter((one) => one.status === 'rejected' && one.reason instanceof SecretKeyWrong);
+  expect(refused).toHaveLength(5);
 });
