@@ -16,7 +16,9 @@ const hex = (text: string) => Buffer.from(text).toString('hex');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const reversed = (text: string) => Array.from(text).reverse().join('');
 const swapped = (text: string) =>
-  Array.from(text).map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase())).join('');
+  Array.from(text)
+    .map((one) => (one === one.toLowerCase() ? one.toUpperCase() : one.toLowerCase()))
+    .join('');
 const escaped = (text: string, as: (code: number) => string) => [...Buffer.from(text)].map(as).join('');
 
 const DISGUISES: Readonly<Record<string, (token: string) => string>> = {
@@ -78,6 +80,10 @@ describe('a token that comes back', () => {
 });
 
 test('a reply of many letters is passed on', () => {
-  const letters = fc.string({ unit: fc.constantFrom(...Array.from('abcdefghij ')), minLength: 0, maxLength: 300 });
+  const letters = fc.string({
+    unit: fc.constantFrom(...Array.from('abcdefghij ')),
+    minLength: 0,
+    maxLength: 300,
+  });
   fc.assert(fc.property(letters, (text) => redact(text) === text));
 });
