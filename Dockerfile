@@ -14,7 +14,7 @@ COPY jobs ./jobs
 COPY sql ./sql
 COPY config ./config
 # The embedded database and statements, where no DATABASE_URL and STATEMENTS_URL are given: mount a volume here.
-RUN ln -s /app/src/cli/main.ts /usr/local/bin/daybook && mkdir /data && chown node:node /data
+RUN ln -s /app/src/cli/main.ts /usr/local/bin/daybook && mkdir -m 700 /data && chown node:node /data
 ENV DAYBOOK_DATA_DIR=/data
 # Where `serve` listens; put a proxy that ends TLS in front.
 ENV DAYBOOK_LISTEN=0.0.0.0:8080

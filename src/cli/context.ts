@@ -1,5 +1,5 @@
 /** What every command stands on: settings, an open house, a signal for Ctrl-C, the log, and how an end is told. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
@@ -41,6 +41,7 @@ export function stopSignal(): AbortSignal {
 const source = (flags: GlobalFlags, otherNames: readonly string[]) => ({
   env: process.env,
   readFile: (path: string) => readFileSync(path, 'utf8'),
+  modeOf: (path: string) => statSync(path).mode,
   configPath: flags.config,
   otherNames,
 });
@@ -60,9 +61,8 @@ export const offlineSettings = (
 export async function withHouse<Result>(
   settings: SettingsWithoutPlatform,
   work: (house: House) => Promise<Result>,
-  skipMigrationCheck = false,
 ): Promise<Result> {
-  const house = await openHouse(settings, { env: process.env, skipMigrationCheck });
+  const house = await openHouse(settings, { env: process.env });
   try {
     return await work(house);
   } finally {

@@ -30,7 +30,12 @@ async function findingsOf(self: Command): Promise<Finding[]> {
   let settings: Settings | undefined;
   const found = await finding('settings', () => {
     settings = platformSettings(self);
-    return Promise.resolve(`every value can be used; business days are of ${settings.platform.timeZone}`);
+    const unchecked = settings.allowInsecure.includes('certificates')
+      ? '; NODE_TLS_REJECT_UNAUTHORIZED=0 is allowed, so certificates may go UNCHECKED'
+      : '';
+    return Promise.resolve(
+      `every value can be used; business days are of ${settings.platform.timeZone}${unchecked}`,
+    );
   });
   return settings === undefined ? [found] : [found, ...(await examined(settings))];
 }

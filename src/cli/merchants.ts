@@ -2,6 +2,7 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { UsageError } from '../run/exit-codes.ts';
+import { adoptSecretKey } from '../store/key-check.ts';
 import { addMerchant, disableMerchant, listMerchants } from '../store/merchants.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { table } from './text.ts';
@@ -33,6 +34,7 @@ export function addMerchantsCommand(program: Command): void {
       const settings = offlineSettings(self, flags.tokenEnv === undefined ? [] : [flags.tokenEnv]);
       const token = await tokenFrom(flags);
       await withHouse(settings, async ({ database, now }) => {
+        await adoptSecretKey(database.db, settings.secretKeys);
         const { added } = await addMerchant(database.db, {
           merchantNo,
           token,

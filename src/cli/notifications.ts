@@ -10,6 +10,7 @@ import {
   resolveNotification,
   type NotificationRow,
 } from '../store/notification-outcomes.ts';
+import { adoptSecretKey } from '../store/key-check.ts';
 import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './text.ts';
@@ -56,6 +57,7 @@ function addProcessCommand(notifications: Command): void {
       const settings = offlineSettings(self);
       await withHouse(settings, async ({ database: { db }, now }) => {
         const { secretKeys } = settings;
+        await adoptSecretKey(db, secretKeys);
         const report = await processNotifications({ db, secretKeys, now, signal: stopSignal() });
         const found = Object.entries(report.outcomes);
         tell(self, {

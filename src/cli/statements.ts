@@ -1,4 +1,5 @@
 /** `statements`: find what was published, and download it proven. */
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -117,13 +118,16 @@ const FILE_ERRORS = new Set([
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code));
 
-/** Written beside its name and moved there once it is proven, so that a file that is there is whole. */
+/**
+ * Written beside its name and moved there once it is proven, so that a file that is there is whole. Under a name nobody
+ * can know before, and never through a link that somebody put there.
+ */
 async function download(bytes: AsyncIterable<Uint8Array>, folder: string, name: string): Promise<string> {
   const path = join(folder, name);
-  const part = `${path}.part`;
+  const part = join(folder, `.${name}.${randomUUID()}.part`);
   try {
     await mkdir(folder, { recursive: true });
-    await pipeline(Readable.from(bytes), createWriteStream(part));
+    await pipeline(Readable.from(bytes), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
     await rename(part, path);
   } catch (error) {
     await rm(part, { force: true });

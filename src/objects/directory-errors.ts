@@ -39,9 +39,13 @@ const MAY_PASS = ['ENOSPC', 'EDQUOT', 'EIO'];
 
 /** For the check before any work: tells what has to be mended from what may pass. */
 export const directoryRefusal = (root: string, error: unknown): Error =>
-  MAY_PASS.includes(errorCode(error))
-    ? directoryUnreachable(root, error)
-    : new ObjectStoreRefused(`statements cannot be stored in ${root}: ${why(root, error)}`, { cause: error });
+  error instanceof ObjectStoreRefused
+    ? error
+    : MAY_PASS.includes(errorCode(error))
+      ? directoryUnreachable(root, error)
+      : new ObjectStoreRefused(`statements cannot be stored in ${root}: ${why(root, error)}`, {
+          cause: error,
+        });
 
 /** For work under way: whatever the cause, the work can be taken up again once it is mended. */
 export const directoryUnreachable = (location: string, error: unknown): Error =>

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
 import { isPart, partEpoch, walkKeys, type Files } from './directory-files.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import {
@@ -11,6 +12,7 @@ import {
   digestOf,
   fenced,
   metered,
+  ObjectStoreRefused,
   verifyStored,
   type Digest,
   type KeyRange,
@@ -21,6 +23,9 @@ import {
   type StoredDigest,
 } from './object-store.ts';
 
+/** Statements are for their owner alone, whatever the umask. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
 const READ_CHUNK_BYTES = 256 * 1024;
 const CHECK_FILE = '.daybook-check.part';
 
@@ -48,9 +53,10 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
 
     check: async () => {
       try {
-        await files.mkdir(root, { recursive: true });
+        await files.mkdir(root, { recursive: true, mode: FOLDER_MODE });
+        await assertPrivate(files, root);
         const probe = join(root, CHECK_FILE);
-        await (await files.open(probe, 'w')).close();
+        await (await files.open(probe, 'w', FILE_MODE)).close();
         await files.rm(probe, { force: true });
         await files.readdir(root, { withFileTypes: true });
       } catch (error) {
@@ -126,6 +132,16 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
   return store;
 }
 
+/** Throws `ObjectStoreRefused` where others may open the folder. */
+async function assertPrivate(files: Files, root: string): Promise<void> {
+  const { mode } = await files.stat(root);
+  if (process.platform === 'win32' || !isTooOpen(mode, 'owner')) return;
+  throw new ObjectStoreRefused(
+    `others may open the statements in ${root} (mode ${modeText(mode)}): type \`${chmodText(root, 'owner')}\`, or set ` +
+      'STATEMENTS_URL to a folder inside it that daybook makes itself.',
+  );
+}
+
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(error));
 
 /** A file's own number and its last change, which nobody can set back: together they mark its bytes. */
@@ -172,7 +188,7 @@ async function writeFlushed(
 ): Promise<Digest> {
   const source = metered(content);
   try {
-    const file = await files.open(path, 'wx');
+    const file = await files.open(path, 'wx', FILE_MODE);
     try {
       for await (const chunk of source.stream) {
         let offset = 0;
@@ -220,7 +236,7 @@ async function nameFile(
 
 /** Makes a folder and flushes every folder that got a new name in it. */
 async function makeFolder(files: Files, folder: string): Promise<void> {
-  const first = await files.mkdir(folder, { recursive: true });
+  const first = await files.mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   if (first === undefined) return;
   for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(files, dirname(at));
 }

@@ -1,6 +1,7 @@
 /** Opens the object store that STATEMENTS_URL names. */
 import { fileURLToPath } from 'node:url';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { isLoopback } from '../ledger/loopback.ts';
 import { createDirectoryStore } from './directory.ts';
 import { ObjectStoreRefused, type ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3.ts';
@@ -17,6 +18,8 @@ export interface ObjectStoreSettings {
   readonly statementsUrl: string;
   /** Null: true where an endpoint is set. */
   readonly s3ForcePathStyle: boolean | null;
+  /** With `statements` in it an endpoint on another machine may be spoken to by plain http. */
+  readonly allowInsecure?: readonly string[];
   /** Endpoint, region and credentials as the AWS SDK names them; what is not here it looks up by itself. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -28,7 +31,12 @@ export function openObjectStore(settings: ObjectStoreSettings): ObjectStore {
   if (url?.protocol === 's3:' && url.host !== '') {
     const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
     const endpoint = endpointOf(settings.env);
-    return createS3Store(new S3Client(clientConfig(settings)), {
+    const client = new S3Client(clientConfig(settings));
+    if (settings.allowInsecure?.includes('statements') !== true) {
+      if (endpoint !== undefined) assertProtected(endpoint);
+      keepProtected(client);
+    }
+    return createS3Store(client, {
       bucket: url.host,
       prefix,
       endpoint: endpoint ?? 'AWS',
@@ -36,6 +44,29 @@ export function openObjectStore(settings: ObjectStoreSettings): ObjectStore {
   }
   throw new ObjectStoreRefused(
     `STATEMENTS_URL '${settings.statementsUrl}' names no object store: write s3://bucket/prefix or file:///folder.`,
+  );
+}
+
+/** Throws `ObjectStoreRefused` for plain http to another machine. */
+function assertProtected(endpoint: string): void {
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
+  if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return;
+  throw new ObjectStoreRefused(
+    `statements would go to ${url.host} by plain http, and could be read and changed on the way: use its https endpoint, ` +
+      'or answer for it with DAYBOOK_ALLOW_INSECURE=statements.',
+  );
+}
+
+/** The SDK may find an endpoint in a profile's file, which nobody here reads: so each request is looked at. */
+function keepProtected(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => (handed) => {
+      const { request } = handed as { readonly request?: unknown };
+      const { protocol = '', hostname = '' } = (request ?? {}) as { protocol?: string; hostname?: string };
+      assertProtected(`${protocol}//${hostname}`);
+      return next(handed);
+    },
+    { step: 'finalizeRequest', name: 'keepProtected', priority: 'high' },
   );
 }
 

@@ -16,6 +16,7 @@ import {
   type ApplicationRow,
 } from '../store/applications.ts';
 import { isConnectionError } from '../store/errors.ts';
+import { adoptSecretKey } from '../store/key-check.ts';
 import { callbackUrlOf, notifyHashOf } from '../store/notify-path.ts';
 import type { Holder } from '../store/process-identity.ts';
 import type { DB } from '../store/schema.ts';
@@ -60,12 +61,13 @@ export interface Submission {
 /**
  * Checks, records and sends. Resolves to how the application stands: `accepted`, `refused`, `unknown`, or further on
  * where a result overtook the receipt. Throws before anything is recorded: `ApplicationInvalid`, `ApplicationStands`,
- * `UnknownSecretKey`; and `ReceiptNotStored` where the database went away after the platform answered.
+ * `UnknownSecretKey`, `SecretKeyWrong`; and `ReceiptNotStored` where the database went away after the platform answered.
  */
 export async function submitApplication(submission: Submission, deps: SubmitDeps): Promise<ApplicationRow> {
   const { db, client, secretKeys, signal } = deps;
   const { payload, notifyHash } = await prepare(submission, deps);
   signal.throwIfAborted();
+  await adoptSecretKey(db, secretKeys);
   const application = await recordNewApplication(db, {
     merOrderNo: payload.merOrderNo,
     payload,

@@ -1,8 +1,12 @@
 /** Fills header templates, and keeps what is in them out of every message. */
 import { cutText } from '../ledger/text.ts';
+import { holdsDisguised } from './disguises.ts';
 
 /** A fixed header value shorter than this is taken for a word, not for a secret. */
 const FIXED_SECRET_CHARACTERS_MIN = 8;
+/** A piece of a fixed header value this long gives it away; shorter ones are words, as in `application/json`. */
+const FIXED_PIECE_CHARACTERS = 16;
+const NOT_SHOWN = '(it repeats a secret in another form and is not shown)';
 /** How much of a reply a message repeats. */
 const EXCERPT_CHARACTERS_MAX = 120;
 /** How much of a reply is searched for secrets before it is cut, so that none is cut in half and missed. */
@@ -27,7 +31,10 @@ const spellings = (secret: string): string[] => [
   Buffer.from(secret).toString('base64'),
 ];
 
-/** Replaces the secrets, and whatever else stands in the headers and is not `known`, by `***`. */
+/**
+ * Replaces the secrets, and whatever else stands in the headers and is not `known`, by `***`. A text that holds one of
+ * them in another form is not shown at all, as its other pieces may be more of it.
+ */
 export function createRedactor({
   headers,
   secrets,
@@ -43,7 +50,12 @@ export function createRedactor({
   const kept = [...new Set([...fixed, ...secrets].flatMap(spellings))]
     .filter((secret) => secret !== '')
     .sort((a, b) => b.length - a.length);
-  return (text) => kept.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
+  return (text) => {
+    const shown = kept.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+    const isDisguised =
+      holdsDisguised(shown, secrets) || holdsDisguised(shown, fixed, FIXED_PIECE_CHARACTERS);
+    return isDisguised ? NOT_SHOWN : shown;
+  };
 }
 
 /** The beginning of what came, on one line, printable, without secrets. */

@@ -6,7 +6,9 @@ import type { Settings } from '../settings/settings.ts';
 import { secretKeysInUse } from '../store/ciphertexts.ts';
 import type { Database } from '../store/database.ts';
 import { MigrationsPending } from '../store/errors.ts';
+import { provenSecretKeys } from '../store/key-check.ts';
 import { migrate, pendingMigrations } from '../store/migrations.ts';
+import { protectionOf } from '../store/protection.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
@@ -58,7 +60,11 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
     await finding('object store', async () => {
       const objects = openObjects();
       await objects.check();
-      return objects.location;
+      const isAllowed =
+        settings.allowInsecure.includes('statements') && settings.statementsUrl.startsWith('s3:');
+      return isAllowed
+        ? `${objects.location}, plain http allowed by DAYBOOK_ALLOW_INSECURE`
+        : objects.location;
     }),
   );
   const latestMs = now().getTime() - settings.settleDelayS * 1_000;
@@ -102,7 +108,7 @@ async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
   try {
     const opened = await finding('database', async () => {
       database = await openDatabase();
-      return database.kind === 'postgres' ? 'PostgreSQL' : `embedded, in ${settings.dataDir}`;
+      return database.kind === 'postgres' ? serverFound(settings) : `embedded, in ${settings.dataDir}`;
     });
     if (database === undefined) return withoutTables(settings, [opened]);
     const { db, kind } = database;
@@ -118,6 +124,16 @@ async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
   } finally {
     await database?.close();
   }
+}
+
+/** Names what goes unprotected to the server. */
+function serverFound({ databaseUrl }: Settings): string {
+  const protection = databaseUrl === null ? 'local' : protectionOf(databaseUrl);
+  if (protection === 'plain') return 'PostgreSQL, spoken to WITHOUT TLS, as DAYBOOK_ALLOW_INSECURE says';
+  if (protection === 'unverified') {
+    return 'PostgreSQL, its certificate NOT checked, as sslmode in DATABASE_URL says; verify-full checks it';
+  }
+  return 'PostgreSQL';
 }
 
 /** What the settings alone tell. */
@@ -145,7 +161,10 @@ async function examineRows(
     settings.platform.merchant === null ? [] : [settings.platform.merchant];
   const findings = [
     ...found,
-    await finding('secret keys', async () => keysFound(await secretKeysInUse(database.db), settings)),
+    await finding('secret keys', async () => {
+      await provenSecretKeys(database.db, settings.secretKeys);
+      return keysFound(await secretKeysInUse(database.db), settings);
+    }),
     await finding('merchants', async () => {
       merchants = await chosenMerchants({ database, settings }, []);
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');

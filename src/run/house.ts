@@ -13,6 +13,7 @@ import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
+import { assertSecretKeys } from '../store/key-check.ts';
 import { assertMigrated, migrate } from '../store/migrations.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import type { Progress } from './progress.ts';
@@ -37,8 +38,6 @@ export interface PlatformHouse extends House {
 
 export interface HouseOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Leave the tables as they are: `migrate` looks at them first. */
-  readonly skipMigrationCheck?: boolean;
   readonly onRetry?: (retry: Retry) => void;
 }
 
@@ -50,13 +49,14 @@ export const clockOf =
 
 /**
  * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
- * touched, and `MigrationsPending` says what to do. Throws what opening them throws.
+ * touched, and `MigrationsPending` says what to do. Throws what opening them throws, and `SecretKeyWrong`.
  */
 export async function openHouse(settings: SettingsWithoutPlatform, options: HouseOptions): Promise<House> {
   const database = await openDatabase(settings);
   try {
     if (database.kind === 'embedded') await migrate(database.db);
-    else if (options.skipMigrationCheck !== true) await assertMigrated(database.db);
+    else await assertMigrated(database.db);
+    await assertSecretKeys(database.db, settings.secretKeys);
     return {
       database,
       objects: openObjectStore({ ...settings, env: options.env }),

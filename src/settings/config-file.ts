@@ -1,9 +1,13 @@
 /** Takes settings out of the YAML file. Its contents are never repeated in a message: secrets may stand in it. */
 import { LineCounter, parseDocument } from 'yaml';
+import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
 import type { SettingsProblem } from './invalid.ts';
+import type { SettingsSource } from './load.ts';
 import type { RawSettings } from './raw.ts';
-import { SETTING_PLACES } from './schema.ts';
+import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 
+/** A header shorter than this, placeholders left out, is a word like `Bearer`. */
+const HEADER_SECRET_CHARACTERS_MIN = 8;
 const EXAMPLE_FILE = 'see config/daybook.example.yaml';
 
 type Mapping = Record<string, unknown>;
@@ -13,7 +17,7 @@ const isMapping = (value: unknown): value is Mapping =>
 /** Puts what the file at `path` gives into `raw`, unknown keys included for the schema to refuse. */
 export function readConfigFile(
   path: string,
-  readFile: (path: string) => string,
+  { readFile, modeOf }: Pick<SettingsSource, 'readFile' | 'modeOf'>,
   raw: RawSettings,
 ): SettingsProblem[] {
   let text: string;
@@ -59,5 +63,30 @@ export function readConfigFile(
       raw.sources.set(place, `${section}.${place.key} in ${path}`);
     }
   }
+  if (modeOf !== undefined) problems.push(...openProblems(path, modeOf(path), content));
   return problems;
+}
+
+/** Secrets in a file that others may read are theirs. */
+function openProblems(path: string, mode: number, content: Mapping): SettingsProblem[] {
+  if (!isTooOpen(mode, 'group') || !SETTING_PLACES.some((place) => holdsSecret(place, content))) return [];
+  const problem = `holds secrets, and others may open it (mode ${modeText(mode)})`;
+  return [{ key: path, problem, example: chmodText(path, 'group').replace(' -R', '') }];
+}
+
+/** Whether the file gives this setting and a secret in it: of a URL its password, of headers what is no placeholder. */
+function holdsSecret({ section, key, secret }: SettingPlace, content: Mapping): boolean {
+  const values = content[section];
+  const value = isMapping(values) ? (values[key] ?? null) : null;
+  if (!secret || value === null) return false;
+  if (isMapping(value)) {
+    return Object.values(value).some(
+      (text) =>
+        String(text)
+          .replaceAll(/\{\w*\}/g, '')
+          .trim().length >= HEADER_SECRET_CHARACTERS_MIN,
+    );
+  }
+  if (section !== 'database' || typeof value !== 'string') return true;
+  return /:\/\/[^/@]*:[^/@]+@|[?&]password=/.test(value);
 }

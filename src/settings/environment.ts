@@ -1,7 +1,8 @@
 /** Takes settings out of the environment, and notices names that were meant to be settings. */
 import type { SettingsProblem } from './invalid.ts';
+import type { SettingsSource } from './load.ts';
 import type { RawSettings } from './raw.ts';
-import { SETTING_PLACES } from './schema.ts';
+import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 
 /** Names of the environment that begin like ours are ours, or a slip. Other prefixes belong to others too. */
@@ -9,20 +10,27 @@ const OUR_PREFIX = /^(?:DAYBOOK|PLATFORM)_/;
 /** Says where the file is, so it cannot stand in it. */
 const CONFIG_NAME = 'DAYBOOK_CONFIG';
 
+type EnvironmentSource = Pick<SettingsSource, 'env' | 'readFile' | 'otherNames'>;
+
 /** Puts what the environment gives over what stands in `raw`; returns what is no setting. */
-export function readEnvironment(
-  env: Readonly<Record<string, string | undefined>>,
-  otherNames: readonly string[],
-  raw: RawSettings,
-): SettingsProblem[] {
+export function readEnvironment(source: EnvironmentSource, raw: RawSettings): SettingsProblem[] {
+  const { env, otherNames = [] } = source;
+  const problems: SettingsProblem[] = [];
   for (const place of SETTING_PLACES) {
-    const value = env[place.environmentName];
-    if (value === undefined || value === '') continue;
-    (raw.sections[place.section] ??= {})[place.key] = value;
-    raw.sources.set(place, place.environmentName);
+    const given = givenFor(place, source);
+    if (given === null) continue;
+    if ('problem' in given) {
+      problems.push(given);
+      continue;
+    }
+    (raw.sections[place.section] ??= {})[place.key] = given.value;
+    raw.sources.set(place, given.name);
   }
-  const known = [...SETTING_PLACES.map(({ environmentName }) => environmentName), CONFIG_NAME];
-  return Object.keys(env)
+  const names = SETTING_PLACES.flatMap((place) =>
+    place.secret ? [place.environmentName, fileNameOf(place)] : [place.environmentName],
+  );
+  const known = [...names, CONFIG_NAME];
+  const unknown = Object.keys(env)
     .filter((name) => OUR_PREFIX.test(name) && !known.includes(name) && !otherNames.includes(name))
     .map((name) => {
       const meant = didYouMean(name, known);
@@ -32,4 +40,34 @@ export function readEnvironment(
         example: meant ?? 'config/daybook.example.yaml lists them all',
       };
     });
+  return [...problems, ...unknown];
+}
+
+/** The variable that names a file with the value of a secret in it, as Docker and Kubernetes mount them. */
+const fileNameOf = ({ environmentName }: SettingPlace): string => `${environmentName}_FILE`;
+
+interface Given {
+  /** The variable it came by. */
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What the environment gives for a setting: itself, or a secret in a file; never both. */
+function givenFor(place: SettingPlace, { env, readFile }: EnvironmentSource): Given | SettingsProblem | null {
+  const value = env[place.environmentName] ?? '';
+  const name = fileNameOf(place);
+  const path = place.secret ? (env[name] ?? '') : '';
+  if (path === '') return value === '' ? null : { name: place.environmentName, value };
+  const example = `${name}=/run/secrets/${place.environmentName.toLowerCase()}`;
+  if (value !== '') {
+    return { key: name, problem: `is given beside ${place.environmentName}; keep one of the two`, example };
+  }
+  try {
+    // Whoever writes a file ends its last line.
+    const text = readFile(path).replace(/(?:\r?\n)+$/, '');
+    return text === '' ? { key: name, problem: 'names an empty file', example } : { name, value: text };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unreadable';
+    return { key: name, problem: `names a file that cannot be read (${code})`, example };
+  }
 }

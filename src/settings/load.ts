@@ -15,6 +15,8 @@ const SHOWN_VALUE_CHARACTERS_MAX = 60;
 export interface SettingsSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
+  /** Mode of a file, by which others may read it; without it nobody asks. */
+  readonly modeOf?: (path: string) => number;
   /** The file to read; without it the one `DAYBOOK_CONFIG` names, if any. */
   readonly configPath?: string | undefined;
   /** What a relative data directory starts from; the process's working directory unless told. */
@@ -103,6 +105,18 @@ function agentProblems({ platform }: SettingsDocument): SettingsProblem[] {
     );
 }
 
+/** Node's own switch would let anybody between here and there read every token. */
+function certificateProblems({ daybook }: SettingsDocument, env: SettingsSource['env']): SettingsProblem[] {
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || daybook.allowInsecure.includes('certificates'))
+    return [];
+  const problem =
+    'is 0, so that no certificate is checked; take it away and name the authority in NODE_EXTRA_CA_CERTS, or answer ' +
+    'for it with DAYBOOK_ALLOW_INSECURE=certificates';
+  return [
+    { key: 'NODE_TLS_REJECT_UNAUTHORIZED', problem, example: 'NODE_EXTRA_CA_CERTS=/etc/ssl/our-ca.pem' },
+  ];
+}
+
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
   const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...rest } = section;
   if (baseUrl === undefined || timeZone === undefined) return null;
@@ -141,6 +155,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     referenceCountries: daybook.referenceCountries,
     publicUrl: daybook.publicUrl ?? null,
     listen: daybook.listen,
+    allowInsecure: daybook.allowInsecure,
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }
@@ -160,12 +175,13 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
     sources: new Map(),
   };
   const problems: SettingsProblem[] = [];
-  if (configPath !== undefined) problems.push(...readConfigFile(configPath, source.readFile, raw));
-  problems.push(...readEnvironment(source.env, source.otherNames ?? [], raw));
+  if (configPath !== undefined) problems.push(...readConfigFile(configPath, source, raw));
+  problems.push(...readEnvironment(source, raw));
   const parsed = settingsSchema.safeParse(raw.sections);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => problemOf(issue, raw)));
   problems.push(...togetherProblems(raw.sections, source.needs ?? ['platform']));
-  if (parsed.success) problems.push(...agentProblems(parsed.data));
+  if (parsed.success)
+    problems.push(...agentProblems(parsed.data), ...certificateProblems(parsed.data, source.env));
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());
 }

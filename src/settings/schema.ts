@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
 import { merchantNo, referralChannel, secretKeys, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
-import { codeLists, codes, countries, currencyUnits } from './values/lists.ts';
+import { codeLists, codes, countries, currencyUnits, someOf } from './values/lists.ts';
 import {
   cronExpression,
   directory,
@@ -39,6 +39,8 @@ const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', '
 const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
 /** An absolute path with a folder: no local file name, no drive, no URL (platform-api.md 4.3). */
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
+/** What may go unprotected where somebody answers for it: the connection to PostgreSQL, to S3, and every certificate. */
+const UNPROTECTED = ['database', 'statements', 'certificates'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 export const settingsSchema = z.strictObject({
@@ -79,6 +81,7 @@ export const settingsSchema = z.strictObject({
     referenceCountries: countries().default([]).meta(notes('["CN","US"]')),
     publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
     listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
+    allowInsecure: someOf(UNPROTECTED).default([]).meta(notes('database')),
     logLevel: oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),
   database: z.strictObject({

@@ -93,6 +93,8 @@ export interface Settings {
   /** Under which the platform reaches `serve`, without a trailing slash; null: nobody is told. */
   readonly publicUrl: string | null;
   readonly listen: ListenAddress;
+  /** Transport that may go unprotected: `database`, `statements` (S3), `certificates`. */
+  readonly allowInsecure: readonly string[];
   readonly logLevel: LogLevel;
 }
 

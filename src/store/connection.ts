@@ -13,6 +13,7 @@ import {
   isConnectionError,
   reasonOf,
 } from './errors.ts';
+import { assertProtected } from './protection.ts';
 import { RETRY_DELAYS_MS } from './retry.ts';
 import type { DB } from './schema.ts';
 import { sturdyDialect } from './sturdy-dialect.ts';
@@ -26,10 +27,12 @@ export interface DatabaseSettings {
   /** Null: the embedded database in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly dataDir: string;
+  /** With `database` in it the server may be spoken to without TLS from another machine. */
+  readonly allowInsecure?: readonly string[];
 }
 
 /**
- * Connects and checks that the server can be used. Throws `DatabaseUnreachable`, `DatabaseRefused`,
+ * Connects and checks that the server can be used. Throws `DatabaseUnprotected`, `DatabaseUnreachable`, `DatabaseRefused`,
  * `DatabaseUnsupported`, `EmbeddedDatabaseBusy`, `DatabaseUnusable` or another of the database's troubles. Applies no
  * migrations.
  */
@@ -37,6 +40,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
   const pool = createPool(settings.databaseUrl);
   try {
+    assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
     await checkVersion(pool);
   } catch (error) {
     await pool.end();

@@ -1,12 +1,13 @@
 /** The embedded database (PGlite): PostgreSQL in this process, one process at a time, for setups without a server. */
 import type { PGlite, Transaction } from '@electric-sql/pglite';
-import { mkdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
 import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
 import { openingTrouble, statementTrouble } from './embedded-failures.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
+import { closeFiles, keepFilesOwn, ownFolder } from './owner-only.ts';
 import type { DB } from './schema.ts';
 import { sturdyDialect, type Sturdiness } from './sturdy-dialect.ts';
 import { troubleOf } from './troubles.ts';
@@ -16,16 +17,20 @@ type Query = DialectPglite['query'];
 
 /**
  * Opens the folder `dataDir/db`, creating it on first use. Throws `EmbeddedDatabaseBusy` while another process has
- * it, `DatabaseFull` or `DatabaseUnusable` where it cannot be opened.
+ * it, `DatabaseFull` or `DatabaseUnusable` where it cannot be opened, or others may open it.
  */
 export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
   const folder = join(dataDir, 'db');
   const { PGlite: Pglite } = await import('@electric-sql/pglite');
   let lock: FolderLock | undefined;
   try {
-    await mkdir(dataDir, { recursive: true });
+    await ownFolder(dataDir);
+    await ownFolder(folder);
     lock = await lockFolder(folder);
+    const isNew = (await readdir(folder)).length === 0;
     const pglite = await Pglite.create({ dataDir: folder, parsers: COLUMN_PARSERS });
+    keepFilesOwn(pglite);
+    if (isNew) await closeFiles(folder);
     return embeddedDatabase(
       pglite,
       () => lock?.release(),

@@ -19,6 +19,12 @@ export class EmbeddedDatabaseBusy extends ExpectedError {
   readonly exitCode = EXIT.leaseHeld;
 }
 
+/** The connection would carry passwords and ledger in the open. */
+export class DatabaseUnprotected extends ExpectedError {
+  override readonly name = 'DatabaseUnprotected';
+  readonly exitCode = EXIT.usage;
+}
+
 /** The database's tables are not those of this version. */
 export class MigrationsPending extends ExpectedError {
   override readonly name = 'MigrationsPending';

@@ -1,6 +1,7 @@
 /** Keys under which personal data is fingerprinted, so that equal ones are found without being readable. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { adoptSecretKey } from './key-check.ts';
 import type { DB } from './schema.ts';
 import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from './secrets.ts';
 
@@ -17,7 +18,7 @@ const placeOf = (name: string): SecretPlace => ({
 
 /**
  * The key of this database, made when first asked for; whoever asks at the same time gets the same one. Throws
- * `UnknownSecretKey` or `SecretUnreadable`.
+ * `UnknownSecretKey`, `SecretKeyWrong` or `SecretUnreadable`.
  */
 export async function fingerprintKey(
   db: Kysely<DB>,
@@ -35,6 +36,7 @@ export async function fingerprintKey(
   };
   let ciphertext = await stored();
   if (ciphertext === undefined) {
+    await adoptSecretKey(db, secretKeys);
     const made = encryptSecret(secretKeys, place, randomBytes(KEY_BYTES).toString('base64'));
     await db
       .insertInto('fingerprint_key')

@@ -1,6 +1,7 @@
 /** Re-encrypts whatever is not encrypted with the first key yet, so that older keys can be taken away. */
 import { sql, type Kysely } from 'kysely';
 import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn } from './ciphertexts.ts';
+import { adoptSecretKey } from './key-check.ts';
 import type { DB } from './schema.ts';
 import {
   decryptSecret,
@@ -28,7 +29,8 @@ export interface RekeyReport {
 
 /**
  * Goes through every place in batches, each its own transaction: it may be killed and started again, and run beside
- * everything else. What cannot be read is left as it is and told. Throws `UnknownSecretKey` where there is no key.
+ * everything else. What cannot be read is left as it is and told. Throws `UnknownSecretKey` where there is no
+ * key, and `SecretKeyWrong` before anything is touched.
  */
 export async function rekey(
   db: Kysely<DB>,
@@ -39,6 +41,7 @@ export async function rekey(
   if (first === undefined) {
     throw new UnknownSecretKey('there is no key to encrypt with: set DAYBOOK_SECRET_KEYS.');
   }
+  await adoptSecretKey(db, secretKeys);
   const problems: string[] = [];
   let unreadable = 0;
   const onUnreadable = (problem: string): void => {

@@ -264,6 +264,11 @@ export interface Run {
   to_day: string | null;
 }
 
+export interface SecretKeyCheck {
+  check_value: string;
+  key_id: string;
+}
+
 export interface Statement {
   break_count: number;
   byte_count: number;
@@ -349,6 +354,7 @@ export interface DB {
   reference_list: ReferenceList;
   requested_range: RequestedRange;
   run: Run;
+  secret_key_check: SecretKeyCheck;
   statement: Statement;
   statement_manifest: StatementManifest;
   statement_summary: StatementSummary;

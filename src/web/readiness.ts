@@ -1,6 +1,7 @@
 /** Whether a notification posted now would be kept: the database answers, has its tables, and there is a key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import { secretKeysProblem } from '../store/key-check.ts';
 import { pendingMigrations } from '../store/migrations.ts';
 import type { DB } from '../store/schema.ts';
 import type { SecretKey } from '../store/secrets.ts';
@@ -16,25 +17,35 @@ export interface ReadinessDeps {
 }
 
 export async function readinessOf({ db, secretKeys, signal }: ReadinessDeps): Promise<Readiness> {
+  const database = await databaseProblem(db);
   const checks = {
     serving: signal.aborted ? 'stopping' : null,
-    secretKeys: secretKeys.length === 0 ? 'DAYBOOK_SECRET_KEYS is not set' : null,
-    database: await databaseProblem(db),
+    secretKeys: database === null ? await keysProblem(db, secretKeys) : noKeyProblem(secretKeys),
+    database,
   };
   return { ready: Object.values(checks).every((problem) => problem === null), checks };
 }
 
-async function databaseProblem(db: Kysely<DB>): Promise<string | null> {
-  const timer = new AbortController();
-  const late = sleep(DATABASE_ANSWER_MS_MAX, 'does not answer', { signal: timer.signal, ref: false });
+const noKeyProblem = (secretKeys: readonly SecretKey[]): string | null =>
+  secretKeys.length === 0 ? 'DAYBOOK_SECRET_KEYS is not set' : null;
+
+/** The database may have been restored, or another one put in its place, since this process began. */
+const keysProblem = async (db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<string | null> =>
+  noKeyProblem(secretKeys) ?? (await inTime(secretKeysProblem(db, secretKeys), 'cannot be told'));
+
+function databaseProblem(db: Kysely<DB>): Promise<string | null> {
   // In a transaction, as a read of its own would be made again for seconds; who asks wants to know how it is now.
   const pendingNow = db.transaction().execute((trx) => pendingMigrations<DB>(trx));
-  const asked = pendingNow.then(
-    (pending) => (pending.length === 0 ? null : `lacks ${pending.join(', ')}`),
-    () => 'cannot be reached',
-  );
+  const asked = pendingNow.then((pending) => (pending.length === 0 ? null : `lacks ${pending.join(', ')}`));
+  return inTime(asked, 'cannot be reached');
+}
+
+/** What was asked, or what to say of a database that fails, or does not answer in time. */
+async function inTime(asked: Promise<string | null>, onFailure: string): Promise<string | null> {
+  const timer = new AbortController();
+  const late = sleep(DATABASE_ANSWER_MS_MAX, 'does not answer', { signal: timer.signal, ref: false });
   try {
-    return await Promise.race([asked, late]);
+    return await Promise.race([asked.catch(() => onFailure), late]);
   } finally {
     timer.abort();
     late.catch(() => undefined);

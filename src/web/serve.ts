@@ -4,6 +4,7 @@ import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { House } from '../run/house.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import { adoptSecretKey } from '../store/key-check.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
 import { readinessOf } from './readiness.ts';
 import { createWebServer, listenOn, type WebEvent } from './server.ts';
@@ -20,7 +21,10 @@ export interface Serving {
   readonly ended: Promise<void>;
 }
 
-/** Listens once it resolves. Throws `UnknownSecretKey` where there is no key: nothing could be taken in; or `ListenRefused`. */
+/**
+ * Listens once it resolves. Throws `UnknownSecretKey` where there is no key, `SecretKeyWrong` where it is another than
+ * the one known, as nothing could be taken in; or `ListenRefused`.
+ */
 export async function serve(
   { database, now }: Pick<House, 'database' | 'now'>,
   { secretKeys, listen }: Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen'>,
@@ -34,6 +38,7 @@ export async function serve(
     );
   }
   const { db } = database;
+  await adoptSecretKey(db, secretKeys);
   const stopping = new AbortController();
   const processing = keepProcessing({
     db,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,7 +83,7 @@ describe('notifications', () => {
 
   it('leaves what it has no key for, names the key, and ends with 4', async () => {
     await arrives(one.secret, onboardingResult(one));
-    const other = { ...env, DAYBOOK_SECRET_KEYS: `k2:${Buffer.alloc(32, 2).toString('base64')}` };
+    const other = { ...env, DAYBOOK_SECRET_KEYS: `k2:${randomBytes(32).toString('base64')}` };
     const left = await daybook(['notifications', 'process'], other);
     expect([left.code, left.stdout]).toEqual([4, expect.stringContaining('"k1"')]);
     expect((await daybook(['notifications', 'process'], env)).stdout).toBe('1 duplicate\n');

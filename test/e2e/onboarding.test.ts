@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 /** From an application to the new merchant's statements and a beneficiary: daybook and sandbox over HTTP, both ways. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -68,7 +69,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       DATABASE_URL: database.url,
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_NOW: NIGHT,
-      DAYBOOK_SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+      DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     },
     readFile: () => '',
     needs: ['platform'],

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
@@ -5,7 +6,9 @@ import { loadSettings, type SettingsSource } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
-const KEY = Buffer.alloc(32, 7).toString('base64');
+const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * index * 7 + 130) % 256)).toString(
+  'base64',
+);
 const noFile = (path: string): string => {
   throw Object.assign(new Error(path), { code: 'ENOENT' });
 };
@@ -64,6 +67,7 @@ describe('what is given', () => {
       referenceCountries: [],
       publicUrl: null,
       listen: { host: '127.0.0.1', port: 8080 },
+      allowInsecure: [],
       logLevel: 'info',
     });
   });
@@ -100,6 +104,7 @@ describe('what is given', () => {
       DAYBOOK_REFERENCE_COUNTRIES: '["CN","US"]',
       DAYBOOK_PUBLIC_URL: 'https://books.example/daybook/',
       DAYBOOK_LISTEN: '[::1]:0',
+      DAYBOOK_ALLOW_INSECURE: 'database, statements',
       DAYBOOK_LOG_LEVEL: 'debug',
       DATABASE_URL: 'postgres://u:p%40ss@db/books',
       STATEMENTS_URL: 's3://bucket/prefix',
@@ -133,13 +138,14 @@ describe('what is given', () => {
       s3ForcePathStyle: false,
       dataDir: '/srv/books/books',
       secretKeys: [
-        { id: 'k2', key: Buffer.alloc(32, 7) },
-        { id: 'k1', key: Buffer.alloc(32, 7) },
+        { id: 'k2', key: Buffer.from(KEY, 'base64') },
+        { id: 'k1', key: Buffer.from(KEY, 'base64') },
       ],
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
       referenceCountries: ['CN', 'US'],
       publicUrl: 'https://books.example/daybook',
       listen: { host: '::1', port: 0 },
+      allowInsecure: ['database', 'statements'],
       logLevel: 'debug',
     });
   });
@@ -246,6 +252,28 @@ describe('what is refused', () => {
     ['S3_FORCE_PATH_STYLE', 'maybe', 'must be true or false'],
     ['DAYBOOK_SECRET_KEYS', `k1:${KEY},k1:${KEY}`, 'two keys the same id'],
     ['DAYBOOK_SECRET_KEYS', 'k1:AAAA', 'has 3 bytes in key 1, where 32 are needed'],
+    ['DAYBOOK_SECRET_KEYS', `k1:${Buffer.alloc(32).toString('base64')}`, 'the same few bytes again'],
+    [
+      'DAYBOOK_SECRET_KEYS',
+      `k1:${KEY},k2:${Buffer.alloc(32, 255).toString('base64')}`,
+      'in key 2: the same few',
+    ],
+    ['DAYBOOK_SECRET_KEYS', `k1:${Buffer.from('\u0001\u0002345678'.repeat(4)).toString('base64')}`, 'same'],
+    [
+      'DAYBOOK_SECRET_KEYS',
+      `k1:${Buffer.from('correct horse battery staple, ok').toString('base64')}`,
+      ': text,',
+    ],
+    ['DAYBOOK_SECRET_KEYS', `k1:${Buffer.from([...Array(32).keys()]).toString('base64')}`, 'count up'],
+    [
+      'DAYBOOK_SECRET_KEYS',
+      `k1:${Buffer.from([...Array(32).keys()].reverse()).toString('base64')}`,
+      'count up or down',
+    ],
+    ['DAYBOOK_ALLOW_INSECURE', 'database,everything', 'a list of database, statements, certificates'],
+    ['PLATFORM_BASE_URL', 'http://platform.localhost', 'must be https'],
+    ['PLATFORM_BASE_URL', 'http://localhost.', 'must be https'],
+    ['DAYBOOK_PUBLIC_URL', 'http://books.localhost:8080', 'must be https'],
     ['DAYBOOK_CURRENCIES', '{"cnh":2}', 'three-letter codes'],
     ['DAYBOOK_SCHEDULE_NIGHTLY', '61 * * * *', 'is no cron expression'],
     ['DAYBOOK_LOG_LEVEL', 'loud', 'must be one of fatal'],
@@ -347,6 +375,124 @@ test.each([
   ['/kyc/licence.png?x=1', false],
 ])('the default form of a file path: %s is one: %s', (path, isOne) => {
   expect(new RegExp(load(LEAST).platform.filePaths, 'u').test(path)).toBe(isOne);
+});
+
+test('a random key is never taken for a trivial one', () => {
+  for (let n = 0; n < 2_000; n += 1) {
+    const key = randomBytes(32);
+    expect(
+      load({ ...LEAST, DAYBOOK_SECRET_KEYS: `k1:${key.toString('base64')}` }).secretKeys[0]!.key,
+    ).toEqual(key);
+  }
+});
+
+describe('a secret from a file', () => {
+  const files: Readonly<Record<string, string>> = {
+    '/run/secrets/token': `${TOKEN}\n`,
+    '/run/secrets/agent': `agent-${TOKEN}\r\n`,
+    '/run/secrets/keys': `k1:${KEY}\n`,
+    '/run/secrets/url': 'postgres://u:p@db/books',
+    '/run/secrets/headers': '{"X-Auth":"{token}"}\n',
+    '/run/secrets/empty': '\n',
+  };
+  const loadFiles = (env: Record<string, string>) =>
+    load(env, { readFile: (path) => files[path] ?? noFile(path) });
+
+  test('is taken for every setting that is secret, without the end of its line', () => {
+    const settings = loadFiles({
+      ...LEAST,
+      PLATFORM_MERCHANT_NO: 'M1',
+      PLATFORM_TOKEN_FILE: '/run/secrets/token',
+      PLATFORM_AGENT_TOKEN_FILE: '/run/secrets/agent',
+      PLATFORM_HEADERS_FILE: '/run/secrets/headers',
+      DAYBOOK_SECRET_KEYS_FILE: '/run/secrets/keys',
+      DATABASE_URL_FILE: '/run/secrets/url',
+      PLATFORM_AGENT_HEADERS_FILE: '',
+    });
+    expect(settings).toMatchObject({
+      platform: {
+        merchant: { merchantNo: 'M1', token: TOKEN },
+        agentToken: `agent-${TOKEN}`,
+        headers: { 'X-Auth': '{token}' },
+      },
+      secretKeys: [{ id: 'k1' }],
+      databaseUrl: 'postgres://u:p@db/books',
+    });
+  });
+
+  test('wins over the settings file, and no other setting has one', () => {
+    const env = { ...LEAST, PLATFORM_MERCHANT_NO: 'M1', PLATFORM_TOKEN_FILE: 'token' };
+    const source = {
+      configPath: 'books.yaml',
+      readFile: (path: string) => (path === 'token' ? 'from-the-file' : `platform: { token: ${TOKEN} }`),
+    };
+    expect(load(env, source).platform.merchant!.token).toBe('from-the-file');
+    expect(refusal(() => load({ ...LEAST, PLATFORM_TIME_ZONE_FILE: 'zone' })).problems[0]!.key).toBe(
+      'PLATFORM_TIME_ZONE_FILE',
+    );
+  });
+
+  test.each([
+    [{ PLATFORM_TOKEN: TOKEN, PLATFORM_TOKEN_FILE: '/run/secrets/token' }, 'is given beside PLATFORM_TOKEN'],
+    [{ PLATFORM_TOKEN_FILE: '/run/secrets/gone' }, 'names a file that cannot be read (ENOENT)'],
+    [{ PLATFORM_TOKEN_FILE: '/run/secrets/empty' }, 'names an empty file'],
+  ])('%o is refused', (env, said) => {
+    const { message, problems } = refusal(() => loadFiles({ ...LEAST, PLATFORM_MERCHANT_NO: 'M1', ...env }));
+    expect(message).toContain(`PLATFORM_TOKEN_FILE ${said}`);
+    expect(JSON.stringify([message, problems])).not.toContain(TOKEN);
+  });
+
+  test('that is wrong is not repeated, and named by its variable', () => {
+    const wrong = refusal(() =>
+      load({ ...LEAST, DAYBOOK_SECRET_KEYS_FILE: 'keys' }, { readFile: () => TOKEN }),
+    );
+    expect(wrong.problems[0]!.key).toBe('DAYBOOK_SECRET_KEYS_FILE');
+    expect(wrong.message).not.toContain(TOKEN);
+  });
+});
+
+describe('a settings file that others may open', () => {
+  const loadMode = (mode: number, yaml: string) =>
+    load(LEAST, { configPath: '/etc/my books.yaml', readFile: () => yaml, modeOf: () => 0o100000 | mode });
+  const withKeys = `daybook: { secretKeys: 'k1:${KEY}' }`;
+
+  test.each([
+    [0o644, withKeys],
+    [0o666, withKeys],
+    [0o620, withKeys],
+    [0o604, `platform: { merchantNo: M1, token: ${TOKEN} }`],
+    [0o644, 'database: { url: "postgres://u:secret@db/books" }'],
+    [0o644, 'database: { url: "postgres://db/books?user=u&password=secret" }'],
+    [0o644, `platform: { headers: { Authorization: 'Basic ${TOKEN}' } }`],
+  ])('with mode %o is refused where it holds secrets: %s', (mode, yaml) => {
+    expect(refusal(() => loadMode(mode, yaml)).problems).toEqual([
+      {
+        key: '/etc/my books.yaml',
+        problem: `holds secrets, and others may open it (mode 0${mode.toString(8)})`,
+        example: "chmod g-w,o= '/etc/my books.yaml'",
+      },
+    ]);
+  });
+
+  test.each([
+    [0o600, withKeys],
+    [0o640, withKeys],
+    [0o644, 'database: { url: "postgres://u@db/books" }'],
+    [0o644, "platform: { headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' } }"],
+    [0o644, 'daybook: { secretKeys: }'],
+  ])('with mode %o is taken where it holds none, or only the group may read it: %s', (mode, yaml) => {
+    expect(loadMode(mode, yaml).platform.timeZone).toBe('Asia/Shanghai');
+  });
+});
+
+test('certificates are checked, or somebody answers for it', () => {
+  const env = { ...LEAST, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const { problems } = refusal(() => load(env));
+  expect(problems).toHaveLength(1);
+  expect(problems[0]!.key).toBe('NODE_TLS_REJECT_UNAUTHORIZED');
+  expect(problems[0]!.problem).toContain('DAYBOOK_ALLOW_INSECURE=certificates');
+  expect(load({ ...env, DAYBOOK_ALLOW_INSECURE: 'certificates' }).allowInsecure).toEqual(['certificates']);
+  expect(load({ ...LEAST, NODE_TLS_REJECT_UNAUTHORIZED: '1' }).allowInsecure).toEqual([]);
 });
 
 test('no secret is repeated, however wrong its place', () => {

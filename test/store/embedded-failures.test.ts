@@ -74,7 +74,7 @@ describe('a folder that cannot be used ends with 2, says what is wrong with it a
     'from the command line as well, without a word of the engine’s',
     async () => {
       const dataDir = join(folder, 'told');
-      await mkdir(dataDir);
+      await mkdir(dataDir, { mode: 0o700 });
       await writeFile(join(dataDir, 'db'), 'no folder');
       const { code, stdout, stderr } = await daybook(['breaks'], { DAYBOOK_DATA_DIR: dataDir });
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

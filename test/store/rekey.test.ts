@@ -100,8 +100,8 @@ onBothDatabases((store) => {
       expect(report.problems).toEqual([
         'token_ciphertext of merchant M1 was encrypted with key "k1", which DAYBOOK_SECRET_KEYS does not have; put it back ' +
           'after the key in use.',
-        'token_ciphertext of merchant M2 cannot be read with key "k2": the key has changed, or the row was altered; put ' +
-          'the key it was written with into DAYBOOK_SECRET_KEYS under that id.',
+        'token_ciphertext of merchant M2 cannot be read with key "k2": the key has changed, or the row was altered; ' +
+          'put the key it was written with into DAYBOOK_SECRET_KEYS under that id.',
       ]);
       expect(report.idle).toEqual([]);
       expect(report.rekeyed[0]).toMatchObject({ count: 1 });

@@ -101,6 +101,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     referenceCountries: [],
     publicUrl: null,
     listen: { host: '127.0.0.1', port: 0 },
+    allowInsecure: [],
     logLevel: 'silent',
     ...options.settings,
   };

@@ -1,11 +1,11 @@
 /** Where things are: the platform, this server, the database, the statements. */
+import { isLoopback } from '../../ledger/loopback.ts';
 import type { ListenAddress } from '../settings.ts';
 import { reading, Wrong } from './reading.ts';
 
 /** Leaves 75 of the 255 characters of a callbackUrl for the path: kind and secret. */
 const PUBLIC_URL_CHARACTERS_MAX = 180;
 const PORT_MAX = 65_535;
-const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 const parseUrl = (value: string): URL => {
   if (!URL.canParse(value)) throw new Wrong('is not a URL');
@@ -19,7 +19,7 @@ function addressOf(value: string, credentialsMend: string): string {
     throw new Wrong(`must not carry a user or password${credentialsMend}`);
   }
   if (url.search !== '' || url.hash !== '') throw new Wrong('must end with its path, without ? or #');
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname))) {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new Wrong('must be https; plain http is for loopback only');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;

@@ -3,6 +3,8 @@ import type { SecretKey } from '../settings.ts';
 import { reading, text, Wrong } from './reading.ts';
 
 const SECRET_KEY_BYTES = 32;
+/** 32 random bytes have 30 different values on average; fewer than 16 come once in 10^17 keys. */
+const DIFFERENT_BYTES_MIN = 16;
 
 /** Goes into statement paths, so it must not be able to climb out of them. */
 export const merchantNo = () =>
@@ -21,6 +23,15 @@ export const referralChannel = () =>
     error: 'must be 1 to 16 printable ASCII characters without spaces',
   });
 
+/** Why a key was not drawn at random; null for all but one random key in billions. */
+function trivialityOf(key: Buffer): string | null {
+  if (key.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d))) return 'text';
+  if (new Set(key).size < DIFFERENT_BYTES_MIN) return 'the same few bytes again and again';
+  const steps = new Set(key.subarray(1).map((byte, index) => byte - key[index]!));
+  if (steps.size === 1) return 'bytes that count up or down';
+  return null;
+}
+
 /** `id:base64,...`, told apart by position in messages, as even an id may be a key put in the wrong place. */
 export const secretKeys = () =>
   reading((value): readonly SecretKey[] => {
@@ -31,6 +42,10 @@ export const secretKeys = () =>
       const key = Buffer.from(base64, 'base64');
       if (key.length !== SECRET_KEY_BYTES) {
         throw new Wrong(`has ${key.length} bytes in ${which}, where ${SECRET_KEY_BYTES} are needed`);
+      }
+      const trivial = trivialityOf(key);
+      if (trivial !== null) {
+        throw new Wrong(`has no random bytes in ${which}: ${trivial}, which others can guess`);
       }
       return { id, key };
     });

@@ -33,6 +33,13 @@ export const countries = () =>
     listOf(isCountryCode, 'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each'),
   );
 
+/** Some of a few words. */
+export const someOf = (words: readonly string[]) =>
+  z.preprocess(
+    givenList,
+    listOf((text) => words.includes(text), `must be a list of ${words.join(', ')}`),
+  );
+
 /** Lists of codes by the name of the field they are for; null where the document's own list is not known. */
 export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
   const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;

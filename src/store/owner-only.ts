@@ -1,0 +1,48 @@
+/** The embedded database's folder is its owner's alone, as PostgreSQL wants its own to be. */
+import type { PGlite } from '@electric-sql/pglite';
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
+import { codeOf, DatabaseUnusable } from './errors.ts';
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** Makes the folder where there is none. Throws `DatabaseUnusable` where others may open it. */
+export async function ownFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
+    throw Object.assign(new Error(`a file lies where a folder should (${code})`, { cause: error }), { code });
+  }
+  const { mode } = await stat(path);
+  if (process.platform === 'win32' || !isTooOpen(mode, 'owner')) return;
+  throw new DatabaseUnusable(
+    new Error(`others may open it (mode ${modeText(mode)})`),
+    `the embedded database's folder ${path}`,
+    `Type \`${chmodText(path, 'owner')}\`, or set DAYBOOK_DATA_DIR to a folder inside it that daybook makes itself.`,
+  );
+}
+
+/** What is used of the engine's file system. */
+interface EngineFiles {
+  readonly chmod: (file: unknown, mode: number, dontFollow?: boolean) => void;
+}
+
+/** The engine gives what it makes the mode 0666, past every umask: from now on it is 0600. */
+export function keepFilesOwn({ Module }: PGlite): void {
+  const files = Module.FS as unknown as EngineFiles;
+  const chmodAsAsked = files.chmod.bind(files);
+  const chmodOwn: EngineFiles['chmod'] = (file, mode, dontFollow) =>
+    chmodAsAsked(file, mode & FOLDER_MODE, dontFollow);
+  Object.assign(files, { chmod: chmodOwn });
+}
+
+/** Closes the files of a database that was just made; its own maker does not know `keepFilesOwn` yet. */
+export async function closeFiles(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? FOLDER_MODE : FILE_MODE);
+  }
+}

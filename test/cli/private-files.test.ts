@@ -1,0 +1,104 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAYS, openStage, scenario, type Stage } from '../support/stage.ts';
+import { daybook, envOf, type Env } from './daybook.ts';
+
+let stage: Stage;
+let folder: string;
+beforeAll(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 5 }) });
+  folder = await mkdtemp(join(tmpdir(), 'daybook-private-'));
+});
+afterAll(async () => {
+  await stage.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Paths below `path`, itself included, that group or others may do anything with. */
+async function open(path: string): Promise<string[]> {
+  const below = await readdir(path, { recursive: true });
+  const found = [];
+  for (const one of ['.', ...below]) {
+    const { mode } = await stat(join(path, one));
+    if ((mode & 0o077) !== 0) found.push(`${one} ${(mode & 0o777).toString(8)}`);
+  }
+  expect(below.length).toBeGreaterThan(0);
+  return found;
+}
+
+const embedded = (dataDir: string): Env => {
+  return { ...envOf(stage), DATABASE_URL: '', DAYBOOK_DATA_DIR: dataDir };
+};
+
+describe('the embedded database and the statements', () => {
+  test('are made for their owner alone, whatever the umask, and refused once others may open them', async () => {
+    const dataDir = join(folder, 'data');
+    const env = embedded(dataDir);
+    const ran = await daybook(['run', '--from', DAYS[0]!, '--to', DAYS[0]!], env);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(await open(dataDir)).toEqual([]);
+    expect((await readdir(join(dataDir, 'db'))).length).toBeGreaterThan(10);
+
+    await chmod(dataDir, 0o755);
+    expect(await daybook(['status'], env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        `folder ${dataDir} cannot be used: others may open it (mode 0755). Type \`chmod -R go= ${dataDir}\``,
+      ),
+    });
+    await chmod(dataDir, 0o700);
+    await chmod(join(dataDir, 'db'), 0o770);
+    expect(await daybook(['status'], env)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('(mode 0770)'),
+    });
+    await chmod(join(dataDir, 'db'), 0o700);
+    await chmod(join(dataDir, 'statements'), 0o755);
+    const refused = await daybook(['run', '--from', DAYS[0]!, '--to', DAYS[0]!], env);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`type \`chmod -R go= ${join(dataDir, 'statements')}\``);
+    await chmod(join(dataDir, 'statements'), 0o700);
+    expect(await daybook(['merchants', 'list'], env)).toMatchObject({ code: 0 });
+  }, 120_000);
+});
+
+test('a settings file with secrets in it is refused while others may open it', async () => {
+  const path = join(folder, 'daybook.yaml');
+  await writeFile(path, 'platform: { merchantNo: M1, token: made-up-token-1 }\n', { mode: 0o644 });
+  const env = { ...envOf(stage), PLATFORM_MERCHANT_NO: '', PLATFORM_TOKEN: '' };
+  const refused = await daybook(['merchants', 'list', '--config', path], env);
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`Example: chmod g-w,o= ${path}`),
+  });
+  await chmod(path, 0o600);
+  expect(await daybook(['merchants', 'list', '--config', path], env)).toMatchObject({ code: 0 });
+});
+
+test('a download goes through no link that somebody planted, and is for its owner alone', async () => {
+  await stage.run();
+  const [row] = await stage.house.database.db
+    .selectFrom('statement')
+    .select('object_key')
+    .where('currency', '=', 'USD')
+    .where('day', '=', DAYS[0]!)
+    .execute();
+  const name = row!.object_key.split('/').at(-1)!;
+  const out = join(folder, 'downloads');
+  const precious = join(folder, 'precious');
+  await mkdir(out);
+  await writeFile(precious, 'mine');
+  for (const planted of [name, `${name}.part`]) await symlink(precious, join(out, planted));
+  const env = envOf(stage);
+  const got = await daybook(
+    ['statements', 'get', '--merchant', 'SBX-M-1', '--currency', 'USD', '--day', DAYS[0]!, '--out', out],
+    env,
+  );
+  expect(got).toMatchObject({ code: 0 });
+  expect(await readFile(precious, 'utf8')).toBe('mine');
+  expect(await readFile(join(out, name), 'utf8')).toMatch(/^batch_no,/);
+  expect((await stat(join(out, name))).mode & 0o777).toBe(0o600);
+  expect((await readdir(out)).filter((one) => one.startsWith('.'))).toEqual([]);
+});

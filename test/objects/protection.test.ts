@@ -1,0 +1,46 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { ObjectStoreRefused } from '../../src/objects/object-store.ts';
+import { openObjectStore } from '../../src/objects/open.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+const KEYS = { AWS_ACCESS_KEY_ID: 'made-up', AWS_SECRET_ACCESS_KEY: 'made-up', AWS_REGION: 'us-east-1' };
+const open = (env: Record<string, string>, allowInsecure: readonly string[] = []) =>
+  openObjectStore({
+    statementsUrl: 's3://bucket/x',
+    s3ForcePathStyle: null,
+    env: { ...KEYS, ...env },
+    allowInsecure,
+  });
+
+test.each(['http://s3.example', 'HTTP://s3.example:9000', 'http://minio.localhost', 'http://10.0.0.7:9000'])(
+  'plain http to another machine is refused: %s',
+  (endpoint) => {
+    for (const name of ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL']) {
+      expect(() => open({ [name]: endpoint })).toThrow(ObjectStoreRefused);
+      expect(() => open({ [name]: endpoint }, ['database'])).toThrow(/DAYBOOK_ALLOW_INSECURE=statements/);
+      expect(open({ [name]: endpoint }, ['statements']).location).toContain('bucket');
+    }
+  },
+);
+
+test.each(['https://s3.example', 'http://127.0.0.1:9000', 'http://localhost:9000', 'http://[::1]:9000'])(
+  'https, or plain http to this machine, is not: %s',
+  (endpoint) => {
+    expect(open({ AWS_ENDPOINT_URL_S3: endpoint }).location).toContain('bucket');
+  },
+);
+
+test('an endpoint that the SDK finds in a profile is held to the same', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-profile-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(
+    join(folder, 'config'),
+    '[default]\nendpoint_url = http://s3.invalid:9000\nregion = us-east-1\n',
+  );
+  vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'config'));
+  await expect(open({}).head('a')).rejects.toThrow(/s3\.invalid.*by plain http/);
+});
