@@ -172,6 +172,7 @@ export interface Merchant {
 }
 
 export interface Notification {
+  body_bytes: Generated<number>;
   body_ciphertext: string;
   id: string;
   kind: string;
@@ -184,6 +185,8 @@ export interface Notification {
   reason: string | null;
   received_at: Date;
   resolved_at: Date | null;
+  result_digest: string | null;
+  source: string | null;
 }
 
 export interface PlatformClock {
