@@ -20,7 +20,7 @@ export async function processOnboardingResult(
   const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
   if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
 
-  const digest = digestOf(result, await digestKey());
+  const digest = digestOf(result, digestKey);
   const earlier = await appliedBefore(trx, notification.notifyHash, digest);
   const verdict = judgeOnboarding(
     result,

@@ -17,7 +17,7 @@ import type { DB } from '../store/schema.ts';
 import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets.ts';
 import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
-import { changesNothing, settled, type ProcessContext, type Settlement } from './verdict.ts';
+import { changesNothing, settled, type Settlement } from './verdict.ts';
 
 /** What is kept of paths nobody was told, the newest of it; see `INBOX_LIMITS`. */
 export const UNKNOWN_KEPT: UnknownKept = { posts: 20_000, bytes: 128 * 1_024 * 1_024, days: 30 };
@@ -72,7 +72,7 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
     if (turns.length === 0) break;
     for (const number of turns) {
       if (signal.aborted) break;
-      const { outcome, problem } = await lookAt(number, { ...deps, digestKey });
+      const { outcome, problem } = await lookAt(number, deps, digestKey);
       if (problem !== null) left.push({ number, problem });
       if (outcome !== null) count(outcome);
       if (outcome === null || outcome === 'waiting') passed.push(number);
@@ -87,9 +87,11 @@ interface Looked {
   readonly problem: string | null;
 }
 
-type LookDeps = ProcessDeps & Pick<ProcessContext, 'digestKey'>;
-
-async function lookAt(number: number, { db, secretKeys, digestKey, now }: LookDeps): Promise<Looked> {
+async function lookAt(
+  number: number,
+  { db, secretKeys, now }: ProcessDeps,
+  digestKeyOf: () => Promise<Buffer>,
+): Promise<Looked> {
   const settle = (look: (trx: Transaction<DB>, claimed: OpenNotification) => Promise<Settlement>) =>
     db.transaction().execute(async (trx): Promise<Looked> => {
       const claimed = await claimNotification(trx, number);
@@ -99,6 +101,8 @@ async function lookAt(number: number, { db, secretKeys, digestKey, now }: LookDe
       return { outcome: settlement.outcome, problem: null };
     });
   try {
+    // Before the transaction: the embedded database has no second connection.
+    const digestKey = await digestKeyOf();
     return await settle((trx, claimed) =>
       OPERATIONS[claimed.kind](trx, claimed, { secretKeys, digestKey, now: now() }),
     );

@@ -24,8 +24,8 @@ export const changesNothing = (
 /** What an operation's processing works with. */
 export interface ProcessContext {
   readonly secretKeys: readonly SecretKey[];
-  /** Key of the digests by which a result that comes again is told. Rejects with `UnknownSecretKey`. */
-  readonly digestKey: () => Promise<Buffer>;
+  /** Key of the digests by which a result that comes again is told. */
+  readonly digestKey: Buffer;
   readonly now: Date;
 }
 

@@ -141,6 +141,8 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     referenceCountries: daybook.referenceCountries,
     publicUrl: daybook.publicUrl ?? null,
     listen: daybook.listen,
+    healthListen: daybook.healthListen ?? null,
+    trustedProxies: daybook.trustedProxies,
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }

@@ -93,6 +93,10 @@ export interface Settings {
   /** Under which the platform reaches `serve`, without a trailing slash; null: nobody is told. */
   readonly publicUrl: string | null;
   readonly listen: ListenAddress;
+  /** Where `/healthz` and `/readyz` are answered; null: where `serve` listens. */
+  readonly healthListen: ListenAddress | null;
+  /** Addresses and networks of proxies, whose word is taken for where a request came from. */
+  readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
 }
 

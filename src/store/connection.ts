@@ -26,6 +26,8 @@ export interface DatabaseSettings {
   /** Null: the embedded database in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly dataDir: string;
+  /** `POOL_CONNECTIONS_MAX` unless told; the embedded database has one. */
+  readonly connectionsMax?: number;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
-  const pool = createPool(settings.databaseUrl);
+  const pool = createPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX);
   try {
     await checkVersion(pool);
   } catch (error) {
@@ -53,12 +55,12 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   return { db, kind: 'postgres', close };
 }
 
-function createPool(databaseUrl: string): pg.Pool {
+function createPool(databaseUrl: string, connectionsMax: number): pg.Pool {
   try {
     const pool = new pg.Pool({
       connectionString: databaseUrl,
       application_name: 'daybook',
-      max: POOL_CONNECTIONS_MAX,
+      max: connectionsMax,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       types: { getTypeParser: parserOf },

@@ -5,7 +5,7 @@ import { createInbox, type InboxDeps } from '../../src/notifications/inbox.ts';
 import { bodyPlace } from '../../src/store/notifications.ts';
 import type { DB } from '../../src/store/schema.ts';
 import { decryptSecret, type SecretKey } from '../../src/store/secrets.ts';
-import { readinessOf } from '../../src/web/readiness.ts';
+import { createReadiness } from '../../src/web/readiness.ts';
 import { createWebServer, type WebEvent } from '../../src/web/server.ts';
 
 export const KEYS: readonly SecretKey[] = [{ id: 'k1', key: randomBytes(32) }];
@@ -32,7 +32,8 @@ export async function serveOver(db: Kysely<DB>, deps: Partial<InboxDeps> = {}): 
   const secretKeys = deps.secretKeys ?? KEYS;
   const server = createWebServer({
     inbox: createInbox({ db, secretKeys, now: () => NOW, ...deps }),
-    readiness: () => readinessOf({ db, secretKeys, signal: stopping.signal }),
+    // Nobody waits for a second to pass: each question is a new one.
+    readiness: () => createReadiness({ db, secretKeys, signal: stopping.signal })(),
     onRefusal: (event) => void events.push(event),
   });
   const url = await server.listen({ host: '127.0.0.1', port: 0 });

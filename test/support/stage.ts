@@ -101,6 +101,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     referenceCountries: [],
     publicUrl: null,
     listen: { host: '127.0.0.1', port: 0 },
+    healthListen: null,
+    trustedProxies: [],
     logLevel: 'silent',
     ...options.settings,
   };
