@@ -62,7 +62,9 @@ export function networkOf(source: string | null): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(source)?.[1];
   if (mapped !== undefined) return mapped;
   // The URL parser spells an address in its one short form.
-  const [head = '', tail] = new URL(`http://[${source.replace(/%.*$/, '')}]`).hostname.slice(1, -1).split('::');
+  const [head = '', tail] = new URL(`http://[${source.replace(/%.*$/, '')}]`).hostname
+    .slice(1, -1)
+    .split('::');
   const groups = head === '' ? [] : head.split(':');
   if (tail !== undefined) {
     const last = tail === '' ? [] : tail.split(':');

@@ -101,7 +101,7 @@ export async function openInTurns(
   const { rows } = await sql<{ number: number }>`
     SELECT number FROM (
       SELECT number, row_number() OVER (PARTITION BY notify_hash ORDER BY number) AS turn FROM notification
-      WHERE (outcome IS NULL OR outcome = 'waiting') AND NOT number = ANY(${arrayLiteral(passed)}::bigint[])
+      WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL AND NOT number = ANY(${arrayLiteral(passed)}::bigint[])
     ) AS open ORDER BY turn, number LIMIT ${limit}`.execute(db);
   return rows.map(({ number }) => number);
 }
@@ -115,6 +115,7 @@ export async function claimNotification(
     .selectFrom('notification')
     .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
     .where('number', '=', number)
+    .where('body_ciphertext', 'is not', null)
     .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'waiting')]))
     .forUpdate()
     .skipLocked()
@@ -137,7 +138,7 @@ export async function appliedBefore(
   const { rows } = await sql<OpenNotification>`
     WITH applied AS (
       SELECT id, number, kind, notify_hash AS "notifyHash", body_ciphertext AS "bodyCiphertext", result_digest
-      FROM notification WHERE notify_hash = ${notifyHash} AND outcome = 'applied'
+      FROM notification WHERE notify_hash = ${notifyHash} AND outcome = 'applied' AND body_ciphertext IS NOT NULL
     )
     (SELECT * FROM applied WHERE result_digest = ${resultDigest} ORDER BY number DESC LIMIT 1)
     UNION (SELECT * FROM applied ORDER BY number DESC LIMIT 1)

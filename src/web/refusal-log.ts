@@ -22,7 +22,8 @@ export interface ToldEvent extends WebEvent {
 export function createRefusalLog(tell: (event: ToldEvent) => void, clock: () => number) {
   const spells = new Map<string, { readonly event: WebEvent; readonly spell: Spell }>();
   const flush = (): void => {
-    for (const { event, spell } of spells.values()) if (spell.untold > 0) tell({ ...event, untold: spell.untold });
+    for (const { event, spell } of spells.values())
+      if (spell.untold > 0) tell({ ...event, untold: spell.untold });
     spells.clear();
   };
   return {

@@ -84,8 +84,7 @@ export async function serve(
   try {
     await inbox.readPaths();
     const url = await listenOn(server, listen);
-    const healthUrl =
-      health === null ? url : await listenOn(health, healthListen!, 'DAYBOOK_HEALTH_LISTEN');
+    const healthUrl = health === null ? url : await listenOn(health, healthListen!, 'DAYBOOK_HEALTH_LISTEN');
     return { url, healthUrl, ended: aborted(signal).then(stop) };
   } catch (error) {
     await stop();

@@ -8,12 +8,18 @@ import { addHealth, type Readiness } from './health.ts';
 import { addNotify } from './notify.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
-/** From the first byte of a request to the last of its headers, or from a connection's opening. */
-export const HEADERS_MS_MAX = 5_000;
-/** From the first byte of a request to its last. */
-export const REQUEST_MS_MAX = 10_000;
-/** How often it is looked who has taken too long. */
-export const TIMES_LOOKED_AT_EVERY_MS = 1_000;
+
+/** How long a sender may take. */
+export interface Times {
+  /** From a request's first byte, or a connection's opening, to the last byte of the headers. */
+  readonly headersMs: number;
+  /** From a request's first byte to its last. */
+  readonly requestMs: number;
+  /** How often it is looked who has taken too long. */
+  readonly lookedEveryMs: number;
+}
+export const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
+
 export const CONNECTIONS_MAX = 2_000;
 export const CONNECTIONS_PER_ADDRESS_MAX = 200;
 
@@ -40,11 +46,12 @@ export interface WebDeps {
   /** Addresses and networks whose word is taken for where a request came from; the loopback ones unless told. */
   readonly trustedProxies?: readonly string[];
   readonly connections?: Partial<ConnectionLimits>;
+  readonly times?: Times;
 }
 
 export function createWebServer(deps: WebDeps): FastifyInstance {
   const { inbox, readiness, onRefusal, trustedProxies = LOOPBACK } = deps;
-  const server = bareServer(onRefusal, trustedProxies);
+  const server = bareServer(onRefusal, trustedProxies, deps.times);
   limitConnections(
     server.server,
     {
@@ -72,15 +79,23 @@ export function createHealthServer({
 
 export const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
 
-function bareServer(onRefusal: WebDeps['onRefusal'], trustedProxies: readonly string[]): FastifyInstance {
+function bareServer(
+  onRefusal: WebDeps['onRefusal'],
+  trustedProxies: readonly string[],
+  { headersMs, requestMs, lookedEveryMs }: Times = TIMES,
+): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     trustProxy: [...trustedProxies],
     // Node looks every 30 s unless told, and would give headers a minute.
-    http: { headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: TIMES_LOOKED_AT_EVERY_MS },
-    requestTimeout: REQUEST_MS_MAX,
-    connectionTimeout: REQUEST_MS_MAX * 2,
+    http: {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: lookedEveryMs,
+    },
+    requestTimeout: requestMs,
+    connectionTimeout: requestMs * 2,
     forceCloseConnections: 'idle',
     // A path that cannot be read, or is longer than any here.
     frameworkErrors: (_error, _request, reply: FastifyReply) => void reply.code(404).send(REFUSALS[404]),

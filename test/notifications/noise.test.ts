@@ -34,7 +34,12 @@ const result = ({ secret }: Subject, payload: object, source?: string) => ({
   ...(source === undefined ? {} : { source }),
 });
 
-const noise = (source: string) => ({ kind: 'onboarding' as const, secret: newNotifySecret(), body: '{}', source });
+const noise = (source: string) => ({
+  kind: 'onboarding' as const,
+  secret: newNotifySecret(),
+  body: '{}',
+  source,
+});
 
 onBothDatabases((store) => {
   it('of paths nobody was told each source has its share, and every one is answered alike', async () => {
