@@ -30,7 +30,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   const askDatabase = async (): Promise<string | null> => {
     try {
       // In a transaction, as a read of its own would be made again for seconds; who asks wants to know how it is now.
-      const applied = new Set(await db.transaction().execute((trx) => appliedMigrations(trx)));
+      const applied = new Set(await db.transaction().execute((trx) => appliedMigrations<DB>(trx)));
       const pending = (await (names ??= migrationNames())).filter((name) => !applied.has(name));
       return pending.length === 0 ? null : `lacks ${pending.join(', ')}`;
     } catch {
