@@ -66,7 +66,7 @@ export function createInbox(deps: InboxDeps): Inbox {
   const paths = createKnownPaths({ db, now, clock });
   const lane = { heldMax: POSTS_WAITING_MAX, heldBytesMax: BYTES_WAITING_MAX, timeoutMs: COMMIT_MS_MAX };
   const commits = (onCommit?: () => void) =>
-    createBatches<SealedNotification, void>({
+    createBatches<SealedNotification, undefined>({
       ...lane,
       itemsMax: COMMIT_POSTS_MAX,
       bytesOf: ({ bodyCiphertext }) => bodyCiphertext.length,

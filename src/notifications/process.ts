@@ -5,15 +5,13 @@ import { codeOf, isConnectionError } from '../store/errors.ts';
 import { fingerprintKey } from '../store/fingerprint-key.ts';
 import {
   claimNotification,
-  dropOldUnknown,
   openInTurns,
   settleNotification,
-  settleUnknownPaths,
   type NotificationOutcome,
   type OpenNotification,
-  type UnknownKept,
 } from '../store/notification-outcomes.ts';
 import type { DB } from '../store/schema.ts';
+import { dropOldUnknown, settleUnknownPaths, type UnknownKept } from '../store/unknown-notifications.ts';
 import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets.ts';
 import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
@@ -30,6 +28,8 @@ export interface ProcessDeps {
   readonly now: () => Date;
   readonly signal: AbortSignal;
   readonly unknownKept?: UnknownKept;
+  /** Whether old posts of such paths are thrown away now; always unless told. */
+  readonly sweeps?: boolean;
 }
 
 export interface ProcessReport {
@@ -51,7 +51,7 @@ const OPERATIONS = {
  * what a notification changes and that it did is one commit. Rejects when the database is lost.
  */
 export async function processNotifications(deps: ProcessDeps): Promise<ProcessReport> {
-  const { db, secretKeys, now, signal, unknownKept = UNKNOWN_KEPT } = deps;
+  const { db, secretKeys, now, signal, unknownKept = UNKNOWN_KEPT, sweeps = true } = deps;
   const outcomes: Partial<Record<NotificationOutcome, number>> = {};
   const count = (outcome: NotificationOutcome, more = 1): void => {
     if (more > 0) outcomes[outcome] = (outcomes[outcome] ?? 0) + more;
@@ -60,18 +60,19 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
 
   const unknown = await settleUnknownPaths(db, now());
   count('unknown', unknown);
-  const dropped = await dropOldUnknown(db, unknownKept, now());
+  const dropped = sweeps ? await dropOldUnknown(db, unknownKept, now()) : 0;
   // A submission whose process died will never store its reply: its result need not wait for that.
   await markBrokenOff(db, now());
   let key: Promise<Buffer> | undefined;
   const digestKey = () => (key ??= fingerprintKey(db, 'result', secretKeys));
   // Looked at and still open, here or in another process: not again in this pass.
   const passed: number[] = [];
-  while (!signal.aborted) {
+  const isStopped = (): boolean => signal.aborted;
+  while (!isStopped()) {
     const turns = await openInTurns(db, { passed, limit: TURNS_MAX });
     if (turns.length === 0) break;
     for (const number of turns) {
-      if (signal.aborted) break;
+      if (isStopped()) break;
       const { outcome, problem } = await lookAt(number, deps, digestKey);
       if (problem !== null) left.push({ number, problem });
       if (outcome !== null) count(outcome);
