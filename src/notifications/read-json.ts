@@ -10,7 +10,7 @@ export const reference = (charactersMax: number) =>
   z
     .string()
     .max(charactersMax)
-    .refine((text) => text === '' || isPrintable(text, charactersMax), 'holds what cannot be shown');
+    .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
 
 /** How much of what is wrong is told. */
 const PROBLEMS_TOLD_MAX = 3;
