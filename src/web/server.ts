@@ -20,6 +20,8 @@ export interface Times {
 }
 export const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
 
+/** A connection on which nothing moves. */
+export const CONNECTION_IDLE_MS_MAX = 20_000;
 export const CONNECTIONS_MAX = 2_000;
 export const CONNECTIONS_PER_ADDRESS_MAX = 200;
 
@@ -95,7 +97,7 @@ function bareServer(
       connectionsCheckingInterval: lookedEveryMs,
     },
     requestTimeout: requestMs,
-    connectionTimeout: requestMs * 2,
+    connectionTimeout: CONNECTION_IDLE_MS_MAX,
     forceCloseConnections: 'idle',
     // A path that cannot be read, or is longer than any here.
     frameworkErrors: (_error, _request, reply: FastifyReply) => void reply.code(404).send(REFUSALS[404]),
