@@ -55,7 +55,7 @@ it.each([
 
 it('a byte now and then does not buy more time', async () => {
   served = await serveOver(database.db, {}, { times: QUICK });
-  const socket = dawdler(served.url, `${HEAD}Content-Length: 100000\r\n\r\n`);
+  const socket = dawdler(served.url, `${HEAD}Content-Length: 10000\r\n\r\n`);
   const drip = setInterval(() => socket.write('x'), 10);
   await closed(socket);
   clearInterval(drip);
@@ -79,6 +79,7 @@ it('one address has so many connections and no more, unless it is a trusted prox
   for (let n = 0; n < 10; n++) dawdler(served.url, HEAD);
   expect(await served.post(PATH, '{}')).toEqual(RECEIVED);
   expect(served.events).toEqual([]);
+  for (const socket of sockets.splice(0)) socket.destroy();
   await served.close();
   served = await serveOver(database.db, {}, { connections, trustedProxies: ['192.0.2.1'] });
   const three = Array.from({ length: 3 }, () => dawdler(served!.url, HEAD));
