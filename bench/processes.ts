@@ -107,6 +107,10 @@ export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProc
   };
 }
 
-/** Starts the receiver of notifications, with processing stopped. */
-export const startReceiver = (databaseUrl: string): Promise<Listening> =>
-  startListening('./receiver.ts', { databaseUrl });
+/** Starts the receiver of notifications. */
+export const startReceiver = (input: {
+  readonly databaseUrl: string;
+  /** 32 bytes in base64. */
+  readonly key: string;
+  readonly processing: boolean;
+}): Promise<Listening> => startListening('./receiver.ts', input);

@@ -1,14 +1,35 @@
-/** The receiver of notifications as a process, with processing stopped: takes a database's URL, prints its address. */
-import { randomBytes } from 'node:crypto';
+/** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
 import { createInbox } from '../src/notifications/inbox.ts';
 import { openDatabase } from '../src/store/connection.ts';
 import { createWebServer } from '../src/web/server.ts';
+import { serve } from '../src/web/serve.ts';
 
-const { databaseUrl } = JSON.parse(process.argv[2] ?? '{}') as { databaseUrl: string };
-const { db } = await openDatabase({ databaseUrl, dataDir: '' });
-const server = createWebServer({
-  inbox: createInbox({ db, secretKeys: [{ id: 'bench', key: randomBytes(32) }], now: () => new Date() }),
-  readiness: () => Promise.resolve({ ready: true, checks: {} }),
-  onRefusal: ({ status, reason }) => process.stderr.write(`refused with ${status}: ${reason}\n`),
-});
-process.stdout.write(`${await server.listen({ host: '127.0.0.1', port: 0 })}\n`);
+/** With `processing` the whole of `serve`; without, taking in alone. */
+const { databaseUrl, key, processing } = JSON.parse(process.argv[2] ?? '{}') as {
+  databaseUrl: string;
+  key: string;
+  processing: boolean;
+};
+const database = await openDatabase({ databaseUrl, dataDir: '' });
+const secretKeys = [{ id: 'bench', key: Buffer.from(key, 'base64') }];
+const house = { database, now: () => new Date() };
+const anyPort = { host: '127.0.0.1', port: 0 };
+const tell = ({ status, reason }: { status: number; reason: string }) => {
+  if (status !== 200) process.stderr.write(`refused with ${status}: ${reason}\n`);
+};
+process.stdout.write(`${processing ? await serveAll() : await takeIn()}\n`);
+
+async function serveAll(): Promise<string> {
+  const { url } = await serve(house, { secretKeys, listen: anyPort }, new AbortController().signal, {
+    onRefusal: tell,
+    onProcessed: () => undefined,
+    onFault: (error) => process.stderr.write(`${String(error)}\n`),
+  });
+  return url;
+}
+
+async function takeIn(): Promise<string> {
+  const inbox = createInbox({ db: database.db, secretKeys, now: house.now });
+  await inbox.readPaths();
+  return createWebServer({ inbox, readiness: null, onRefusal: tell }).listen(anyPort);
+}

@@ -14,7 +14,7 @@ import { thisHolder } from '../store/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile } from './input-file.ts';
-import { lines, table } from './text.ts';
+import { line, lines, table } from './text.ts';
 
 export function addBeneficiaryCommand(program: Command): void {
   const beneficiary = program
@@ -150,7 +150,7 @@ function tellRegistered(self: Command, { beneficiary, sent, approvedBefore }: Re
       rowText(beneficiary),
       ...approvedBefore.map(
         ({ id, payeeId }) =>
-          `the same account is approved already: payeeId ${payeeId ?? 'not told'} (registration ${id})`,
+          line`the same account is approved already: payeeId ${payeeId ?? 'not told'} (registration ${id})`,
       ),
     ),
     exitCode: exitCodeFor(beneficiary),
@@ -174,10 +174,10 @@ const documentOf = (row: BeneficiaryRow) => ({ ...row, meaning: MEANING[row.stat
 function rowText(row: BeneficiaryRow): string {
   const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, problem, isNotified } = row;
   return lines(
-    `registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}`,
-    payeeId !== null && `  payeeId ${payeeId}`,
-    bizFlowNo !== null && `  bizFlowNo ${bizFlowNo}`,
-    problem !== null && `  ${problem}`,
+    line`registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}`,
+    payeeId !== null && line`  payeeId ${payeeId}`,
+    bizFlowNo !== null && line`  bizFlowNo ${bizFlowNo}`,
+    problem !== null && line`  ${problem}`,
     status === '01' && (isNotified ? RESULT_COMES : NO_RESULT),
     status === 'sending' && SEND_AGAIN,
     status === 'refused' && MEND,

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
+import { showableLines, showableText } from '../ledger/text.ts';
 import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/exit-codes.ts';
 import { openHouse, openPlatformHouse, type House, type PlatformHouse } from '../run/house.ts';
 import { loadSettings } from '../settings/load.ts';
@@ -22,8 +23,14 @@ export function createLog(level: LogLevel): Logger {
   const stderr = process.stderr.isTTY
     ? pretty({ destination: 2, ignore: 'pid,hostname', sync: true })
     : pino.destination(2);
-  return pino({ level, base: null }, stderr);
+  return pino({ level, base: null, formatters: { log: showableFields } }, stderr);
 }
+
+/** What is logged, with every text in it as it can be shown. */
+const showableFields = (fields: Record<string, unknown>): Record<string, unknown> =>
+  JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
+    typeof value === 'string' ? showableText(value) : value,
+  ) as Record<string, unknown>;
 
 /** Aborts on SIGTERM and Ctrl-C; a second one, or `STOP_WITHIN_MS`, ends the process. */
 export function stopSignal(): AbortSignal {
@@ -97,21 +104,23 @@ export interface Told {
 /** Prints what a command tells and sets the exit code. */
 export function tell(command: Command, told: Told): void {
   const { json } = command.optsWithGlobals<GlobalFlags>();
-  process.stdout.write(json === true ? `${JSON.stringify(told.document, null, 2)}\n` : `${told.text}\n`);
+  process.stdout.write(
+    `${showableLines(json === true ? JSON.stringify(told.document, null, 2) : told.text)}\n`,
+  );
   process.exitCode = told.exitCode ?? EXIT.done;
 }
 
 /** Tells an error as a sentence; a fault in daybook asks for a report instead, with its stack only at level debug. */
 export function tellError(error: unknown): void {
   const exitCode = exitCodeOf(error);
-  if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${(error as Error).message}\n`);
+  if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${showableLines((error as Error).message)}\n`);
   else {
     const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     process.stderr.write(
-      `daybook: a fault in daybook itself: ${name}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.\n`,
+      `daybook: a fault in daybook itself: ${showableLines(name)}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.\n`,
     );
     if (process.env['DAYBOOK_LOG_LEVEL'] === 'debug' && error instanceof Error)
-      process.stderr.write(`${error.stack ?? ''}\n`);
+      process.stderr.write(`${showableLines(error.stack ?? '')}\n`);
   }
   process.exitCode = exitCode;
 }

@@ -31,7 +31,7 @@ import {
 } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile } from './input-file.ts';
-import { lines, table } from './text.ts';
+import { line, lines, table } from './text.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -281,12 +281,12 @@ function textOf({ application, replacedBy, advice, findings }: ApplicationStatus
   const version = findings?.processVersion ?? processVersion;
   return lines(
     `application ${id}: ${state} since ${changedAt.toISOString()}`,
-    `  merOrderNo ${merOrderNo}${bizFlow === null ? '' : `, bizFlow ${bizFlow}`}`,
-    problem !== null && `  problem: ${problem}`,
-    ...(findings?.reasons ?? []).map((reason) => `  reason: ${reason}`),
-    findings !== null && findings.fields.length > 0 && `  fields: ${findings.fields.join(', ')}`,
-    version !== null && `  process version: ${version}`,
+    line`  merOrderNo ${merOrderNo}${bizFlow === null ? '' : `, bizFlow ${bizFlow}`}`,
+    problem !== null && line`  problem: ${problem}`,
+    ...(findings?.reasons ?? []).map((reason) => line`  reason: ${reason}`),
+    findings !== null && findings.fields.length > 0 && line`  fields: ${findings.fields.join(', ')}`,
+    version !== null && line`  process version: ${version}`,
     replacedBy !== null && `  replaced by application ${replacedBy}`,
-    `  ${advice}`,
+    line`  ${advice}`,
   );
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../run/exit-codes.ts';
 import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
-import { counted, lines } from './text.ts';
+import { counted, line, lines } from './text.ts';
 
 const RAW_SHOWN_MAX = 300;
 
@@ -29,11 +29,11 @@ export function addQuarantineCommand(program: Command): void {
                   counted(rows.length, 'quarantined entry', 'quarantined entries'),
                   ...rows.map((row) =>
                     lines(
-                      `\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
-                      `  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (whole with --json)' : ''}`,
+                      line`\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
+                      line`  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (whole with --json)' : ''}`,
                       row.released_at !== null && `  no longer sent since ${row.released_at.toISOString()}`,
                       row.acknowledged_at !== null &&
-                        `  acknowledged ${row.acknowledged_at.toISOString()}: ${row.note ?? ''}`,
+                        line`  acknowledged ${row.acknowledged_at.toISOString()}: ${row.note ?? ''}`,
                     ),
                   ),
                 ),

@@ -1,6 +1,9 @@
 /** `serve`: the HTTP server the platform pushes results to, with the processing of what it pushes. */
 import type { Command } from 'commander';
-import { serve } from '../web/serve.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import { openDatabase } from '../store/connection.ts';
+import { createRefusalLog } from '../web/refusal-log.ts';
+import { serve, type ServeHouse } from '../web/serve.ts';
 import { createLog, offlineSettings, stopSignal, tell, withHouse } from './context.ts';
 import { lines } from './text.ts';
 
@@ -13,30 +16,52 @@ export function addServeCommand(program: Command): void {
     .addHelpText(
       'after',
       '\nListens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ' +
-        'ends TLS.\nNeeds DAYBOOK_SECRET_KEYS.',
+        'ends TLS.\nDAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own; DAYBOOK_TRUSTED_PROXIES ' +
+        'names\nproxies on other machines. Needs DAYBOOK_SECRET_KEYS.',
     )
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const log = createLog(settings.logLevel);
-      await withHouse(settings, async (house) => {
+      const refusals = createRefusalLog(
+        (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+        () => performance.now(),
+      );
+      await withServingHouse(settings, async (house) => {
         const signal = stopSignal();
-        const { url, ended } = await serve(house, settings, signal, {
-          onRefusal: (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+        const { url, healthUrl, ended } = await serve(house, settings, signal, {
+          onRefusal: refusals.onEvent,
           onProcessed: (report) =>
             log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at'),
           onFault: (error) =>
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });
         tell(self, {
-          document: { url, publicUrl: settings.publicUrl },
+          document: { url, healthUrl, publicUrl: settings.publicUrl },
           text: lines(
-            `listening at ${url}: notifications, /healthz, /readyz. Ctrl-C ends it.`,
+            `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
             settings.publicUrl === null &&
               'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
           ),
         });
         await ended;
+        refusals.flush();
         log.info('no longer listening');
       });
     });
+}
+
+/** A house with one more connection to a database server, which nothing but readiness uses. */
+async function withServingHouse(
+  settings: SettingsWithoutPlatform,
+  work: (house: ServeHouse) => Promise<void>,
+): Promise<void> {
+  await withHouse(settings, async (house) => {
+    if (house.database.kind === 'embedded') return work(house);
+    const own = await openDatabase({ ...settings, connectionsMax: 1 });
+    try {
+      await work({ ...house, readinessDb: own.db });
+    } finally {
+      await own.close();
+    }
+  });
 }

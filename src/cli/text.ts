@@ -1,5 +1,6 @@
 /** Plain aligned tables and small wordings for a person at a terminal. */
 import Table from 'cli-table3';
+import { showableText } from '../ledger/text.ts';
 
 const NO_LINES = Object.fromEntries(
   [
@@ -31,7 +32,9 @@ export function table(
     chars: { ...NO_LINES, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
-  aligned.push(...rows.map((row) => row.map((cell) => cell ?? '')));
+  aligned.push(
+    ...rows.map((row) => row.map((cell) => (typeof cell === 'string' ? showableText(cell) : (cell ?? '')))),
+  );
   return aligned
     .toString()
     .split('\n')
@@ -46,3 +49,7 @@ export const counted = (count: number, noun: string, plural = `${noun}s`): strin
 /** Parts line by line; false and null are left out. */
 export const lines = (...parts: readonly (string | false | null)[]): string =>
   parts.filter((part) => part !== false && part !== null).join('\n');
+
+/** A line with values from elsewhere in it: whatever they hold, it stays one line and shows all of it. */
+export const line = (words: TemplateStringsArray, ...values: readonly (string | number | null)[]): string =>
+  String.raw({ raw: words }, ...values.map((value) => showableText(String(value))));

@@ -1,7 +1,7 @@
 /** sp3401, the result of a registration: status and payeeId, as no more of it is shown (6.2), and what they may change (3.1). Pure. */
 import { z } from 'zod';
 import { BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../platform/wire.ts';
-import { readJson, type Reading } from './read-json.ts';
+import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
 /** What is taken from the payload; the rest stays in the inbox. */
@@ -28,17 +28,15 @@ export interface RegistrationChange {
 }
 
 const REFERENCE_CHARACTERS_MAX = 128;
-const reference = z
-  .string()
-  .max(REFERENCE_CHARACTERS_MAX)
+const given = reference(REFERENCE_CHARACTERS_MAX)
   .nullish()
   .transform((value) => (value === undefined || value === '' ? null : value));
 
 const payloadSchema = z.object({
   status: z.enum(BENEFICIARY_STATUSES),
-  payeeId: reference,
-  merOrderNo: reference,
-  bizFlowNo: reference,
+  payeeId: given,
+  merOrderNo: given,
+  bizFlowNo: given,
 });
 
 export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> =>

@@ -4,6 +4,8 @@ import { processNotifications, type ProcessDeps, type ProcessReport } from './pr
 
 /** Between passes nobody asked for. */
 export const PASS_EVERY_MS = 10_000;
+/** So often old posts of unknown paths are thrown away, however often it is woken. */
+const SWEEP_EVERY_MS = 60_000;
 
 export interface KeptProcessing {
   /** Something came: look now, or right after the pass at work. */
@@ -25,10 +27,13 @@ export function keepProcessing(deps: KeepProcessingDeps): KeptProcessing {
   const { signal, onReport, onFault, everyMs = PASS_EVERY_MS } = deps;
   let woken = Promise.withResolvers<undefined>();
   let leftBefore = '';
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
 
   const pass = async (): Promise<void> => {
     try {
-      const report = await processNotifications(deps);
+      const sweeps = performance.now() - sweptAtMs >= SWEEP_EVERY_MS;
+      if (sweeps) sweptAtMs = performance.now();
+      const report = await processNotifications({ ...deps, sweeps });
       const left = JSON.stringify(report.left);
       const isNew = left !== leftBefore && report.left.length > 0;
       if (isNew || Object.keys(report.outcomes).length > 0)

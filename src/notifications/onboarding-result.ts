@@ -1,7 +1,7 @@
 /** sp3101, the result of an application: what it says (6.1), and what it may change (3.2). Pure. */
 import { z } from 'zod';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
-import { readJson, type Reading } from './read-json.ts';
+import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
 /** What is taken from the payload (6.1). */
@@ -28,8 +28,7 @@ export type ApplicationChange =
   | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
   | { readonly to: 'supplement' | 'rejected'; readonly message: string };
 
-const upTo = (charactersMax: number) => z.string().max(charactersMax);
-const absentAsNull = (text: z.ZodString) =>
+const absentAsNull = (text: ReturnType<typeof reference>) =>
   text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
 const absentAsEmpty = (text: z.ZodString) => text.nullish().transform((value) => value ?? '');
 
@@ -39,14 +38,14 @@ const TOKEN = /^[\x21-\x7e]{1,512}$/;
 
 const payloadSchema = z
   .object({
-    bizFlow: upTo(32).min(1),
-    merOrderNo: absentAsNull(upTo(32)),
-    code: upTo(6).min(1),
+    bizFlow: reference(32).min(1),
+    merOrderNo: absentAsNull(reference(32)),
+    code: reference(6).min(1),
     // Longer than the 255 of the document loses nobody anything; the body limit bounds it.
     message: absentAsEmpty(z.string()),
     merchantNo: absentAsEmpty(z.string()),
     token: absentAsEmpty(z.string()),
-    processVersion: absentAsNull(upTo(10)),
+    processVersion: absentAsNull(reference(10)),
   })
   .superRefine(({ code, merchantNo, token }, context) => {
     const wrong = (field: string, message: string): void => {

@@ -1,4 +1,5 @@
 /** Brings an application's result (sp3101) to the application its path belongs to. */
+import { createHmac } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { applicationByNotifyPath, applyApplicationResult } from '../store/application-results.ts';
 import { applicationByBizFlow } from '../store/applications.ts';
@@ -11,7 +12,7 @@ import { changesNothing, settled, type ProcessContext, type Settlement } from '.
 export async function processOnboardingResult(
   trx: Transaction<DB>,
   notification: OpenNotification,
-  { secretKeys, now }: ProcessContext,
+  { secretKeys, digestKey, now }: ProcessContext,
 ): Promise<Settlement> {
   const application = await applicationByNotifyPath(trx, notification.notifyHash);
   if (application === null) return settled(changesNothing('unknown', 'nobody was told this path'), null);
@@ -19,7 +20,8 @@ export async function processOnboardingResult(
   const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
   if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
 
-  const earlier = await appliedBefore(trx, notification.notifyHash);
+  const digest = digestOf(result, digestKey);
+  const earlier = await appliedBefore(trx, notification.notifyHash, digest);
   const verdict = judgeOnboarding(
     result,
     application,
@@ -41,13 +43,19 @@ export async function processOnboardingResult(
   );
   switch (done) {
     case 'applied':
-      return settled(verdict, merOrderNo);
+      return settled(verdict, merOrderNo, digest);
     case 'second-token':
       return settled(changesNothing('second-token', 'the merchant has another token already'), merOrderNo);
     case 'conflict':
       return settled(changesNothing('contradiction', 'the application was decided before'), merOrderNo);
   }
 }
+
+/** Equal where `judgeOnboarding` takes two results for the same. */
+const digestOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResult, key: Buffer): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([bizFlow, code, message, merchantNo, token]))
+    .digest('hex');
 
 async function belongsToAnother(
   trx: Transaction<DB>,

@@ -1,30 +1,35 @@
 /** Looks at what the inbox holds, apart from taking it in: each notification once, in a transaction of its own. */
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { markBrokenOff } from '../store/applications.ts';
-import { isConnectionError } from '../store/errors.ts';
+import { codeOf, isConnectionError } from '../store/errors.ts';
+import { fingerprintKey } from '../store/fingerprint-key.ts';
 import {
   claimNotification,
-  dropOldUnknown,
+  openInTurns,
   settleNotification,
-  settleUnknownPaths,
   type NotificationOutcome,
   type OpenNotification,
 } from '../store/notification-outcomes.ts';
 import type { DB } from '../store/schema.ts';
+import { dropOldUnknown, settleUnknownPaths, type UnknownKept } from '../store/unknown-notifications.ts';
 import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets.ts';
 import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
-import type { Settlement } from './verdict.ts';
+import { changesNothing, settled, type Settlement } from './verdict.ts';
 
-/** Posts of paths nobody was told that are kept, the newest ones. */
-export const UNKNOWN_KEPT_MAX = 20_000;
+/** What is kept of paths nobody was told, the newest of it; see `INBOX_LIMITS`. */
+export const UNKNOWN_KEPT: UnknownKept = { posts: 20_000, bytes: 128 * 1_024 * 1_024, days: 30 };
+/** Looked at before it is asked again whose turn it is: so many a path that has just come in waits for. */
+const TURNS_MAX = 32;
 
 export interface ProcessDeps {
   readonly db: Kysely<DB>;
   readonly secretKeys: readonly SecretKey[];
   readonly now: () => Date;
   readonly signal: AbortSignal;
-  readonly unknownKeptMax?: number;
+  readonly unknownKept?: UnknownKept;
+  /** Whether old posts of such paths are thrown away now; always unless told. */
+  readonly sweeps?: boolean;
 }
 
 export interface ProcessReport {
@@ -46,7 +51,7 @@ const OPERATIONS = {
  * what a notification changes and that it did is one commit. Rejects when the database is lost.
  */
 export async function processNotifications(deps: ProcessDeps): Promise<ProcessReport> {
-  const { db, now, signal, unknownKeptMax = UNKNOWN_KEPT_MAX } = deps;
+  const { db, secretKeys, now, signal, unknownKept = UNKNOWN_KEPT, sweeps = true } = deps;
   const outcomes: Partial<Record<NotificationOutcome, number>> = {};
   const count = (outcome: NotificationOutcome, more = 1): void => {
     if (more > 0) outcomes[outcome] = (outcomes[outcome] ?? 0) + more;
@@ -55,38 +60,65 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
 
   const unknown = await settleUnknownPaths(db, now());
   count('unknown', unknown);
-  const dropped = unknown === 0 ? 0 : await dropOldUnknown(db, unknownKeptMax);
+  const dropped = sweeps ? await dropOldUnknown(db, unknownKept, now()) : 0;
   // A submission whose process died will never store its reply: its result need not wait for that.
   await markBrokenOff(db, now());
-  for (let after = 0; !signal.aborted;) {
-    const looked = await processNext(deps, after);
-    if (looked === null) break;
-    after = looked.number;
-    if (looked.problem === null) count(looked.outcome);
-    else left.push({ number: looked.number, problem: looked.problem });
+  let key: Promise<Buffer> | undefined;
+  const digestKey = () => (key ??= fingerprintKey(db, 'result', secretKeys));
+  // Looked at and still open, here or in another process: not again in this pass.
+  const passed: number[] = [];
+  const isStopped = (): boolean => signal.aborted;
+  while (!isStopped()) {
+    const turns = await openInTurns(db, { passed, limit: TURNS_MAX });
+    if (turns.length === 0) break;
+    for (const number of turns) {
+      if (isStopped()) break;
+      const { outcome, problem } = await lookAt(number, deps, digestKey);
+      if (problem !== null) left.push({ number, problem });
+      if (outcome !== null) count(outcome);
+      if (outcome === null || outcome === 'waiting') passed.push(number);
+    }
   }
   return { outcomes, left, dropped };
 }
 
-type Looked =
-  | { readonly number: number; readonly outcome: NotificationOutcome; readonly problem: null }
-  | { readonly number: number; readonly outcome: null; readonly problem: string };
+/** Both null where another process has it. */
+interface Looked {
+  readonly outcome: NotificationOutcome | null;
+  readonly problem: string | null;
+}
 
-async function processNext({ db, secretKeys, now }: ProcessDeps, after: number): Promise<Looked | null> {
-  let claimed: OpenNotification | undefined;
-  try {
-    return await db.transaction().execute(async (trx) => {
-      claimed = await claimNotification(trx, after);
-      if (claimed === undefined) return null;
-      const settlement: Settlement = await OPERATIONS[claimed.kind](trx, claimed, { secretKeys, now: now() });
+async function lookAt(
+  number: number,
+  { db, secretKeys, now }: ProcessDeps,
+  digestKeyOf: () => Promise<Buffer>,
+): Promise<Looked> {
+  const settle = (look: (trx: Transaction<DB>, claimed: OpenNotification) => Promise<Settlement>) =>
+    db.transaction().execute(async (trx): Promise<Looked> => {
+      const claimed = await claimNotification(trx, number);
+      if (claimed === undefined) return { outcome: null, problem: null };
+      const settlement = await look(trx, claimed);
       await settleNotification(trx, { ...settlement, id: claimed.id, now: now() });
-      return { number: claimed.number, outcome: settlement.outcome, problem: null };
+      return { outcome: settlement.outcome, problem: null };
     });
+  try {
+    // Before the transaction: the embedded database has no second connection.
+    const digestKey = await digestKeyOf();
+    return await settle((trx, claimed) =>
+      OPERATIONS[claimed.kind](trx, claimed, { secretKeys, digestKey, now: now() }),
+    );
   } catch (error) {
-    if (claimed === undefined || isConnectionError(error)) throw error;
-    return { number: claimed.number, outcome: null, problem: problemOf(error) };
+    if (isConnectionError(error)) throw error;
+    // Text that no column can hold would fail at every look.
+    if (codeOf(error).startsWith(DATA_EXCEPTION))
+      return await settle(() => Promise.resolve(settled(changesNothing('malformed', UNSTORABLE), null)));
+    return { outcome: null, problem: problemOf(error) };
   }
 }
+
+/** The class of PostgreSQL's errors about values. */
+const DATA_EXCEPTION = '22';
+const UNSTORABLE = 'it holds a value that cannot be stored';
 
 /** Errors of our own say nothing they should not; anything else might quote what it choked on. */
 const problemOf = (error: unknown): string => {

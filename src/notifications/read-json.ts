@@ -1,8 +1,16 @@
 /** Reads a body that anyone may have written. What it says is wrong names fields and rules, never a value. */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { isPrintable } from '../platform/reply.ts';
 
 export type Reading<Result> =
   { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string };
+
+/** A reference as a reply may have one too: shown to a person and stored, so without anything that cannot be seen. */
+export const reference = (charactersMax: number) =>
+  z
+    .string()
+    .max(charactersMax)
+    .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
 
 /** How much of what is wrong is told. */
 const PROBLEMS_TOLD_MAX = 3;

@@ -24,6 +24,8 @@ export const changesNothing = (
 /** What an operation's processing works with. */
 export interface ProcessContext {
   readonly secretKeys: readonly SecretKey[];
+  /** Key of the digests by which a result that comes again is told. */
+  readonly digestKey: Buffer;
   readonly now: Date;
 }
 
@@ -33,10 +35,12 @@ export interface Settlement {
   readonly reason: string | null;
   /** Of the application or registration its path belongs to. */
   readonly merOrderNo: string | null;
+  /** Of a result that was applied: tells it when it comes again. */
+  readonly resultDigest: string | null;
 }
 
-export const settled = ({ outcome, reason }: Verdict<unknown>, merOrderNo: string | null): Settlement => ({
-  outcome,
-  reason,
-  merOrderNo,
-});
+export const settled = (
+  { outcome, reason }: Verdict<unknown>,
+  merOrderNo: string | null,
+  resultDigest: string | null = null,
+): Settlement => ({ outcome, reason, merOrderNo, resultDigest: outcome === 'applied' ? resultDigest : null });

@@ -156,6 +156,8 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     publicUrl: daybook.publicUrl ?? null,
     listen: daybook.listen,
     allowInsecure: daybook.allowInsecure,
+    healthListen: daybook.healthListen ?? null,
+    trustedProxies: daybook.trustedProxies,
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
 import { merchantNo, referralChannel, secretKeys, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
-import { codeLists, codes, countries, currencyUnits, someOf } from './values/lists.ts';
+import { codeLists, codes, countries, currencyUnits, networks, someOf } from './values/lists.ts';
 import {
   cronExpression,
   directory,
@@ -82,6 +82,8 @@ export const settingsSchema = z.strictObject({
     publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
     listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),
     allowInsecure: someOf(UNPROTECTED).default([]).meta(notes('database')),
+    healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
+    trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
     logLevel: oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),
   database: z.strictObject({

@@ -95,6 +95,10 @@ export interface Settings {
   readonly listen: ListenAddress;
   /** Transport that may go unprotected: `database`, `statements` (S3), `certificates`. */
   readonly allowInsecure: readonly string[];
+  /** Where `/healthz` and `/readyz` are answered; null: where `serve` listens. */
+  readonly healthListen: ListenAddress | null;
+  /** Addresses and networks of proxies, whose word is taken for where a request came from. */
+  readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
 }
 

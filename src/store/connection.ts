@@ -29,6 +29,8 @@ export interface DatabaseSettings {
   readonly dataDir: string;
   /** With `database` in it the server may be spoken to without TLS from another machine. */
   readonly allowInsecure?: readonly string[];
+  /** `POOL_CONNECTIONS_MAX` unless told; the embedded database has one. */
+  readonly connectionsMax?: number;
 }
 
 /**
@@ -38,7 +40,7 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
-  const pool = createPool(settings.databaseUrl);
+  const pool = createPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
     await checkVersion(pool);
@@ -57,12 +59,12 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   return { db, kind: 'postgres', close };
 }
 
-function createPool(databaseUrl: string): pg.Pool {
+function createPool(databaseUrl: string, connectionsMax: number): pg.Pool {
   try {
     const pool = new pg.Pool({
       connectionString: databaseUrl,
       application_name: 'daybook',
-      max: POOL_CONNECTIONS_MAX,
+      max: connectionsMax,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       types: { getTypeParser: parserOf },

@@ -8,7 +8,7 @@ import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '
 const KEY_BYTES = 32;
 
 /** What is fingerprinted. */
-export type FingerprintName = 'payee';
+export type FingerprintName = 'payee' | 'result';
 
 const placeOf = (name: string): SecretPlace => ({
   table: 'fingerprint_key',

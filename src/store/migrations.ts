@@ -46,6 +46,17 @@ export async function pendingMigrations<Schema>(
     .map((migration) => migration.name);
 }
 
+/** Names of all migrations of this version. */
+export async function migrationNames(folder: string = SQL_FOLDER): Promise<string[]> {
+  return Object.keys(await sqlFiles(folder).getMigrations());
+}
+
+/** Names of those a database has, in one cheap query. */
+export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
 /** Throws `MigrationsPending` unless the database is at this version. */
 export async function assertMigrated<Schema>(db: Kysely<Schema>): Promise<void> {
   const pending = await pendingMigrations(db);

@@ -1,6 +1,7 @@
 /** What processing makes of the inbox, row by row, and what a person sees of it. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { DB } from './schema.ts';
+import { arrayLiteral } from './array-literal.ts';
 import { bodyPlace } from './notifications.ts';
 import type { NotificationKind } from './notify-path.ts';
 import { decryptSecret, type SecretKey } from './secrets.ts';
@@ -40,64 +41,60 @@ export const bodyOf = (
 ): string => decryptSecret(secretKeys, bodyPlace(id), bodyCiphertext);
 
 /**
- * Settles, in one statement, what came by a path that belongs to nothing. Applications and registrations are recorded
- * before they are sent, so a path not known now was never told to anyone. Returns how many there were.
+ * Numbers of what is left to look at, without `passed`: the first of every path before the second of any, so that one
+ * path with thousands holds nobody up.
  */
-export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<number> {
-  const { numAffectedRows } = await sql`
-    UPDATE notification AS n
-    SET outcome = 'unknown', reason = 'nobody was told this path', processed_at = ${now}
-    WHERE n.outcome IS NULL
-      AND NOT EXISTS (SELECT FROM application a WHERE n.kind = 'onboarding' AND a.notify_hash = n.notify_hash)
-      AND NOT EXISTS (SELECT FROM beneficiary b WHERE n.kind = 'beneficiary' AND b.notify_hash = n.notify_hash)
-  `.execute(db);
-  return Number(numAffectedRows ?? 0n);
+export async function openInTurns(
+  db: Kysely<DB>,
+  { passed, limit }: { readonly passed: readonly number[]; readonly limit: number },
+): Promise<number[]> {
+  const { rows } = await sql<{ number: number }>`
+    SELECT number FROM (
+      SELECT number, row_number() OVER (PARTITION BY notify_hash ORDER BY number) AS turn FROM notification
+      WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL AND NOT number = ANY(${arrayLiteral(passed)}::bigint[])
+    ) AS open ORDER BY turn, number LIMIT ${limit}`.execute(db);
+  return rows.map(({ number }) => number);
 }
 
-/**
- * Drops the oldest posts of paths nobody was told, beyond `keptMax` of them: a stranger who posts on and on must not
- * fill the disk that results need. Returns how many.
- */
-export async function dropOldUnknown(db: Kysely<DB>, keptMax: number): Promise<number> {
-  const { numAffectedRows } = await sql`
-    DELETE FROM notification
-    WHERE outcome = 'unknown' AND number <= (
-      SELECT number FROM notification WHERE outcome = 'unknown'
-      ORDER BY number DESC OFFSET ${keptMax} LIMIT 1
-    )`.execute(db);
-  return Number(numAffectedRows ?? 0n);
-}
-
-/** The next one to look at, locked; one that another process looks at is passed over. */
+/** One to look at, locked; undefined where another process looks at it, or has. */
 export async function claimNotification(
   trx: Transaction<DB>,
-  afterNumber: number,
+  number: number,
 ): Promise<OpenNotification | undefined> {
   const row = await trx
     .selectFrom('notification')
     .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
-    .where('number', '>', afterNumber)
+    .where('number', '=', number)
     .where('body_ciphertext', 'is not', null)
     .where((where) => where.or([where('outcome', 'is', null), where('outcome', '=', 'waiting')]))
-    .orderBy('number')
-    .limit(1)
     .forUpdate()
     .skipLocked()
     .executeTakeFirst();
   return row as OpenNotification | undefined;
 }
 
-/** Results that changed something by the same path before, oldest first. */
-export async function appliedBefore(trx: Transaction<DB>, notifyHash: string): Promise<OpenNotification[]> {
-  const rows = await trx
-    .selectFrom('notification')
-    .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext'])
-    .where('notify_hash', '=', notifyHash)
-    .where('outcome', '=', 'applied')
-    .where('body_ciphertext', 'is not', null)
-    .orderBy('number')
-    .execute();
-  return rows as OpenNotification[];
+/** Results without a digest that are read again to tell a replay: they are from an earlier version. */
+const WITHOUT_DIGEST_MAX = 20;
+
+/**
+ * Results that changed something by the same path before, as far as they can matter to one with this digest: its equals,
+ * and the last one, which is an approval where there was any. Oldest first; few, however many there were.
+ */
+export async function appliedBefore(
+  trx: Transaction<DB>,
+  notifyHash: string,
+  resultDigest: string,
+): Promise<OpenNotification[]> {
+  const { rows } = await sql<OpenNotification>`
+    WITH applied AS (
+      SELECT id, number, kind, notify_hash AS "notifyHash", body_ciphertext AS "bodyCiphertext", result_digest
+      FROM notification WHERE notify_hash = ${notifyHash} AND outcome = 'applied' AND body_ciphertext IS NOT NULL
+    )
+    (SELECT * FROM applied WHERE result_digest = ${resultDigest} ORDER BY number DESC LIMIT 1)
+    UNION (SELECT * FROM applied ORDER BY number DESC LIMIT 1)
+    UNION (SELECT * FROM applied WHERE result_digest IS NULL ORDER BY number DESC LIMIT ${WITHOUT_DIGEST_MAX})
+    ORDER BY number`.execute(trx);
+  return rows;
 }
 
 /** Records what became of it. One that goes on waiting is not written again. */
@@ -108,16 +105,19 @@ export async function settleNotification(
     readonly outcome: NotificationOutcome;
     readonly reason: string | null;
     readonly merOrderNo: string | null;
+    /** Of what was applied. */
+    readonly resultDigest: string | null;
     readonly now: Date;
   },
 ): Promise<void> {
-  const { id, outcome, reason, merOrderNo, now } = settled;
+  const { id, outcome, reason, merOrderNo, resultDigest, now } = settled;
   await trx
     .updateTable('notification')
     .set({
       outcome,
       reason,
       mer_order_no: merOrderNo,
+      result_digest: resultDigest,
       processed_at: outcome === 'waiting' ? null : now,
     })
     .where('id', '=', id)
@@ -133,6 +133,8 @@ export interface NotificationRow {
   readonly reason: string | null;
   readonly merOrderNo: string | null;
   readonly receivedAt: Date;
+  /** The address it was posted from; null where nobody can tell. */
+  readonly source: string | null;
   readonly processedAt: Date | null;
   readonly resolvedAt: Date | null;
   readonly note: string | null;
@@ -152,6 +154,7 @@ export async function listNotifications(
       'reason',
       'mer_order_no as merOrderNo',
       'received_at as receivedAt',
+      'source',
       'processed_at as processedAt',
       'resolved_at as resolvedAt',
       'note',

@@ -13,7 +13,14 @@ export interface SealedNotification {
   readonly notifyHash: string;
   readonly bodyCiphertext: string;
   readonly receivedAt: Date;
+  /** The address it came from; null where nobody can tell. */
+  readonly source: string | null;
+  /** By a path nobody was told: there is nothing to look at. */
+  readonly isUnknown: boolean;
 }
+
+/** Why nothing is made of a post by such a path. */
+export const UNKNOWN_REASON = 'nobody was told this path';
 
 export const bodyPlace = (id: string): SecretPlace => ({
   table: 'notification',
@@ -29,12 +36,13 @@ export function sealNotification(
     readonly notifyHash: string;
     readonly body: string;
     readonly receivedAt: Date;
+    readonly source: string | null;
+    readonly isUnknown: boolean;
   },
 ): SealedNotification {
   const id = randomUUID();
-  const { kind, notifyHash, receivedAt } = post;
-  const bodyCiphertext = encryptSecret(secretKeys, bodyPlace(id), post.body);
-  return { id, kind, notifyHash, bodyCiphertext, receivedAt };
+  const { body, ...rest } = post;
+  return { ...rest, id, bodyCiphertext: encryptSecret(secretKeys, bodyPlace(id), body) };
 }
 
 /**
@@ -48,12 +56,17 @@ export async function keepNotifications(
 ): Promise<void> {
   const column = (value: (one: SealedNotification) => string) => arrayLiteral(sealed.map(value));
   await sql`
-    INSERT INTO notification (id, kind, notify_hash, body_ciphertext, received_at)
-    SELECT id, kind, notify_hash, body_ciphertext, received_at FROM unnest(
+    INSERT INTO notification (id, kind, notify_hash, body_ciphertext, body_bytes, received_at, source, outcome, reason,
+      processed_at)
+    SELECT id, kind, notify_hash, body_ciphertext, octet_length(body_ciphertext), received_at, nullif(source, ''),
+      CASE WHEN is_unknown THEN 'unknown' END, CASE WHEN is_unknown THEN ${UNKNOWN_REASON} END,
+      CASE WHEN is_unknown THEN received_at END
+    FROM unnest(
       ${column((one) => one.id)}::uuid[], ${column((one) => one.kind)}::text[],
       ${column((one) => one.notifyHash)}::text[], ${column((one) => one.bodyCiphertext)}::text[],
-      ${column((one) => one.receivedAt.toISOString())}::timestamptz[]
-    ) AS sealed (id, kind, notify_hash, body_ciphertext, received_at),
+      ${column((one) => one.receivedAt.toISOString())}::timestamptz[], ${column((one) => one.source ?? '')}::text[],
+      ${column((one) => String(one.isUnknown))}::boolean[]
+    ) AS sealed (id, kind, notify_hash, body_ciphertext, received_at, source, is_unknown),
     (SELECT CASE WHEN current_setting('synchronous_commit') = 'off'
       THEN set_config('synchronous_commit', 'local', true) END AS waits) AS disk
     ON CONFLICT (id) DO NOTHING`.execute(db);

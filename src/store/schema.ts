@@ -182,6 +182,7 @@ export interface Merchant {
 }
 
 export interface Notification {
+  body_bytes: Generated<number>;
   body_ciphertext: string | null;
   forgotten_at: Date | null;
   id: string;
@@ -195,6 +196,8 @@ export interface Notification {
   reason: string | null;
   received_at: Date;
   resolved_at: Date | null;
+  result_digest: string | null;
+  source: string | null;
 }
 
 export interface PlatformClock {

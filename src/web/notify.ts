@@ -23,7 +23,7 @@ export function addNotify(server: FastifyInstance, inbox: Inbox): void {
         reply.callNotFound();
         return reply;
       }
-      await inbox.keep({ kind, secret, body: textOf(request.body) });
+      await inbox.keep({ kind, secret, body: textOf(request.body), source: request.ip });
       return reply.code(200).send({ received: true });
     });
   }

@@ -1,13 +1,22 @@
 /** What `serve` runs: the HTTP server, and the processing of what comes in by it, until it is asked to stop. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Kysely } from 'kysely';
 import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { House } from '../run/house.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { adoptSecretKey } from '../store/key-check.ts';
+import type { DB } from '../store/schema.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
-import { readinessOf } from './readiness.ts';
-import { createWebServer, listenOn, type WebEvent } from './server.ts';
+import { createReadiness } from './readiness.ts';
+import { createHealthServer, createWebServer, listenOn, type WebEvent } from './server.ts';
+
+/** Requests at work when asked to stop have this long to end; then their connections are cut. */
+export const DRAIN_MS_MAX = 11_000;
+/** And the notification being looked at has this long. */
+export const LOOK_MS_MAX = 6_000;
 
 export interface ServeEvents {
   readonly onRefusal: (event: WebEvent) => void;
@@ -17,8 +26,22 @@ export interface ServeEvents {
 
 export interface Serving {
   readonly url: string;
-  /** Resolves after the signal: no request is cut off, and no notification is half looked at. */
+  /** Where `/healthz` and `/readyz` are answered; the same as `url` unless they have an address of their own. */
+  readonly healthUrl: string;
+  /**
+   * Resolves after the signal, within `DRAIN_MS_MAX` and `LOOK_MS_MAX` whatever clients and database do: whoever
+   * dawdles is cut off, and a notification that is looked at still is looked at again after the next start.
+   */
   readonly ended: Promise<void>;
+}
+
+export type ServeSettings = Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen'> &
+  Partial<Pick<SettingsWithoutPlatform, 'healthListen' | 'trustedProxies'>>;
+
+export interface ServeHouse extends Pick<House, 'database' | 'now'> {
+  /** A connection for readiness alone, so that asking takes none from the posts. */
+  readonly readinessDb?: Kysely<DB>;
+  readonly drainMs?: number;
 }
 
 /**
@@ -26,8 +49,8 @@ export interface Serving {
  * the one known, as nothing could be taken in; or `ListenRefused`.
  */
 export async function serve(
-  { database, now }: Pick<House, 'database' | 'now'>,
-  { secretKeys, listen }: Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen'>,
+  { database: { db }, now, readinessDb = db, drainMs = DRAIN_MS_MAX }: ServeHouse,
+  { secretKeys, listen, healthListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
   { onRefusal, onProcessed, onFault }: ServeEvents,
 ): Promise<Serving> {
@@ -37,7 +60,6 @@ export async function serve(
         'bytes, such as `k1:$(head -c 32 /dev/urandom | base64)`.',
     );
   }
-  const { db } = database;
   await adoptSecretKey(db, secretKeys);
   const stopping = new AbortController();
   const processing = keepProcessing({
@@ -48,23 +70,38 @@ export async function serve(
     onReport: onProcessed,
     onFault,
   });
+  const onNotKept = () => onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
+  const inbox = createInbox({ db, secretKeys, now, onKept: processing.wake, onNotKept });
+  const readiness = createReadiness({ db: readinessDb, secretKeys, signal });
   const server = createWebServer({
-    inbox: createInbox({ db, secretKeys, now, onKept: processing.wake }),
-    readiness: () => readinessOf({ db, secretKeys, signal }),
+    inbox,
+    readiness: healthListen === null ? readiness : null,
     onRefusal,
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
   });
+  const health = healthListen === null ? null : createHealthServer({ readiness, onRefusal });
   const stop = async (): Promise<void> => {
-    await server.close();
+    await closeWithin(server, drainMs);
     stopping.abort();
-    await processing.ended;
+    await Promise.race([processing.ended, sleep(LOOK_MS_MAX, undefined, { ref: false })]);
+    if (health !== null) await closeWithin(health, 0);
   };
   try {
+    await inbox.readPaths();
     const url = await listenOn(server, listen);
-    return { url, ended: aborted(signal).then(stop) };
+    const healthUrl = health === null ? url : await listenOn(health, healthListen!, 'DAYBOOK_HEALTH_LISTEN');
+    return { url, healthUrl, ended: aborted(signal).then(stop) };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Node no longer looks who takes too long once a server closes. */
+async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {
+  const timer = setTimeout(() => server.server.closeAllConnections(), drainMs);
+  await server.close();
+  clearTimeout(timer);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,14 +1,29 @@
 /** The HTTP server: what it serves, its limits, and how every refusal looks, so that none tells a stranger anything. */
-import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { BlockList, isIP } from 'node:net';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
+import { limitConnections, type ConnectionLimits } from './connections.ts';
 import { addHealth, type Readiness } from './health.ts';
 import { addNotify } from './notify.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
-/** From the first byte of a request to its last. */
-export const REQUEST_MS_MAX = 10_000;
+
+/** How long a sender may take. */
+export interface Times {
+  /** From a request's first byte, or a connection's opening, to the last byte of the headers. */
+  readonly headersMs: number;
+  /** From a request's first byte to its last. */
+  readonly requestMs: number;
+  /** How often it is looked who has taken too long. */
+  readonly lookedEveryMs: number;
+}
+export const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
+
+/** A connection on which nothing moves. */
+export const CONNECTION_IDLE_MS_MAX = 20_000;
 export const CONNECTIONS_MAX = 2_000;
+export const CONNECTIONS_PER_ADDRESS_MAX = 200;
 
 /** The address cannot be listened on. */
 export class ListenRefused extends ExpectedError {
@@ -26,33 +41,94 @@ export interface WebEvent {
 
 export interface WebDeps {
   readonly inbox: Inbox;
-  readonly readiness: () => Promise<Readiness>;
+  /** Null: answered elsewhere. */
+  readonly readiness: (() => Promise<Readiness>) | null;
   /** Told of every refusal and failure. */
   readonly onRefusal: (event: WebEvent) => void;
+  /** Addresses and networks whose word is taken for where a request came from; the loopback ones unless told. */
+  readonly trustedProxies?: readonly string[];
+  readonly connections?: Partial<ConnectionLimits>;
+  readonly times?: Times;
 }
 
-export function createWebServer({ inbox, readiness, onRefusal }: WebDeps): FastifyInstance {
+export function createWebServer(deps: WebDeps): FastifyInstance {
+  const { inbox, readiness, onRefusal, trustedProxies = LOOPBACK } = deps;
+  const server = bareServer(onRefusal, trustedProxies, deps.times);
+  limitConnections(
+    server.server,
+    {
+      connectionsMax: CONNECTIONS_MAX,
+      perAddressMax: CONNECTIONS_PER_ADDRESS_MAX,
+      isTrusted: withinOneOf(trustedProxies),
+      ...deps.connections,
+    },
+    (why) => onRefusal({ route: '-', status: 0, reason: why }),
+  );
+  if (readiness !== null) addHealth(server, readiness);
+  addNotify(server, inbox);
+  return server;
+}
+
+/** The server that whoever keeps the process running asks, where that is not the one the world reaches. */
+export function createHealthServer({
+  readiness,
+  onRefusal,
+}: Pick<WebDeps, 'onRefusal'> & { readonly readiness: () => Promise<Readiness> }): FastifyInstance {
+  const server = bareServer(onRefusal, []);
+  addHealth(server, readiness);
+  return server;
+}
+
+export const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
+
+function bareServer(
+  onRefusal: WebDeps['onRefusal'],
+  trustedProxies: readonly string[],
+  { headersMs, requestMs, lookedEveryMs }: Times = TIMES,
+): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    connectionTimeout: REQUEST_MS_MAX * 2,
+    trustProxy: [...trustedProxies],
+    // Node looks every 30 s unless told, and would give headers a minute.
+    http: {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: lookedEveryMs,
+    },
+    requestTimeout: requestMs,
+    connectionTimeout: CONNECTION_IDLE_MS_MAX,
     forceCloseConnections: 'idle',
     // A path that cannot be read, or is longer than any here.
     frameworkErrors: (_error, _request, reply: FastifyReply) => void reply.code(404).send(REFUSALS[404]),
   });
-  server.server.maxConnections = CONNECTIONS_MAX;
-
   server.setErrorHandler((error: { statusCode?: number; code?: string; name: string }, request, reply) => {
     const status = error.statusCode ?? 503;
     onRefusal({ route: request.routeOptions.url ?? '-', status, reason: error.code ?? error.name });
     return reply.code(status).send(REFUSALS[status] ?? REFUSALS[status < 500 ? 400 : 503]);
   });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(REFUSALS[404]));
-
-  addHealth(server, readiness);
-  addNotify(server, inbox);
+  // Which of two the proxy went by, nobody can tell.
+  server.addHook('onRequest', async (request, reply) => {
+    const { rawHeaders } = request.raw;
+    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
+    if (hosts.length <= 1) return;
+    onRefusal({ route: request.routeOptions.url ?? '-', status: 400, reason: 'two Host headers' });
+    await reply.code(400).send(REFUSALS[400]);
+  });
   return server;
+}
+
+/** Whether an address is one of these, or in one of these networks (`10.0.0.0/8`). */
+function withinOneOf(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** All that a refusal says. Fastify's own would repeat the path. */
@@ -68,13 +144,14 @@ const REFUSALS: Readonly<Record<number, { readonly error: string }>> = {
 export async function listenOn(
   server: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
+  setting = 'DAYBOOK_LISTEN',
 ): Promise<string> {
   try {
     return await server.listen({ host, port });
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new ListenRefused(
-      `${host}:${port} cannot be listened on: ${why}. Set DAYBOOK_LISTEN to an address of this machine that is free.`,
+      `${host}:${port} cannot be listened on: ${why}. Set ${setting} to an address of this machine that is free.`,
       { cause: error },
     );
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
-import { accepted, onboardingResult, type Subject } from '../notifications/subjects.ts';
+import { accepted, inReview, onboardingResult, type Subject } from '../notifications/subjects.ts';
 import { KEYS, NOW } from '../notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { daybook, startDaybook, type Env } from './daybook.ts';
@@ -55,7 +55,7 @@ describe('notifications', () => {
       const processed = await daybook(['notifications', 'process', '--json'], env);
       expect(processed.code, processed.stderr).toBe(3);
       expect(JSON.parse(processed.stdout)).toEqual({
-        outcomes: { unknown: 1, applied: 1, 'second-token': 1 },
+        outcomes: { applied: 1, 'second-token': 1 },
         left: [],
         dropped: 0,
       });
@@ -88,6 +88,21 @@ describe('notifications', () => {
     expect([left.code, left.stdout]).toEqual([4, expect.stringContaining('"k1"')]);
     expect((await daybook(['notifications', 'process'], env)).stdout).toBe('1 duplicate\n');
   });
+});
+
+it('what a stranger wrote is shown as text: no line, no order to the terminal, no hidden sign comes of it', async () => {
+  const payeeId = 'P1\r\nregistration 9 is approved\u001b[2J\u202e\u200b';
+  const two = await inReview(database.db, 'R9');
+  // As an earlier version may have stored it.
+  await database.db.updateTable('beneficiary').set({ payee_id: payeeId }).where('id', '=', two.id).execute();
+  const spelt = String.raw`payeeId P1\r\nregistration 9 is approved\u001b[2J\u202e\u200b`;
+  const one = await daybook(['beneficiary', 'status', String(two.id)], env);
+  expect(one.stdout.split('\n')).toContain(`  ${spelt}`);
+  const all = await daybook(['beneficiary', 'status'], env);
+  expect(all.stdout).toContain(spelt.replace('payeeId ', ''));
+  const json = await daybook(['beneficiary', 'status', String(two.id), '--json'], env);
+  expect(JSON.parse(json.stdout)).toMatchObject({ payeeId });
+  for (const { stdout } of [one, all, json]) expect(stdout).not.toMatch(/[\u001b\r\u202e\u200b]/);
 });
 
 describe('serve', () => {

@@ -43,7 +43,17 @@ onBothDatabases((store) => {
       const { db } = store();
       const pass = () =>
         processNotifications({ db, secretKeys: KEYS, now: () => NOW, signal: new AbortController().signal });
-      const served = await serveOver(db);
+      // What is let in at all is another test's business.
+      const served = await serveOver(db, {
+        limits: {
+          pathSourcePosts: POSTS,
+          pathPosts: POSTS,
+          unknownSourcePosts: POSTS,
+          unknownPosts: POSTS,
+          unknownSourceBytes: 1e9,
+          unknownBytes: 1e9,
+        },
+      });
       const post = async (forgery: Forgery): Promise<number> =>
         (await served.post(forgery.path, forgery.body, forgery.type)).status;
       const push = (path: string, payload: object): Forgery => ({ path, body: JSON.stringify(payload) });

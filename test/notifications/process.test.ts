@@ -199,12 +199,14 @@ onBothDatabases((store) => {
     for (const secret of strangers) await arrives(db, { path: '/notify/onboarding', secret }, '{}');
     const { signal } = new AbortController();
     const pass = () =>
-      processNotifications({ db, secretKeys: KEYS, now: () => NOW, signal, unknownKeptMax: 4 });
-    expect(await pass()).toEqual({
-      outcomes: { applied: 1, duplicate: 1, unknown: 7 },
-      left: [],
-      dropped: 3,
-    });
+      processNotifications({
+        db,
+        secretKeys: KEYS,
+        now: () => NOW,
+        signal,
+        unknownKept: { posts: 4, bytes: 1_000, days: 1 },
+      });
+    expect(await pass()).toEqual({ outcomes: { applied: 1, duplicate: 1 }, left: [], dropped: 3 });
     const kept = await listNotifications(db, { all: true, limit: 100 });
     expect(kept.map(({ number }) => number)).toEqual([9, 8, 7, 6, 2, 1]);
     expect(await pass()).toEqual({ outcomes: {}, left: [], dropped: 0 });

@@ -5,8 +5,8 @@ import { createInbox, type InboxDeps } from '../../src/notifications/inbox.ts';
 import { bodyPlace } from '../../src/store/notifications.ts';
 import type { DB } from '../../src/store/schema.ts';
 import { decryptSecret, type SecretKey } from '../../src/store/secrets.ts';
-import { readinessOf } from '../../src/web/readiness.ts';
-import { createWebServer, type WebEvent } from '../../src/web/server.ts';
+import { createReadiness } from '../../src/web/readiness.ts';
+import { createWebServer, type WebDeps, type WebEvent } from '../../src/web/server.ts';
 
 export const KEYS: readonly SecretKey[] = [{ id: 'k1', key: randomBytes(32) }];
 export const NOW = new Date('2026-03-10T02:00:00Z');
@@ -26,14 +26,20 @@ export interface Answer {
 }
 
 /** The server as `serve` runs it, without processing. */
-export async function serveOver(db: Kysely<DB>, deps: Partial<InboxDeps> = {}): Promise<Served> {
+export async function serveOver(
+  db: Kysely<DB>,
+  deps: Partial<InboxDeps> = {},
+  web: Partial<WebDeps> = {},
+): Promise<Served> {
   const events: WebEvent[] = [];
   const stopping = new AbortController();
   const secretKeys = deps.secretKeys ?? KEYS;
   const server = createWebServer({
     inbox: createInbox({ db, secretKeys, now: () => NOW, ...deps }),
-    readiness: () => readinessOf({ db, secretKeys, signal: stopping.signal }),
+    // Nobody waits for a second to pass: each question is a new one.
+    readiness: () => createReadiness({ db, secretKeys, signal: stopping.signal })(),
     onRefusal: (event) => void events.push(event),
+    ...web,
   });
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {

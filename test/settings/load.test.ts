@@ -68,6 +68,8 @@ describe('what is given', () => {
       publicUrl: null,
       listen: { host: '127.0.0.1', port: 8080 },
       allowInsecure: [],
+      healthListen: null,
+      trustedProxies: ['127.0.0.0/8', '::1'],
       logLevel: 'info',
     });
   });
@@ -105,6 +107,8 @@ describe('what is given', () => {
       DAYBOOK_PUBLIC_URL: 'https://books.example/daybook/',
       DAYBOOK_LISTEN: '[::1]:0',
       DAYBOOK_ALLOW_INSECURE: 'database, statements',
+      DAYBOOK_HEALTH_LISTEN: '127.0.0.1:8081',
+      DAYBOOK_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::7',
       DAYBOOK_LOG_LEVEL: 'debug',
       DATABASE_URL: 'postgres://u:p%40ss@db/books',
       STATEMENTS_URL: 's3://bucket/prefix',
@@ -146,6 +150,8 @@ describe('what is given', () => {
       publicUrl: 'https://books.example/daybook',
       listen: { host: '::1', port: 0 },
       allowInsecure: ['database', 'statements'],
+      healthListen: { host: '127.0.0.1', port: 8081 },
+      trustedProxies: ['10.0.0.0/8', '2001:db8::7'],
       logLevel: 'debug',
     });
   });
@@ -299,6 +305,9 @@ describe('what is refused', () => {
     ['DAYBOOK_PUBLIC_URL', 'https://books.example/?a=1', 'without ? or #'],
     ['DAYBOOK_PUBLIC_URL', `https://books.example/${'x'.repeat(180)}`, 'leave room for the path'],
     ['DAYBOOK_LISTEN', '8080', 'a host and a port'],
+    ['DAYBOOK_HEALTH_LISTEN', '8080', 'a host and a port'],
+    ['DAYBOOK_TRUSTED_PROXIES', '10.0.0.0/33', 'IP addresses or networks'],
+    ['DAYBOOK_TRUSTED_PROXIES', 'proxy.example', 'IP addresses or networks'],
     ['DAYBOOK_LISTEN', 'localhost:70000', 'a port above 65535'],
     ['PLATFORM_AGENT_HEADERS', '{"A":"{token}"}', 'neither {agentToken} nor {referralChannel}'],
     ['PLATFORM_AGENT_HEADERS', '{"A":"{agentToken}"}', 'PLATFORM_AGENT_TOKEN'],

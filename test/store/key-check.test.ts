@@ -12,7 +12,7 @@ import { fingerprintKey } from '../../src/store/fingerprint-key.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { rekey } from '../../src/store/rekey.ts';
 import type { SecretKey } from '../../src/store/secrets.ts';
-import { readinessOf } from '../../src/web/readiness.ts';
+import { createReadiness } from '../../src/web/readiness.ts';
 import { freshDatabase } from '../support/database.ts';
 import { NOW, onBothDatabases } from './support.ts';
 
@@ -104,8 +104,8 @@ onBothDatabases((store) => {
     const { db } = store();
     const { signal } = new AbortController();
     await adoptSecretKey(db, [k1]);
-    expect(await readinessOf({ db, secretKeys: [k1], signal })).toMatchObject({ ready: true });
-    expect(await readinessOf({ db, secretKeys: [otherThan(k1)], signal })).toMatchObject({
+    expect(await createReadiness({ db, secretKeys: [k1], signal })()).toMatchObject({ ready: true });
+    expect(await createReadiness({ db, secretKeys: [otherThan(k1)], signal })()).toMatchObject({
       ready: false,
       checks: { secretKeys: expect.stringContaining('"k1"'), database: null },
     });

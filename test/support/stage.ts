@@ -102,6 +102,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     publicUrl: null,
     listen: { host: '127.0.0.1', port: 0 },
     allowInsecure: [],
+    healthListen: null,
+    trustedProxies: [],
     logLevel: 'silent',
     ...options.settings,
   };

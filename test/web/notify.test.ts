@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
 import { COMMIT_POSTS_MAX, createInbox, POSTS_WAITING_MAX } from '../../src/notifications/inbox.ts';
 import { BODY_BYTES_MAX } from '../../src/web/server.ts';
+import { accepted, inReview } from '../notifications/subjects.ts';
 import { keptBodies, KEYS, NOW, serveOver, type Served } from '../notifications/support.ts';
 import { cuttingProxy } from '../store/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
@@ -27,8 +28,7 @@ onBothDatabases((store) => {
       kind: 'onboarding',
       notify_hash: notifyHashOf(SECRET),
       received_at: NOW,
-      outcome: null,
-      processed_at: null,
+      source: '127.0.0.1',
     });
     expect(JSON.stringify(row)).not.toContain('tok-secret');
     expect(JSON.stringify(row)).not.toContain(SECRET);
@@ -61,23 +61,29 @@ onBothDatabases((store) => {
       secretKeys: KEYS,
       now: () => NOW,
       onKept: () => (commits += 1),
+      limits: { pathSourcePosts: 200 },
     });
+    const { secret } = await accepted(store().db, 'A1');
+    await inbox.readPaths();
     const bodies = Array.from({ length: 200 }, (_, n) => String(n));
-    await Promise.all(bodies.map((body) => inbox.keep({ kind: 'onboarding', secret: SECRET, body })));
+    await Promise.all(bodies.map((body) => inbox.keep({ kind: 'onboarding', secret, body })));
     expect(await keptBodies(store().db)).toEqual(bodies);
     expect(commits).toBe(1 + Math.ceil(199 / COMMIT_POSTS_MAX));
   });
 
   it('more posts than memory is set aside for are told to come again, and the rest is kept', async () => {
-    const inbox = createInbox({ db: store().db, secretKeys: KEYS, now: () => NOW });
+    const { secret } = await inReview(store().db, 'R1');
+    const limits = { pathSourcePosts: 2_000, pathPosts: 2_000 };
+    const inbox = createInbox({ db: store().db, secretKeys: KEYS, now: () => NOW, limits });
+    await inbox.readPaths();
     const posts = Array.from({ length: POSTS_WAITING_MAX + 20 }, (_, n) =>
-      inbox.keep({ kind: 'beneficiary', secret: SECRET, body: String(n) }),
+      inbox.keep({ kind: 'beneficiary', secret, body: String(n) }),
     );
     const ends = await Promise.allSettled(posts);
     const refused = ends.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(20);
     expect(await keptBodies(store().db)).toHaveLength(POSTS_WAITING_MAX);
-    await inbox.keep({ kind: 'beneficiary', secret: SECRET, body: 'again' });
+    await inbox.keep({ kind: 'beneficiary', secret, body: 'again' });
   });
 
   it('what is too long, no JSON by its type, at no path or by another method is refused alike, and not kept', async () => {

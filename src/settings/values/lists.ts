@@ -1,4 +1,5 @@
 /** Lists and mappings: codes, countries, currencies. */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
 import { jsonText } from './reading.ts';
@@ -38,6 +39,20 @@ export const someOf = (words: readonly string[]) =>
   z.preprocess(
     givenList,
     listOf((text) => words.includes(text), `must be a list of ${words.join(', ')}`),
+  );
+
+/** Addresses, and networks as `10.0.0.0/8`. */
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
+}
+
+export const networks = () =>
+  z.preprocess(
+    givenList,
+    listOf(isNetwork, 'must be a list of IP addresses or networks, such as 192.0.2.7 or 10.0.0.0/8'),
   );
 
 /** Lists of codes by the name of the field they are for; null where the document's own list is not known. */

@@ -1,0 +1,50 @@
+/**
+ * Noise for the receiver, from a process of its own: posts by made-up paths at a rate, as far as this machine makes
+ * them, until the time is over. Prints how many a second were answered.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { newNotifySecret } from '../src/store/notify-path.ts';
+
+const CONNECTIONS = 100;
+/** Posts on their way at a time: beyond it the receiver is what limits the rate. */
+const IN_FLIGHT_MAX = 400;
+const TICK_MS = 5;
+
+const { url, ratePerS, seconds } = JSON.parse(process.argv[2] ?? '{}') as {
+  url: string;
+  ratePerS: number;
+  seconds: number;
+};
+const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
+const startMs = performance.now();
+const endMs = startMs + seconds * 1_000;
+let [sent, inFlight, answered] = [0, 0, 0];
+
+async function post(n: number): Promise<void> {
+  inFlight += 1;
+  try {
+    const response = await pool.request({
+      method: 'POST',
+      path: `/notify/onboarding/${newNotifySecret()}`,
+      headers: { 'content-type': 'application/json' },
+      body: `{"n":${n}}`,
+    });
+    await response.body.dump();
+    answered += 1;
+  } catch {
+    // Cut off: noise has no right to an answer.
+  } finally {
+    inFlight -= 1;
+  }
+}
+
+while (performance.now() < endMs) {
+  const due = ((performance.now() - startMs) * ratePerS) / 1_000;
+  while (sent < due && inFlight < IN_FLIGHT_MAX) void post((sent += 1));
+  // What could not be sent in time is not made up for.
+  sent = Math.max(sent, Math.floor(due));
+  await sleep(TICK_MS);
+}
+process.stdout.write(`${JSON.stringify({ answeredPerS: answered / seconds })}\n`);
+process.exit(0);
