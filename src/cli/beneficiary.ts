@@ -1,9 +1,11 @@
-/** `beneficiary`: check, register, status; resend and release for those the platform gave no answer to. */
+/** `beneficiary`: check, register, status; resend, release and settle for those the platform gave no answer to. */
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { prepareRegistration } from '../beneficiaries/prepare.ts';
 import { registerBeneficiary, type RegisterDeps, type Registered } from '../beneficiaries/register.ts';
 import { resendBeneficiary } from '../beneficiaries/resend.ts';
+import { settleRegistration } from '../beneficiaries/settle.ts';
+import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
 import type { PlatformHouse } from '../run/house.ts';
 import { oneMerchant } from '../run/one-merchant.ts';
@@ -24,6 +26,7 @@ export function addBeneficiaryCommand(program: Command): void {
   addStatus(beneficiary);
   addResend(beneficiary);
   addRelease(beneficiary);
+  addSettle(beneficiary);
 }
 
 const rulesOf = ({ platform: { walletMethods, filePaths } }: Settings) => ({
@@ -80,10 +83,12 @@ function addStatus(beneficiary: Command): void {
       await withHouse(offlineSettings(self), async ({ database }) => {
         if (id === undefined) {
           const rows = await listBeneficiaries(database.db);
-          tell(self, { document: rows.map(documentOf), text: listText(rows) });
+          const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
+          tell(self, { document: rows.map(documentOf), text: listText(rows), exitCode });
         } else {
           const row = await registrationOf(database.db, id);
-          tell(self, { document: documentOf(row), text: rowText(row) });
+          const exitCode = isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
+          tell(self, { document: documentOf(row), text: rowText(row), exitCode });
         }
       });
     });
@@ -123,6 +128,42 @@ function addRelease(beneficiary: Command): void {
     });
 }
 
+function addSettle(beneficiary: Command): void {
+  beneficiary
+    .command('settle')
+    .argument('<id>', 'the registration’s number')
+    .addOption(
+      new Option('--status <status>', 'what the platform says it is: 03 rejected, 04 approved')
+        .choices(['03', '04'])
+        .makeOptionMandatory(),
+    )
+    .option('--payee-id <id>', 'the payeeId the platform has it under')
+    .option('--note <text>', 'how it is known; kept with it')
+    .description('say what became of a registration whose result never came, as asking the platform has shown')
+    .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
+    .action(async (id: string, flags: SettleFlags, self: Command) => {
+      const { status, payeeId = null, note = null } = flags;
+      if (payeeId !== null && !/^[\x21-\x7e]{1,64}$/.test(payeeId))
+        throw new UsageError('--payee-id takes 1 to 64 characters without spaces.');
+      if (status === '03' && payeeId !== null)
+        throw new UsageError('a rejected registration has no payee to pay; leave out --payee-id.');
+      if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        const { id: number } = await registrationOf(database.db, id);
+        const known = { id: number, status, payeeId, note: note?.trim() ?? null };
+        const settled = await settleRegistration(database.db, known, now());
+        const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;
+        tell(self, { document: documentOf(settled), text: rowText(settled), exitCode });
+      });
+    });
+}
+
+interface SettleFlags {
+  readonly status: '03' | '04';
+  readonly payeeId?: string;
+  readonly note?: string;
+}
+
 const depsOf = ({ database, beneficiaries, settings, now }: PlatformHouse): RegisterDeps => ({
   db: database.db,
   client: beneficiaries,
@@ -155,8 +196,11 @@ function tellRegistered(self: Command, { beneficiary, sent, approvedBefore }: Re
   });
 }
 
-const exitCodeFor = ({ status }: BeneficiaryRow): ExitCode =>
-  status === '03' || status === 'refused' ? EXIT.needsPerson : EXIT.done;
+/** Approved, and no payeeId came to pay by (2.6). */
+const isWithoutPayee = ({ status, payeeId }: BeneficiaryRow): boolean => status === '04' && payeeId === null;
+
+const exitCodeFor = (row: BeneficiaryRow): ExitCode =>
+  row.status === '03' || row.status === 'refused' || isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
 
 /** Section 3.1; the first two are before it. */
 const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
@@ -170,21 +214,31 @@ const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
 const documentOf = (row: BeneficiaryRow) => ({ ...row, meaning: MEANING[row.status] });
 
 function rowText(row: BeneficiaryRow): string {
-  const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, problem, isNotified } = row;
+  const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, respCode, problem, note, isNotified } = row;
   return lines(
     `registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}`,
     payeeId !== null && `  payeeId ${payeeId}`,
     bizFlowNo !== null && `  bizFlowNo ${bizFlowNo}`,
+    respCode !== null && respCode !== BENEFICIARY_ACCEPTED && `  the platform’s respCode is ${respCode}`,
     problem !== null && `  ${problem}`,
+    note !== null && `  settled by a person: ${note}`,
+    isWithoutPayee(row) && withoutPayee(row),
     status === '01' && (isNotified ? RESULT_COMES : NO_RESULT),
     status === 'sending' && SEND_AGAIN,
     status === 'refused' && MEND,
   );
 }
 
+/** The platform's operation for it is named in its document and not described (4.5). */
+const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
+  `  the platform told no payeeId, which payments need: its operation sp2402 has it${
+    bizFlowNo === null ? '' : ` under bizFlowNo ${bizFlowNo}`
+  };\n  record it by \`daybook beneficiary settle ${id} --status 04 --payee-id ID\``;
+
 const RESULT_COMES = '  its result comes to `daybook serve`';
 const NO_RESULT =
-  '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own';
+  '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own;' +
+  '\n  once the platform has told it, `daybook beneficiary settle` records it';
 const SEND_AGAIN =
   '  register the same file again, or `daybook beneficiary resend` it: the platform does not process a number twice.' +
   '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';

@@ -5,7 +5,7 @@ import { adviceOf } from '../onboarding/advice.ts';
 import { checkApplication, type ApplicationRules } from '../onboarding/check.ts';
 import { ApplicationInvalid } from '../onboarding/errors.ts';
 import { settleApplication } from '../onboarding/settle.ts';
-import { statusOfApplication, type ApplicationStatus } from '../onboarding/standing.ts';
+import { statusOfApplication, type ApplicationStatus, type RecordedName } from '../onboarding/standing.ts';
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -231,6 +231,7 @@ const standingOf = (application: ApplicationRow): ApplicationStatus => ({
   application,
   replacedBy: null,
   advice: adviceOf(application),
+  recordedName: null,
   findings: null,
 });
 
@@ -248,7 +249,7 @@ const told = (status: ApplicationStatus): Told => ({
   exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
 });
 
-function textOf({ application, replacedBy, advice, findings }: ApplicationStatus): string {
+function textOf({ application, replacedBy, advice, recordedName, findings }: ApplicationStatus): string {
   const { id, state, merOrderNo, bizFlow, processVersion, problem, changedAt } = application;
   const version = findings?.processVersion ?? processVersion;
   return lines(
@@ -258,7 +259,14 @@ function textOf({ application, replacedBy, advice, findings }: ApplicationStatus
     ...(findings?.reasons ?? []).map((reason) => `  reason: ${reason}`),
     findings !== null && findings.fields.length > 0 && `  fields: ${findings.fields.join(', ')}`,
     version !== null && `  process version: ${version}`,
+    recordedName !== null && `  ${recordedText(recordedName)}`,
     replacedBy !== null && `  replaced by application ${replacedBy}`,
     `  ${advice}`,
   );
 }
+
+const recordedText = ({ isAsSent, name }: RecordedName): string =>
+  (isAsSent
+    ? 'the platform has the merchant under the English name that was sent'
+    : 'the platform has the merchant under another English name than was sent') +
+  (name !== null ? `: ${name}` : isAsSent ? '' : '; --reveal prints it');

@@ -35,6 +35,7 @@ export async function processOnboardingResult(
       decision: verdict.change,
       bizFlow: result.bizFlow,
       processVersion: result.processVersion,
+      merNameEn: result.merNameEn,
       secretKeys,
       now,
     },
@@ -49,7 +50,8 @@ export async function processOnboardingResult(
   }
 }
 
-async function belongsToAnother(
+/** Whether the bizFlow a result names is another application's. */
+export async function belongsToAnother(
   trx: Transaction<DB>,
   id: number,
   { bizFlow }: OnboardingResult,

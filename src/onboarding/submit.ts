@@ -1,6 +1,6 @@
 /**
  * Submits an application (sp1101, 4.3): checked in full, recorded encrypted, then sent once. It is not documented as
- * idempotent, so what may have arrived stands as `unknown` and is never sent again by itself.
+ * idempotent, so what was answered, or may have arrived, is never sent again by itself.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -143,19 +143,23 @@ async function keepReceipt(
   deps: SubmitDeps,
 ): Promise<ApplicationRow> {
   const { db, now } = deps;
+  const withoutFlow = async (problem: string): Promise<ApplicationRow> => {
+    await persistently(deps, () => markUnknown(db, id, { problem, isReceived: true, now: now() }));
+    return (await applicationById(db, id))!;
+  };
   try {
+    if (bizFlow === null) return await withoutFlow('the platform’s receipt names no bizFlow');
     return await persistently(deps, () => markAccepted(db, id, { bizFlow, now: now() }));
   } catch (error) {
-    if (isUniqueViolation(error)) {
-      const problem = `the platform’s receipt has the bizFlow of another application, ${bizFlow}`;
-      await markUnknown(db, id, { problem, now: now() });
-      return (await applicationById(db, id))!;
-    }
+    if (isUniqueViolation(error))
+      return withoutFlow(`the platform’s receipt has the bizFlow of another application, ${bizFlow ?? '?'}`);
     if (!isConnectionError(error)) throw error;
+    const asWhat = bizFlow === null ? '' : ` as bizFlow ${bizFlow}`;
+    const settle = bizFlow === null ? 'status' : `settle ${id} --biz-flow`;
     throw new ReceiptNotStored(
-      `the platform accepted application ${id} (merOrderNo ${merOrderNo}) as bizFlow ${bizFlow}, but the database went ` +
-        `away before that was stored. Do not submit it again; once the database is back: \`daybook onboard settle ${id} ` +
-        `--biz-flow ${bizFlow}\`.`,
+      `the platform accepted application ${id} (merOrderNo ${merOrderNo})${asWhat}, but the database went away before ` +
+        `that was stored. Do not submit it again; once the database is back: \`daybook onboard ${settle} ` +
+        `${bizFlow ?? id}\`.`,
       { cause: error },
     );
   }
