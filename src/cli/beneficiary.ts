@@ -139,7 +139,9 @@ function addSettle(beneficiary: Command): void {
     )
     .option('--payee-id <id>', 'the payeeId the platform has it under')
     .option('--note <text>', 'how it is known; kept with it')
-    .description('say what became of a registration whose result never came, as asking the platform has shown')
+    .description(
+      'say what became of a registration whose result never came, as asking the platform has shown',
+    )
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
     .action(async (id: string, flags: SettleFlags, self: Command) => {
       const { status, payeeId = null, note = null } = flags;

@@ -98,7 +98,9 @@ function addApplyCommand(notifications: Command): void {
     .command('apply')
     .argument('<number>', 'a notification that needs a person')
     .option('--note <text>', 'how it is known to be the result; kept with it')
-    .description('apply a notification that changed nothing, as asking the platform has shown it to be the result')
+    .description(
+      'apply a notification that changed nothing, as asking the platform has shown it to be the result',
+    )
     .addHelpText(
       'after',
       '\nIt decides whatever stood before. The token of an approval is stored encrypted, in place of an earlier one of the ' +

@@ -103,7 +103,8 @@ const applyBeneficiary: Apply = async (trx, notification, { secretKeys, now }) =
   const { number } = notification;
   const registration = await beneficiaryByNotifyHash(trx, notification.notifyHash);
   const { result } = readBeneficiaryResult(bodyOf(secretKeys, notification));
-  if (registration === undefined || result === null) throw notApplicable(number, 'belongs to nothing any more');
+  if (registration === undefined || result === null)
+    throw notApplicable(number, 'belongs to nothing any more');
   if (result.status === '01') throw notApplicable(number, 'decides nothing: it says that the review goes on');
   const { status, payeeId } = result;
   await settleBeneficiary(trx, registration.id, { status, payeeId, note: null, now });

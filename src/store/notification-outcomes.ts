@@ -130,7 +130,14 @@ export async function notificationByNumber(
 ): Promise<(OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined> {
   const row = await trx
     .selectFrom('notification')
-    .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'body_ciphertext as bodyCiphertext', 'outcome'])
+    .select([
+      'id',
+      'number',
+      'kind',
+      'notify_hash as notifyHash',
+      'body_ciphertext as bodyCiphertext',
+      'outcome',
+    ])
     .where('number', '=', number)
     .forUpdate()
     .executeTakeFirst();

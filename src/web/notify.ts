@@ -16,7 +16,9 @@ export function addNotify(server: FastifyInstance, inbox: Inbox): void {
   server.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body);
   });
-  const paths = KINDS.flatMap((kind) => ['', '/'].map((end) => ({ kind, path: `/notify/${kind}/:secret${end}` })));
+  const paths = KINDS.flatMap((kind) =>
+    ['', '/'].map((end) => ({ kind, path: `/notify/${kind}/:secret${end}` })),
+  );
   for (const { kind, path } of paths) {
     server.post<{ Params: { secret: string } }>(
       path,
