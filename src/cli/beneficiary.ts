@@ -14,7 +14,7 @@ import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries.t
 import { releaseBeneficiary } from '../store/beneficiary-calls.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
-import { readInputFile } from './input-file.ts';
+import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { lines, table } from './text.ts';
 
 export function addBeneficiaryCommand(program: Command): void {
@@ -29,10 +29,16 @@ export function addBeneficiaryCommand(program: Command): void {
   addSettle(beneficiary);
 }
 
-const rulesOf = ({ platform: { walletMethods, filePaths } }: Settings) => ({
+const rulesOf = (
+  { platform: { walletMethods, filePaths } }: Settings,
+  now: Date,
+  warnings: FileWarning[],
+) => ({
   walletMethods,
   filePaths,
   isLocalFile: existsSync,
+  today: now.toISOString().slice(0, 10),
+  onWarning: (warning: FileWarning) => void warnings.push(warning),
 });
 
 function addCheck(beneficiary: Command): void {
@@ -43,9 +49,13 @@ function addCheck(beneficiary: Command): void {
     .action(async (path: string, _flags: object, self: Command) => {
       const settings = platformSettings(self);
       const file = readInputFile(path);
-      await withHouse(settings, async ({ database }) => {
-        await prepareRegistration(database.db, file, rulesOf(settings));
-        tell(self, { document: { problems: [] }, text: 'nothing to mend; it can be registered' });
+      await withHouse(settings, async ({ database, now }) => {
+        const warnings: FileWarning[] = [];
+        await prepareRegistration(database.db, file, rulesOf(settings, now(), warnings));
+        tell(self, {
+          document: { problems: [], warnings },
+          text: lines('nothing to mend; it can be registered', ...warnings.map(warningText)),
+        });
       });
     });
 }
@@ -68,8 +78,10 @@ function addRegister(beneficiary: Command): void {
       const file = readInputFile(path);
       await withPlatform(settings, async (house) => {
         const merchant = await oneMerchant(house, asked);
-        const registration = await prepareRegistration(house.database.db, file, rulesOf(settings));
-        tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration));
+        const warnings: FileWarning[] = [];
+        const rules = rulesOf(settings, house.now(), warnings);
+        const registration = await prepareRegistration(house.database.db, file, rules);
+        tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration), warnings);
       });
     });
 }
@@ -183,12 +195,17 @@ async function registrationOf(db: RegisterDeps['db'], id: string): Promise<Benef
   return row;
 }
 
-function tellRegistered(self: Command, { beneficiary, sent, approvedBefore }: Registered): void {
+function tellRegistered(
+  self: Command,
+  { beneficiary, sent, approvedBefore }: Registered,
+  warnings: readonly FileWarning[] = [],
+): void {
   tell(self, {
-    document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf) },
+    document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf), warnings },
     text: lines(
       !sent && 'nothing was sent: this number was registered before',
       rowText(beneficiary),
+      ...warnings.map(warningText),
       ...approvedBefore.map(
         ({ id, payeeId }) =>
           `the same account is approved already: payeeId ${payeeId ?? 'not told'} (registration ${id})`,

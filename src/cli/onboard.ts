@@ -26,7 +26,7 @@ import {
   withPlatform,
   type Told,
 } from './context.ts';
-import { readInputFile } from './input-file.ts';
+import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { lines, table } from './text.ts';
 
 const LISTED_MAX = 1_000;
@@ -53,7 +53,12 @@ export function addOnboardCommand(program: Command): void {
   addSettleCommand(onboard);
 }
 
-const rulesOf = ({ platform }: Settings, now: Date): Omit<ApplicationRules, 'defaults'> => ({
+const rulesOf = (
+  { platform }: Settings,
+  now: Date,
+  warnings: FileWarning[],
+): Omit<ApplicationRules, 'defaults'> => ({
+  onWarning: (warning) => void warnings.push(warning),
   codeLists: platform.codeLists,
   filePaths: platform.filePaths,
   isLocalFile: existsSync,
@@ -69,8 +74,9 @@ function addCheckCommand(onboard: Command): void {
       const settings = platformSettings(self);
       const now = settings.nowMs === null ? new Date() : new Date(settings.nowMs);
       const { publicUrl, platform } = settings;
+      const warnings: FileWarning[] = [];
       const checked = checkApplication(readInputFile(path), {
-        ...rulesOf(settings, now),
+        ...rulesOf(settings, now, warnings),
         defaults: {
           merOrderNo: newOrderNo(now),
           referralChannel: platform.referralChannel,
@@ -82,7 +88,10 @@ function addCheckCommand(onboard: Command): void {
         self,
         'problems' in checked
           ? invalid(new ApplicationInvalid(checked.problems))
-          : { document: { problems: [] }, text: 'nothing to mend; it can be submitted' },
+          : {
+              document: { problems: [], warnings },
+              text: lines('nothing to mend; it can be submitted', ...warnings.map(warningText)),
+            },
       );
     });
 }
@@ -109,11 +118,12 @@ function addSubmitCommand(onboard: Command): void {
       const file = readInputFile(path);
       await withPlatform(settings, async ({ database: { db }, applications, now }, log) => {
         await markBrokenOff(db, now());
+        const warnings: FileWarning[] = [];
         const deps: SubmitDeps = {
           db,
           client: applications,
           secretKeys: settings.secretKeys,
-          rules: rulesOf(settings, now()),
+          rules: rulesOf(settings, now(), warnings),
           referralChannel: settings.platform.referralChannel,
           publicUrl: settings.publicUrl,
           holder: thisHolder(),
@@ -126,7 +136,12 @@ function addSubmitCommand(onboard: Command): void {
           const earlier = replaces === undefined ? null : idOf(replaces);
           const row = await submitApplication({ file, replaces: earlier }, deps);
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          tell(self, told(standingOf(row)));
+          const { document, text, exitCode } = told(standingOf(row));
+          tell(self, {
+            document: { ...(document as object), warnings },
+            text: lines(text, ...warnings.map(warningText)),
+            exitCode: exitCode!,
+          });
         } catch (error) {
           if (!(error instanceof ApplicationInvalid)) throw error;
           tell(self, invalid(error));

@@ -25,6 +25,7 @@ import { checkApplication, type ApplicationRules } from './check.ts';
 import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
 import { findingsOf } from './findings.ts';
 import { recordNewApplication, replaceable } from './record.ts';
+import { isSuppliedVersion } from './values.ts';
 
 const ORDER_NO_RANDOM_BYTES = 11;
 
@@ -103,14 +104,14 @@ async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
   return { payload, notifyHash: payload.callbackUrl === ours ? notifyHashOf(secret) : null };
 }
 
-/** What the platform told for the resubmission, in its result or in the message of it (9, rule 2). */
+/** What the platform told for the resubmission, in its result or in the message of it; from V2 on (9, rule 2). */
 export async function processVersionOf(
   { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
   { id, state, processVersion }: ApplicationRow,
 ): Promise<string | null> {
-  if (state !== 'supplement') return processVersion;
-  const detail = await applicationDetail(db, secretKeys, id);
-  return (detail === null ? null : findingsOf(detail).processVersion) ?? processVersion;
+  const detail = state === 'supplement' ? await applicationDetail(db, secretKeys, id) : null;
+  const version = (detail === null ? null : findingsOf(detail).processVersion) ?? processVersion;
+  return version !== null && isSuppliedVersion(version) ? version : null;
 }
 
 /** The call failed: what is certain becomes `refused`, everything else `unknown`. A fault of ours is thrown after. */

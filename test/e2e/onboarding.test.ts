@@ -142,6 +142,7 @@ async function register({ house }: Stage, publicUrl: string, file: object = ENTE
     walletMethods,
     filePaths,
     isLocalFile: existsSync,
+    today: '2026-03-06',
   });
   const [merchant] = await chosenMerchants(house, []);
   const { beneficiary } = await registerBeneficiary(

@@ -166,7 +166,7 @@ describe('a run', () => {
       response.end(JSON.stringify({ metaDataList }));
     });
     const { exitCode, notes } = await runAt(url, { now: NEXT_MONDAY });
-    expect([exitCode, notes]).toEqual([
+    expect([exitCode, notes.filter((note) => note.startsWith('bank'))]).toEqual([
       3,
       [
         'bank of CN: set aside, the rest is read: item 3 has no code; `daybook reference list bank` shows what came',
@@ -180,9 +180,8 @@ describe('a run', () => {
       itemCount: 2,
       setAside: [{ place: 3, reason: 'has no code', raw: '{"name":"Two"}' }],
     });
-    expect((await runOn({ bank: { CN: CHINESE } }, { now: NEXT_MONDAY })).notes).toEqual([
-      'bank of CN: no longer listed: CN3',
-    ]);
+    const { notes: later } = await runOn({ bank: { CN: CHINESE } }, { now: NEXT_MONDAY });
+    expect(later).toEqual(['bank of CN: no longer listed: CN3']);
     expect((await listReferenceLists(database.db))[0]).toMatchObject({ setAside: [] });
   });
 
