@@ -144,6 +144,8 @@ export async function notificationByNumber(
   return row as (OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined;
 }
 
+const APPLIED_BY_PERSON = 'applied by a person';
+
 /** A person said that it is the result: from now on it counts as applied. */
 export async function markAppliedByPerson(
   trx: Transaction<DB>,
@@ -151,7 +153,13 @@ export async function markAppliedByPerson(
 ): Promise<void> {
   await trx
     .updateTable('notification')
-    .set({ outcome: 'applied', reason: 'applied by a person', processed_at: now, resolved_at: now, note })
+    .set({
+      outcome: 'applied',
+      reason: APPLIED_BY_PERSON,
+      processed_at: now,
+      resolved_at: now,
+      note: note ?? APPLIED_BY_PERSON,
+    })
     .where('id', '=', id)
     .execute();
 }
