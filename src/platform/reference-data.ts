@@ -89,12 +89,12 @@ function nameNotice(name: string): string | null {
 
 /** The list's elements: it is described as an object and returned as an array (2.2), so either may come. */
 function elementsOf(metaDataList: unknown): readonly unknown[] | null {
-  if (Array.isArray(metaDataList)) return metaDataList;
+  if (Array.isArray(metaDataList)) return metaDataList as unknown[];
   if (typeof metaDataList !== 'object' || metaDataList === null) return null;
   if ('code' in metaDataList) return [metaDataList];
   const values: unknown[] = Object.values(metaDataList);
   const [only] = values;
-  return values.length === 1 && Array.isArray(only) ? only : values;
+  return values.length === 1 && Array.isArray(only) ? (only as unknown[]) : values;
 }
 
 const codeOf = (element: unknown): string | null => {
@@ -134,7 +134,7 @@ function listOf(text: string, excerpt: Excerpt, query: ListQuery): MetaList {
 
 const itemOf = ({ code, name, type }: ReplyFields, { metaType }: ListQuery): MetaItem => ({
   code: code as string,
-  name: storableText(String((name as string | null | undefined) ?? '')),
+  name: storableText(typeof name === 'boolean' ? String(name) : ((name as string | null | undefined) ?? '')),
   type: metaType === 'payout_method' ? (type as 'WALLET' | 'BANK') : null,
 });
 
