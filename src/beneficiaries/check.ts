@@ -26,12 +26,14 @@ export function checkRegistration(file: unknown, context: RuleContext): CheckedR
   const kind = kindOf(fields['bizMode']);
   const parsed = (kind === null ? eitherSchema : KINDS[kind].schema).safeParse(fields);
   const field = readerOf(fields);
+  const ruled = RULES.flatMap((rule) => rule(field, context));
   const problems = [
     ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => problemsOf(issue, kind))),
     ...(kind === null ? unknownProblems(Object.keys(fields), null) : []),
-    ...RULES.flatMap((rule) => rule(field, context)),
+    ...ruled.filter(({ isWarning }) => isWarning !== true),
   ];
   if (problems.length > 0) return { problems: inOrder(problems) };
+  for (const { path, problem } of ruled) context.onWarning?.({ path, problem });
   return { registration: parsed.data as Registration };
 }
 

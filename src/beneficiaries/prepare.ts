@@ -1,6 +1,6 @@
 /** From a file to a registration that may be sent: checked against the document and against stored reference data. */
 import type { Kysely } from 'kysely';
-import { referenceCodes } from '../store/reference.ts';
+import { payoutMethodTypes, referenceCodes } from '../store/reference.ts';
 import type { DB } from '../store/schema.ts';
 import { bankCountryOf, checkRegistration, type StoredReference } from './check.ts';
 import { RegistrationInvalid } from './errors.ts';
@@ -22,8 +22,10 @@ export async function prepareRegistration(
 async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
   const country = bankCountryOf(file);
   if (country === null) return { payoutMethods: null, banks: null };
+  const methodTypes = await payoutMethodTypes(db, country);
   return {
-    payoutMethods: await referenceCodes(db, { kind: 'payout_method', country }),
+    payoutMethods: methodTypes === null ? null : [...methodTypes.keys()],
+    methodTypes,
     banks: await referenceCodes(db, { kind: 'bank', country }),
   };
 }

@@ -1,4 +1,5 @@
 /** What the fields of a registration ask of each other (platform-api.md 2.5), one rule after the other. */
+import type { BusinessDay } from '../ledger/entry.ts';
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
 import { isEnglishName } from './registration.ts';
 
@@ -6,12 +7,17 @@ import { isEnglishName } from './registration.ts';
 export interface StoredReference {
   readonly payoutMethods: readonly string[] | null;
   readonly banks: readonly string[] | null;
+  /** `WALLET` or `BANK`, by payout method. */
+  readonly methodTypes?: ReadonlyMap<string, string | null> | null;
 }
 
 export interface RuleContext extends FilePathRules {
   /** The two wallet methods of rule 1, which the document does not name. */
   readonly walletMethods: readonly string[];
   readonly reference: StoredReference;
+  readonly today: BusinessDay;
+  /** Told what the document leaves open and looks like a mistake; it is sent all the same. */
+  readonly onWarning?: (warning: RuleProblem) => void;
 }
 
 /**
@@ -28,6 +34,8 @@ export const NOT_TEXT = '\u0000';
 export interface RuleProblem {
   readonly path: string;
   readonly problem: string;
+  /** The document leaves it open: it is told, and refuses nothing. */
+  readonly isWarning?: true;
 }
 type Rule = (field: FieldReader, context: RuleContext) => readonly RuleProblem[];
 
@@ -38,6 +46,9 @@ const isLocal = (field: FieldReader): boolean => field('paymentMode') === 'LOCAL
 const isSwift = (field: FieldReader): boolean => field('paymentMode') === 'SWIFT';
 const has = (field: FieldReader, name: string): boolean => field(name) !== undefined;
 const told = (path: string, problem: string): readonly RuleProblem[] => [{ path, problem }];
+const warned = (path: string, problem: string): readonly RuleProblem[] => [
+  { path, problem, isWarning: true },
+];
 const NONE: readonly RuleProblem[] = [];
 
 const BRANCH_COUNTRIES = ['CN', 'BR', 'IN'];
@@ -136,18 +147,23 @@ const backOfIdCard: Rule = (field) =>
     ? told('backCertImg', 'is required when idType is 01 (national ID card)')
     : NONE;
 
-/** Images of a company's papers, each applicable for companies of some countries. */
+/** As the country dictionary may have it, which is not shown (2.5). */
+const CHINA = ['CN', 'CHN', '156'];
+const HONG_KONG = ['HK', 'HKG', '344'];
+
+/** Images of a company's papers, each "applicable" for companies of some countries: more than that is not said. */
 const companyPapers: Rule = (field) => {
   const registered = field('registerCountry');
   if (field('bizMode') !== 'B' || registered === undefined || registered === NOT_TEXT) return NONE;
+  const isIn = (codes: readonly string[]) => codes.includes(registered.toUpperCase());
   const papers = [
-    { path: 'businessLicenseImg', applies: registered === 'CN', where: 'in CN' },
-    { path: 'registerCertImg', applies: registered === 'HK', where: 'in HK' },
-    { path: 'incorporateCertImg', applies: registered !== 'CN', where: 'outside CN' },
+    { path: 'businessLicenseImg', applies: isIn(CHINA), where: 'in CN' },
+    { path: 'registerCertImg', applies: isIn(HONG_KONG), where: 'in HK' },
+    { path: 'incorporateCertImg', applies: !isIn(CHINA), where: 'outside CN' },
   ];
   return papers
     .filter(({ path, applies }) => has(field, path) && !applies)
-    .map(({ path, where }) => ({ path, problem: `is for companies registered ${where} only; leave it out` }));
+    .flatMap(({ path, where }) => warned(path, `is described for companies registered ${where}`));
 };
 
 const IMAGES = ['businessLicenseImg', 'registerCertImg', 'incorporateCertImg', 'frontCertImg', 'backCertImg'];
@@ -179,14 +195,32 @@ const payoutMethodListed: Rule = (field, { reference: { payoutMethods } }) => {
 const bankListed: Rule = (field, { reference: { banks } }) => {
   const bankCode = field('bankCode');
   if (banks === null || bankCode === undefined || bankCode === NOT_TEXT) return NONE;
-  return banks.includes(bankCode)
+  if (banks.includes(bankCode)) return NONE;
+  const problem = `is none of the banks the platform lists for the country; ${SYNC}`;
+  // With SWIFT it is not required, and nothing is said of which banks may be meant.
+  return isLocal(field) ? told('bankCode', problem) : warned('bankCode', problem);
+};
+
+/** `payoutType` and the catalog's `type` have the same values; that they must agree is not said. */
+const payoutTypeListed: Rule = (field, { reference: { methodTypes } }) => {
+  const [type, listed] = [field('payoutType'), methodTypes?.get(field('payoutMethod') ?? '') ?? null];
+  return type === undefined || type === NOT_TEXT || listed === null || type === listed
     ? NONE
-    : told('bankCode', `is none of the banks the platform lists for the country; ${SYNC}`);
+    : warned('payoutType', `is ${type}, but the platform lists the payoutMethod as ${listed}`);
+};
+
+/** `birthDate`: nobody is born tomorrow. */
+const bornBefore: Rule = (field, { today }) => {
+  const day = field('birthDate');
+  return day !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(day) && day > today
+    ? told('birthDate', 'lies in the future')
+    : NONE;
 };
 
 export const RULES: readonly Rule[] = [
   wireForSwift,
   payoutMethodListed,
+  payoutTypeListed,
   bankCodeForLocal,
   bankListed,
   branchWithBankCode,
@@ -197,5 +231,6 @@ export const RULES: readonly Rule[] = [
   addressLine,
   uploadedFiles,
   companyPapers,
+  bornBefore,
   backOfIdCard,
 ];

@@ -1,9 +1,11 @@
-/** `beneficiary`: check, register, status; resend and release for those the platform gave no answer to. */
+/** `beneficiary`: check, register, status; resend, release and settle for those the platform gave no answer to. */
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { prepareRegistration } from '../beneficiaries/prepare.ts';
 import { registerBeneficiary, type RegisterDeps, type Registered } from '../beneficiaries/register.ts';
 import { resendBeneficiary } from '../beneficiaries/resend.ts';
+import { settleRegistration } from '../beneficiaries/settle.ts';
+import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
 import type { PlatformHouse } from '../run/house.ts';
 import { oneMerchant } from '../run/one-merchant.ts';
@@ -13,7 +15,7 @@ import { releaseBeneficiary } from '../store/beneficiary-calls.ts';
 import { thisHolder } from '../store/process-identity.ts';
 import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { readInputFile } from './input-file.ts';
+import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './text.ts';
 
 export function addBeneficiaryCommand(program: Command): void {
@@ -25,12 +27,19 @@ export function addBeneficiaryCommand(program: Command): void {
   addStatus(beneficiary);
   addResend(beneficiary);
   addRelease(beneficiary);
+  addSettle(beneficiary);
 }
 
-const rulesOf = ({ platform: { walletMethods, filePaths } }: Settings) => ({
+const rulesOf = (
+  { platform: { walletMethods, filePaths } }: Settings,
+  now: Date,
+  warnings: FileWarning[],
+) => ({
   walletMethods,
   filePaths,
   isLocalFile: existsSync,
+  today: now.toISOString().slice(0, 10),
+  onWarning: (warning: FileWarning) => void warnings.push(warning),
 });
 
 function addCheck(beneficiary: Command): void {
@@ -41,9 +50,13 @@ function addCheck(beneficiary: Command): void {
     .action(async (path: string, _flags: object, self: Command) => {
       const settings = platformSettings(self);
       const file = readInputFile(path);
-      await withHouse(settings, async ({ database }) => {
-        await prepareRegistration(database.db, file, rulesOf(settings));
-        tell(self, { document: { problems: [] }, text: 'nothing to mend; it can be registered' });
+      await withHouse(settings, async ({ database, now }) => {
+        const warnings: FileWarning[] = [];
+        await prepareRegistration(database.db, file, rulesOf(settings, now(), warnings));
+        tell(self, {
+          document: { problems: [], warnings },
+          text: lines('nothing to mend; it can be registered', ...warnings.map(warningText)),
+        });
       });
     });
 }
@@ -66,8 +79,10 @@ function addRegister(beneficiary: Command): void {
       const file = readInputFile(path);
       await withPlatform(settings, async (house) => {
         const merchant = await oneMerchant(house, asked);
-        const registration = await prepareRegistration(house.database.db, file, rulesOf(settings));
-        tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration));
+        const warnings: FileWarning[] = [];
+        const rules = rulesOf(settings, house.now(), warnings);
+        const registration = await prepareRegistration(house.database.db, file, rules);
+        tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration), warnings);
       });
     });
 }
@@ -81,10 +96,12 @@ function addStatus(beneficiary: Command): void {
       await withHouse(offlineSettings(self), async ({ database }) => {
         if (id === undefined) {
           const rows = await listBeneficiaries(database.db);
-          tell(self, { document: rows.map(documentOf), text: listText(rows) });
+          const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
+          tell(self, { document: rows.map(documentOf), text: listText(rows), exitCode });
         } else {
           const row = await registrationOf(database.db, id);
-          tell(self, { document: documentOf(row), text: rowText(row) });
+          const exitCode = isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
+          tell(self, { document: documentOf(row), text: rowText(row), exitCode });
         }
       });
     });
@@ -125,6 +142,49 @@ function addRelease(beneficiary: Command): void {
     });
 }
 
+function addSettle(beneficiary: Command): void {
+  withBy(beneficiary.command('settle'))
+    .argument('<id>', 'the registration’s number')
+    .addOption(
+      new Option('--status <status>', 'what the platform says it is: 03 rejected, 04 approved')
+        .choices(['03', '04'])
+        .makeOptionMandatory(),
+    )
+    .option('--payee-id <id>', 'the payeeId the platform has it under')
+    .option('--note <text>', 'how it is known; kept with it')
+    .description(
+      'say what became of a registration whose result never came, as asking the platform has shown',
+    )
+    .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
+    .action(async (id: string, flags: SettleFlags, self: Command) => {
+      const { status, payeeId = null, note = null } = flags;
+      if (payeeId !== null && !/^[\x21-\x7e]{1,64}$/.test(payeeId))
+        throw new UsageError('--payee-id takes 1 to 64 characters without spaces.');
+      if (status === '03' && payeeId !== null)
+        throw new UsageError('a rejected registration has no payee to pay; leave out --payee-id.');
+      if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        const { id: number } = await registrationOf(database.db, id);
+        const known = { id: number, status, payeeId, note: note?.trim() ?? null };
+        const at = now();
+        const deed = deedOf(
+          self,
+          number,
+          [`status ${status}`, ...(known.note === null ? [] : [known.note])].join(': '),
+        );
+        const settled = await doneBy(database.db, deed, at, (trx) => settleRegistration(trx, known, at));
+        const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;
+        tell(self, { document: documentOf(settled), text: rowText(settled), exitCode });
+      });
+    });
+}
+
+interface SettleFlags {
+  readonly status: '03' | '04';
+  readonly payeeId?: string;
+  readonly note?: string;
+}
+
 const depsOf = ({ database, beneficiaries, settings, now }: PlatformHouse): RegisterDeps => ({
   db: database.db,
   client: beneficiaries,
@@ -142,12 +202,17 @@ async function registrationOf(db: RegisterDeps['db'], id: string): Promise<Benef
   return row;
 }
 
-function tellRegistered(self: Command, { beneficiary, sent, approvedBefore }: Registered): void {
+function tellRegistered(
+  self: Command,
+  { beneficiary, sent, approvedBefore }: Registered,
+  warnings: readonly FileWarning[] = [],
+): void {
   tell(self, {
-    document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf) },
+    document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf), warnings },
     text: lines(
       !sent && 'nothing was sent: this number was registered before',
       rowText(beneficiary),
+      ...warnings.map(warningText),
       ...approvedBefore.map(
         ({ id, payeeId }) =>
           line`the same account is approved already: payeeId ${payeeId ?? 'not told'} (registration ${id})`,
@@ -157,8 +222,11 @@ function tellRegistered(self: Command, { beneficiary, sent, approvedBefore }: Re
   });
 }
 
-const exitCodeFor = ({ status }: BeneficiaryRow): ExitCode =>
-  status === '03' || status === 'refused' ? EXIT.needsPerson : EXIT.done;
+/** Approved, and no payeeId came to pay by (2.6). */
+const isWithoutPayee = ({ status, payeeId }: BeneficiaryRow): boolean => status === '04' && payeeId === null;
+
+const exitCodeFor = (row: BeneficiaryRow): ExitCode =>
+  row.status === '03' || row.status === 'refused' || isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
 
 /** Section 3.1; the first two are before it. */
 const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
@@ -172,21 +240,31 @@ const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
 const documentOf = (row: BeneficiaryRow) => ({ ...row, meaning: MEANING[row.status] });
 
 function rowText(row: BeneficiaryRow): string {
-  const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, problem, isNotified } = row;
+  const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, respCode, problem, note, isNotified } = row;
   return lines(
     line`registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}`,
     payeeId !== null && line`  payeeId ${payeeId}`,
     bizFlowNo !== null && line`  bizFlowNo ${bizFlowNo}`,
+    respCode !== null && respCode !== BENEFICIARY_ACCEPTED && line`  the platform’s respCode is ${respCode}`,
     problem !== null && line`  ${problem}`,
+    note !== null && line`  settled by a person: ${note}`,
+    isWithoutPayee(row) && withoutPayee(row),
     status === '01' && (isNotified ? RESULT_COMES : NO_RESULT),
     status === 'sending' && SEND_AGAIN,
     status === 'refused' && MEND,
   );
 }
 
+/** The platform's operation for it is named in its document and not described (4.5). */
+const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
+  `  the platform told no payeeId, which payments need: its operation sp2402 has it${
+    bizFlowNo === null ? '' : ` under bizFlowNo ${bizFlowNo}`
+  };\n  record it by \`daybook beneficiary settle ${id} --status 04 --payee-id ID\``;
+
 const RESULT_COMES = '  its result comes to `daybook serve`';
 const NO_RESULT =
-  '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own';
+  '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own;' +
+  '\n  once the platform has told it, `daybook beneficiary settle` records it';
 const SEND_AGAIN =
   '  register the same file again, or `daybook beneficiary resend` it: the platform does not process a number twice.' +
   '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';

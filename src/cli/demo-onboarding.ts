@@ -148,6 +148,7 @@ async function register({ house, signal }: Stage, step: Step) {
     walletMethods,
     filePaths,
     isLocalFile: existsSync,
+    today: now().toISOString().slice(0, 10),
   });
   const { beneficiary } = await registerBeneficiary(
     {

@@ -37,3 +37,12 @@ function textOf(path: string): string {
     throw new UsageError(`${path} cannot be read (${code}).`);
   }
 }
+
+/** What looks like a mistake in a file, and is left open by the platform's document: told, and sent all the same. */
+export interface FileWarning {
+  readonly path: string;
+  readonly problem: string;
+}
+
+export const warningText = ({ path, problem }: FileWarning): string =>
+  `  look again: ${path} ${problem}; it was not held against the file`;

@@ -1,5 +1,6 @@
-/** `notifications`: what the platform pushed and what became of it; `process`, `show` and `resolve`. */
+/** `notifications`: what the platform pushed and what became of it; `process`, `show`, `apply` and `resolve`. */
 import type { Command } from 'commander';
+import { applyNotification, type AppliedNotification } from '../notifications/apply.ts';
 import { processNotifications } from '../notifications/process.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
 import {
@@ -46,6 +47,7 @@ export function addNotificationsCommand(program: Command): void {
     });
   addProcessCommand(notifications);
   addShowCommand(notifications);
+  addApplyCommand(notifications);
   addResolveCommand(notifications);
 }
 
@@ -96,6 +98,41 @@ function addShowCommand(notifications: Command): void {
       });
     });
 }
+
+function addApplyCommand(notifications: Command): void {
+  withBy(notifications.command('apply'))
+    .argument('<number>', 'a notification that needs a person')
+    .option('--note <text>', 'how it is known to be the result; kept with it')
+    .description(
+      'apply a notification that changed nothing, as asking the platform has shown it to be the result',
+    )
+    .addHelpText(
+      'after',
+      '\nIt decides whatever stood before. The token of an approval is stored encrypted, in place of an earlier one of the ' +
+        '\nsame merchant; nobody has to copy it.\n\nExample:\n  daybook notifications apply 7 --note "asked the platform, case 4711"',
+    )
+    .action(async (text: string, { note }: { readonly note?: string }, self: Command) => {
+      const number = numberOf(text);
+      if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
+      const { secretKeys } = offlineSettings(self);
+      await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+        const said = { number, note: note?.trim() ?? null };
+        const at = now();
+        await adoptSecretKey(db, secretKeys);
+        const applied = await doneBy(db, deedOf(self, number, said.note ?? undefined), at, (trx) =>
+          applyNotification(trx, said, { secretKeys, now: at }),
+        );
+        tell(self, { document: { ...applied, note: said.note }, text: appliedText(applied) });
+      });
+    });
+}
+
+const appliedText = ({ number, kind, merOrderNo, standing, merchantNo }: AppliedNotification): string =>
+  lines(
+    `notification ${number} is applied: the ${kind === 'onboarding' ? 'application' : 'registration'} with merOrderNo ` +
+      `${merOrderNo} stands as ${standing}`,
+    merchantNo !== null && `merchant ${merchantNo} is known, its token stored encrypted`,
+  );
 
 function addResolveCommand(notifications: Command): void {
   withBy(notifications.command('resolve'))

@@ -8,7 +8,7 @@ import { forget } from '../onboarding/forget.ts';
 import { settleApplication } from '../onboarding/settle.ts';
 import { recordDeed } from '../store/audit.ts';
 import { freeSpace } from '../store/free-space.ts';
-import { statusOfApplication, type ApplicationStatus } from '../onboarding/standing.ts';
+import { statusOfApplication, type ApplicationStatus, type RecordedName } from '../onboarding/standing.ts';
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -30,7 +30,7 @@ import {
   type Told,
 } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { readInputFile } from './input-file.ts';
+import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './text.ts';
 
 const LISTED_MAX = 1_000;
@@ -58,7 +58,12 @@ export function addOnboardCommand(program: Command): void {
   addForgetCommand(onboard);
 }
 
-const rulesOf = ({ platform }: Settings, now: Date): Omit<ApplicationRules, 'defaults'> => ({
+const rulesOf = (
+  { platform }: Settings,
+  now: Date,
+  warnings: FileWarning[],
+): Omit<ApplicationRules, 'defaults'> => ({
+  onWarning: (warning) => void warnings.push(warning),
   codeLists: platform.codeLists,
   filePaths: platform.filePaths,
   isLocalFile: existsSync,
@@ -74,8 +79,9 @@ function addCheckCommand(onboard: Command): void {
       const settings = platformSettings(self);
       const now = settings.nowMs === null ? new Date() : new Date(settings.nowMs);
       const { publicUrl, platform } = settings;
+      const warnings: FileWarning[] = [];
       const checked = checkApplication(readInputFile(path), {
-        ...rulesOf(settings, now),
+        ...rulesOf(settings, now, warnings),
         defaults: {
           merOrderNo: newOrderNo(now),
           referralChannel: platform.referralChannel,
@@ -87,7 +93,10 @@ function addCheckCommand(onboard: Command): void {
         self,
         'problems' in checked
           ? invalid(new ApplicationInvalid(checked.problems))
-          : { document: { problems: [] }, text: 'nothing to mend; it can be submitted' },
+          : {
+              document: { problems: [], warnings },
+              text: lines('nothing to mend; it can be submitted', ...warnings.map(warningText)),
+            },
       );
     });
 }
@@ -114,11 +123,12 @@ function addSubmitCommand(onboard: Command): void {
       const file = readInputFile(path);
       await withPlatform(settings, async ({ database: { db }, applications, now }, log) => {
         await markBrokenOff(db, now());
+        const warnings: FileWarning[] = [];
         const deps: SubmitDeps = {
           db,
           client: applications,
           secretKeys: settings.secretKeys,
-          rules: rulesOf(settings, now()),
+          rules: rulesOf(settings, now(), warnings),
           referralChannel: settings.platform.referralChannel,
           publicUrl: settings.publicUrl,
           holder: thisHolder(),
@@ -131,7 +141,12 @@ function addSubmitCommand(onboard: Command): void {
           const earlier = replaces === undefined ? null : idOf(replaces);
           const row = await submitApplication({ file, replaces: earlier }, deps);
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          tell(self, told(standingOf(row)));
+          const { document, text, exitCode } = told(standingOf(row));
+          tell(self, {
+            document: { ...(document as object), warnings },
+            text: lines(text, ...warnings.map(warningText)),
+            exitCode: exitCode!,
+          });
         } catch (error) {
           if (!(error instanceof ApplicationInvalid)) throw error;
           tell(self, invalid(error));
@@ -259,6 +274,7 @@ const standingOf = (application: ApplicationRow): ApplicationStatus => ({
   application,
   replacedBy: null,
   advice: adviceOf(application),
+  recordedName: null,
   findings: null,
 });
 
@@ -276,7 +292,7 @@ const told = (status: ApplicationStatus): Told => ({
   exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
 });
 
-function textOf({ application, replacedBy, advice, findings }: ApplicationStatus): string {
+function textOf({ application, replacedBy, advice, recordedName, findings }: ApplicationStatus): string {
   const { id, state, merOrderNo, bizFlow, processVersion, problem, changedAt } = application;
   const version = findings?.processVersion ?? processVersion;
   return lines(
@@ -286,7 +302,14 @@ function textOf({ application, replacedBy, advice, findings }: ApplicationStatus
     ...(findings?.reasons ?? []).map((reason) => line`  reason: ${reason}`),
     findings !== null && findings.fields.length > 0 && line`  fields: ${findings.fields.join(', ')}`,
     version !== null && line`  process version: ${version}`,
+    recordedName !== null && line`  ${recordedText(recordedName)}`,
     replacedBy !== null && `  replaced by application ${replacedBy}`,
     line`  ${advice}`,
   );
 }
+
+const recordedText = ({ isAsSent, name }: RecordedName): string =>
+  (isAsSent
+    ? 'the platform has the merchant under the English name that was sent'
+    : 'the platform has the merchant under another English name than was sent') +
+  (name !== null ? `: ${name}` : isAsSent ? '' : '; --reveal prints it');

@@ -107,6 +107,10 @@ function syncText({ lists, notes }: ReferenceRunReport, countries: readonly stri
   );
 }
 
+/** What does not print, as JSON would spell it: a name may hold tabs, and may turn the direction of what follows. */
+const withEscapes = (text: string): string =>
+  text.replaceAll(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+
 const dayText = (instant: Date): string => instant.toISOString().slice(0, 10);
 
 function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceListRow[]): string {
@@ -129,13 +133,18 @@ function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceL
         codes.map((item) => [
           ...(hasCountry ? [item.country] : []),
           item.code,
-          item.name,
+          withEscapes(item.name),
           ...(hasType ? [item.methodType] : []),
           dayText(item.firstSeenAt),
           item.isGone ? `${dayText(item.lastSeenAt)}, gone` : dayText(item.lastSeenAt),
         ]),
       ),
     ...prompts.map(({ code, name }) => `${code} asks for one of your own (“${name}”) and is no code to send`),
+    ...lists.flatMap((list) =>
+      list.setAside.map(
+        ({ place, reason, raw }) => `${listName(list)}: item ${place} ${reason}: ${withEscapes(raw)}`,
+      ),
+    ),
     ...lists
       .filter(({ itemCount }) => itemCount === 0)
       .map((list) => `${listName(list)}: the platform found nothing on ${dayText(list.readAt)}`),

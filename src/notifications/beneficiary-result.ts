@@ -32,15 +32,20 @@ const given = reference(REFERENCE_CHARACTERS_MAX)
   .nullish()
   .transform((value) => (value === undefined || value === '' ? null : value));
 
+const PAYLOAD_FIELDS = ['status', 'payeeId', 'merOrderNo', 'bizFlowNo'];
 const payloadSchema = z.object({
-  status: z.enum(BENEFICIARY_STATUSES),
+  // As a number it has one digit.
+  status: z.preprocess(
+    (value) => (typeof value === 'string' && value !== '' ? value.padStart(2, '0') : value),
+    z.enum(BENEFICIARY_STATUSES),
+  ),
   payeeId: given,
   merOrderNo: given,
   bizFlowNo: given,
 });
 
 export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> =>
-  readJson(body, payloadSchema);
+  readJson(body, payloadSchema, PAYLOAD_FIELDS);
 
 /** What a result changes: out of review, once, and only for the payee that was registered. */
 export function judgeBeneficiary(

@@ -13,6 +13,8 @@ export interface OnboardingResult {
   readonly message: string;
   readonly merchantNo: string;
   readonly token: string;
+  /** The merchant's English name as the platform has it; '' where it is not told. */
+  readonly merNameEn: string;
   readonly processVersion: string | null;
 }
 
@@ -36,15 +38,22 @@ const absentAsEmpty = (text: z.ZodString) => text.nullish().transform((value) =>
 const MERCHANT_NO = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 const TOKEN = /^[\x21-\x7e]{1,512}$/;
 
+/** A detail is described as JSON text; one sent as JSON is spelt as text. */
+const asText = z.preprocess(
+  (value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value),
+  absentAsEmpty(z.string()),
+);
+
 const payloadSchema = z
   .object({
     bizFlow: reference(32).min(1),
     merOrderNo: absentAsNull(reference(32)),
     code: reference(6).min(1),
     // Longer than the 255 of the document loses nobody anything; the body limit bounds it.
-    message: absentAsEmpty(z.string()),
+    message: asText,
     merchantNo: absentAsEmpty(z.string()),
     token: absentAsEmpty(z.string()),
+    merNameEn: absentAsEmpty(z.string()),
     processVersion: absentAsNull(reference(10)),
   })
   .superRefine(({ code, merchantNo, token }, context) => {
@@ -57,9 +66,11 @@ const payloadSchema = z
     } else if (token !== '') wrong('token', 'is filled, though the application is not approved');
   });
 
+const PAYLOAD_FIELDS = ['bizFlow', 'merOrderNo', 'code', 'message', 'merchantNo', 'merNameEn', 'token'];
+
 /** Reads a post's body. What the document does not describe is malformed; more fields than it shows are not. */
 export const readOnboardingResult = (body: string): Reading<OnboardingResult> =>
-  readJson(body, payloadSchema);
+  readJson(body, payloadSchema, PAYLOAD_FIELDS);
 
 const sameResult = (one: OnboardingResult, other: OnboardingResult): boolean =>
   one.bizFlow === other.bizFlow &&
@@ -89,17 +100,18 @@ export function judgeOnboarding(
     case 'accepted':
     case 'unknown':
     case 'supplement':
+    // "Rejected or processing error" (6.1): where it was an error, the review goes on, and its result is the result.
+    case 'rejected':
       return applies(changeOf(result));
     case 'refused':
       return changesNothing('contradiction', 'the platform had refused to take the application');
     case 'approved':
       return againstApproval(result, applied);
-    case 'rejected':
-      return changesNothing('contradiction', 'the application was rejected before');
   }
 }
 
-function changeOf({ code, message, merchantNo, token }: OnboardingResult): ApplicationChange {
+/** What a result says is to become of its application. */
+export function changeOf({ code, message, merchantNo, token }: OnboardingResult): ApplicationChange {
   if (code === APPLICATION_APPROVED) return { to: 'approved', merchantNo, token };
   return { to: code === APPLICATION_NEEDS_DOCUMENTS ? 'supplement' : 'rejected', message };
 }

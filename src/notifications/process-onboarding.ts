@@ -37,6 +37,7 @@ export async function processOnboardingResult(
       decision: verdict.change,
       bizFlow: result.bizFlow,
       processVersion: result.processVersion,
+      merNameEn: result.merNameEn,
       secretKeys,
       now,
     },
@@ -57,7 +58,8 @@ const digestOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResul
     .update(JSON.stringify([bizFlow, code, message, merchantNo, token]))
     .digest('hex');
 
-async function belongsToAnother(
+/** Whether the bizFlow a result names is another application's. */
+export async function belongsToAnother(
   trx: Transaction<DB>,
   id: number,
   { bizFlow }: OnboardingResult,

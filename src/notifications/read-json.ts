@@ -1,6 +1,6 @@
 /** Reads a body that anyone may have written. What it says is wrong names fields and rules, never a value. */
 import { z } from 'zod';
-import { isPrintable } from '../platform/reply.ts';
+import { isPrintable, opened } from '../platform/reply.ts';
 
 export type Reading<Result> =
   { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string };
@@ -15,10 +15,18 @@ export const reference = (charactersMax: number) =>
 /** How much of what is wrong is told. */
 const PROBLEMS_TOLD_MAX = 3;
 
-export function readJson<Result>(body: string, schema: z.ZodType<Result>): Reading<Result> {
-  const parsed = parseJson(body);
-  if (parsed === undefined) return { result: null, problem: 'the body is no JSON' };
-  const checked = schema.safeParse(parsed.value);
+/**
+ * The fields of a payload, whatever envelope holds them. `expected` are those it is told by: an envelope's own fields of
+ * other names do no harm, and its `code` does not stand for the payload's.
+ */
+export function readJson<Result>(
+  body: string,
+  schema: z.ZodType<Result>,
+  expected: readonly string[],
+): Reading<Result> {
+  const payload = payloadIn(body, expected);
+  if (payload === undefined) return { result: null, problem: 'the body is no JSON' };
+  const checked = schema.safeParse(payload);
   if (checked.success) return { result: checked.data, problem: null };
   const problems = checked.error.issues
     .slice(0, PROBLEMS_TOLD_MAX)
@@ -26,9 +34,9 @@ export function readJson<Result>(body: string, schema: z.ZodType<Result>): Readi
   return { result: null, problem: problems.join('; ') };
 }
 
-function parseJson(body: string): { readonly value: unknown } | undefined {
+function payloadIn(body: string, expected: readonly string[]): unknown {
   try {
-    return { value: JSON.parse(body.replace(/^\uFEFF/, '')) as unknown };
+    return opened(body, expected)?.body ?? null;
   } catch {
     return undefined;
   }

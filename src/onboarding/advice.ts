@@ -7,7 +7,7 @@ const RESULT_ELSEWHERE =
 
 /** One or more sentences. `isReplaced`: a later one was submitted in its place. */
 export function adviceOf(
-  { id, merOrderNo, state, bizFlow, merchantNo, isNotified }: ApplicationRow,
+  { id, merOrderNo, state, bizFlow, merchantNo, isNotified, isReceived }: ApplicationRow,
   isReplaced = false,
 ): string {
   switch (state) {
@@ -19,10 +19,17 @@ export function adviceOf(
         (isNotified ? 'Keep `daybook serve` running: the result comes to it.' : RESULT_ELSEWHERE)
       );
     case 'refused':
-      return 'The platform does not have it. Mend what the problem says and submit the file again.';
+      return (
+        'The platform said no. Mend what the problem says and submit the file again. Should a result come all the ' +
+        'same, `daybook notifications` shows it, and `daybook notifications apply NUMBER` takes it.'
+      );
     case 'unknown':
-      return isReplaced
-        ? 'Another one was submitted in its place; a result that comes all the same is still taken.'
+      if (isReplaced)
+        return 'Another one was submitted in its place; a result that comes all the same is still taken.';
+      return isReceived
+        ? 'The platform has received it, but did not say under which bizFlow. Do not submit it again: ask the platform ' +
+            `for the bizFlow of merOrderNo ${merOrderNo}, then \`daybook onboard settle ${id} --biz-flow FLOW\`. A ` +
+            'result that comes meanwhile is taken.'
         : 'Nobody can tell whether the platform has it, and daybook never sends it again by itself. Ask the platform ' +
             `whether it has merOrderNo ${merOrderNo}. If it has: \`daybook onboard settle ${id} --biz-flow FLOW\` with ` +
             `the bizFlow it names. If it has not: \`daybook onboard submit FILE --replaces ${id}\`. A result that ` +
@@ -36,6 +43,9 @@ export function adviceOf(
     case 'approved':
       return `Merchant ${merchantNo ?? '?'} is known; its ledger joins the nightly job once a first call with its token succeeds.`;
     case 'rejected':
-      return 'The platform rejected it, or could not process it. A mended file can be submitted as a new application.';
+      return (
+        'The platform rejected it, or could not process it. A mended file can be submitted as a new application; an ' +
+        'approval that comes all the same is still taken.'
+      );
   }
 }

@@ -32,7 +32,9 @@ import {
   pastDate,
   phoneAreaCode,
   phoneNum,
+  processVersion,
   webAddress,
+  webOrAppAddress,
   yesOrNo,
 } from './values.ts';
 
@@ -48,6 +50,8 @@ export interface CodeLists {
 export interface ApplicationRules extends FilePathRules {
   readonly codeLists: CodeLists;
   readonly today: BusinessDay;
+  /** Told what the document leaves open and looks like a mistake; it is sent all the same. */
+  readonly onWarning?: (warning: Problem) => void;
   /** Taken where the file leaves them out; null: it may not. */
   readonly defaults: {
     readonly merOrderNo: string;
@@ -140,7 +144,7 @@ function applicationRules(rules: ApplicationRules): FieldRule[] {
     optional('companyWebsite', webAddress),
     conditional(
       'webSiteOrApp',
-      webAddress,
+      webOrAppAddress,
       isShop,
       `is required where businessNature.natureType is ${E_COMMERCE}`,
     ),
@@ -170,7 +174,7 @@ function applicationRules(rules: ApplicationRules): FieldRule[] {
       callbackUrl(defaults.callbackUrl),
       'is required, or DAYBOOK_PUBLIC_URL, from which one is made for each application',
     ),
-    optional('processVersion', text({ max: 10 })),
+    optional('processVersion', processVersion),
     mandatory('businessNature', objectOf(natureRules(rules))),
   ];
 }
@@ -187,6 +191,7 @@ export function checkApplication(file: unknown, rules: ApplicationRules): Checke
   const defaults = Object.entries(rules.defaults).filter(([name]) => !isGiven(file[name]));
   const filled: Fields = { ...file, ...Object.fromEntries(defaults) };
   const note = (problem: Problem) => void problems.push(problem);
-  const payload = readFields(applicationRules(rules), filled, { path: '', fields: filled, note });
+  const warn = (warning: Problem) => rules.onWarning?.(warning);
+  const payload = readFields(applicationRules(rules), filled, { path: '', fields: filled, note, warn });
   return problems.length > 0 ? { problems } : { payload: payload as ApplicationPayload };
 }

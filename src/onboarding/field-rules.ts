@@ -20,6 +20,8 @@ export interface Place {
   /** The object the value stands in: some rules look at its neighbours. */
   readonly fields: Fields;
   readonly note: (problem: Problem) => void;
+  /** Where things are noted that the document leaves open: told, and sent all the same. */
+  readonly warn: (problem: Problem) => void;
 }
 
 /** Reads a given value; notes what is wrong and returns undefined, or returns it as it goes to the platform. */
@@ -71,13 +73,13 @@ const shownName = (name: string): string =>
   /^[\w.-]+$/.test(name) && name.length <= SHOWN_NAME_CHARACTERS_MAX ? name : '(unreadable name)';
 
 /** Reads an object by its table, in the table's order; notes fields missing and fields nobody knows. */
-export function readFields(rules: readonly FieldRule[], value: Fields, { path, note }: Place): Fields {
+export function readFields(rules: readonly FieldRule[], value: Fields, { path, note, warn }: Place): Fields {
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
   const names = rules.map(({ name }) => name);
   const read: Record<string, unknown> = {};
   for (const rule of rules) {
     const given = Object.hasOwn(value, rule.name) ? value[rule.name] : undefined;
-    const place: Place = { path: at(rule.name), fields: value, note };
+    const place: Place = { path: at(rule.name), fields: value, note, warn };
     if (isGiven(given)) {
       const kept = rule.read(given, place);
       if (kept !== undefined) read[rule.name] = kept;
@@ -108,6 +110,8 @@ export interface TextRule {
   readonly max: number;
   /** The first thing wrong with a text that is no longer than that: a sentence, or null. */
   readonly wrong?: (text: string, place: Place) => string | null;
+  /** What is odd about a text that is sent all the same: a sentence, or null. */
+  readonly odd?: (text: string) => string | null;
 }
 
 const generalProblem = (text: string, max: number): string | null => {
@@ -120,14 +124,17 @@ const generalProblem = (text: string, max: number): string | null => {
 
 /** A text of one line. */
 export const text =
-  ({ max, wrong }: TextRule): Reader =>
+  ({ max, wrong, odd }: TextRule): Reader =>
   (value, place) => {
     if (typeof value !== 'string') {
       const mend = typeof value === 'number' || typeof value === 'boolean' ? '; put it in quotes' : '';
       return refuse(place, `must be text${mend}`);
     }
     const problem = generalProblem(value, max) ?? wrong?.(value, place) ?? null;
-    return problem === null ? value : refuse(place, problem);
+    if (problem !== null) return refuse(place, problem);
+    const oddity = odd?.(value) ?? null;
+    if (oddity !== null) place.warn({ path: place.path, problem: oddity });
+    return value;
   };
 
 /** A text that looks like `pattern`; else `problem`. */

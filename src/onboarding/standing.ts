@@ -4,6 +4,7 @@ import {
   applicationById,
   applicationDetail,
   applicationPayload,
+  recordedName,
   replacementOf,
   type ApplicationRow,
 } from '../store/applications.ts';
@@ -20,8 +21,28 @@ export interface ApplicationStatus {
   /** A later one that was submitted in its place. */
   readonly replacedBy: number | null;
   readonly advice: string;
+  /** Null where no result told one. */
+  readonly recordedName: RecordedName | null;
   /** What the platform said with its refusal or result; null where it said nothing. */
   readonly findings: Findings | null;
+}
+
+/** The merchant's English name as the platform has it (6.1). */
+export interface RecordedName {
+  readonly isAsSent: boolean;
+  /** Null unless it is to be revealed. */
+  readonly name: string | null;
+}
+
+async function recordedNameOf(
+  db: Kysely<DB>,
+  id: number,
+  { secretKeys, reveal }: { readonly secretKeys: readonly SecretKey[]; readonly reveal: boolean },
+): Promise<RecordedName | null> {
+  const name = await recordedName(db, secretKeys, id);
+  if (name === null) return null;
+  const sent = (await applicationPayload(db, secretKeys, id)) as { readonly merNameEn?: unknown } | null;
+  return { isAsSent: sent?.merNameEn === name, name: reveal ? name : null };
 }
 
 /** Every text in a payload, and every word of a person's name. */
@@ -59,7 +80,8 @@ export async function statusOfApplication(
   const later = await replacementOf(db, id);
   const detail = await applicationDetail(db, secretKeys, id);
   const advice = adviceOf(application, later !== null);
-  const standing = { application, replacedBy: later?.id ?? null, advice };
+  const named = await recordedNameOf(db, id, { secretKeys, reveal });
+  const standing = { application, replacedBy: later?.id ?? null, advice, recordedName: named };
   if (detail === null) return { ...standing, findings: null };
   const findings = findingsOf(detail);
   if (reveal) return { ...standing, findings };

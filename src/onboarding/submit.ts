@@ -1,6 +1,6 @@
 /**
  * Submits an application (sp1101, 4.3): checked in full, recorded encrypted, then sent once. It is not documented as
- * idempotent, so what may have arrived stands as `unknown` and is never sent again by itself.
+ * idempotent, so what was answered, or may have arrived, is never sent again by itself.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,6 +26,7 @@ import { checkApplication, type ApplicationRules } from './check.ts';
 import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
 import { findingsOf } from './findings.ts';
 import { recordNewApplication, replaceable } from './record.ts';
+import { isSuppliedVersion } from './values.ts';
 
 const ORDER_NO_RANDOM_BYTES = 11;
 
@@ -105,14 +106,14 @@ async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
   return { payload, notifyHash: payload.callbackUrl === ours ? notifyHashOf(secret) : null };
 }
 
-/** What the platform told for the resubmission, in its result or in the message of it (9, rule 2). */
+/** What the platform told for the resubmission, in its result or in the message of it; from V2 on (9, rule 2). */
 export async function processVersionOf(
   { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
   { id, state, processVersion }: ApplicationRow,
 ): Promise<string | null> {
-  if (state !== 'supplement') return processVersion;
-  const detail = await applicationDetail(db, secretKeys, id);
-  return (detail === null ? null : findingsOf(detail).processVersion) ?? processVersion;
+  const detail = state === 'supplement' ? await applicationDetail(db, secretKeys, id) : null;
+  const version = (detail === null ? null : findingsOf(detail).processVersion) ?? processVersion;
+  return version !== null && isSuppliedVersion(version) ? version : null;
 }
 
 /** The call failed: what is certain becomes `refused`, everything else `unknown`. A fault of ours is thrown after. */
@@ -145,19 +146,23 @@ async function keepReceipt(
   deps: SubmitDeps,
 ): Promise<ApplicationRow> {
   const { db, now } = deps;
+  const withoutFlow = async (problem: string): Promise<ApplicationRow> => {
+    await persistently(deps, () => markUnknown(db, id, { problem, isReceived: true, now: now() }));
+    return (await applicationById(db, id))!;
+  };
   try {
+    if (bizFlow === null) return await withoutFlow('the platform’s receipt names no bizFlow');
     return await persistently(deps, () => markAccepted(db, id, { bizFlow, now: now() }));
   } catch (error) {
-    if (isUniqueViolation(error)) {
-      const problem = `the platform’s receipt has the bizFlow of another application, ${bizFlow}`;
-      await markUnknown(db, id, { problem, now: now() });
-      return (await applicationById(db, id))!;
-    }
+    if (isUniqueViolation(error))
+      return withoutFlow(`the platform’s receipt has the bizFlow of another application, ${bizFlow ?? '?'}`);
     if (!isConnectionError(error)) throw error;
+    const asWhat = bizFlow === null ? '' : ` as bizFlow ${bizFlow}`;
+    const settle = bizFlow === null ? 'status' : `settle ${id} --biz-flow`;
     throw new ReceiptNotStored(
-      `the platform accepted application ${id} (merOrderNo ${merOrderNo}) as bizFlow ${bizFlow}, but the database went ` +
-        `away before that was stored. Do not submit it again; once the database is back: \`daybook onboard settle ${id} ` +
-        `--biz-flow ${bizFlow}\`.`,
+      `the platform accepted application ${id} (merOrderNo ${merOrderNo})${asWhat}, but the database went away before ` +
+        `that was stored. Do not submit it again; once the database is back: \`daybook onboard ${settle} ` +
+        `${bizFlow ?? id}\`.`,
       { cause: error },
     );
   }

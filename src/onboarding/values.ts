@@ -27,7 +27,7 @@ export const email = (max: number): Reader =>
 
 export const phoneAreaCode = matching(
   10,
-  /^\+?\d(?:-?\d)*$/,
+  /^(?=(?:\D*\d){1,9}\D*$)[+(\d][\d()+ -]*$/,
   'is no international dialling code, like +852 or 1-684',
 );
 export const phoneNum = matching(
@@ -53,6 +53,24 @@ export const webAddress = text({
   wrong: (value) => (isWebAddress(value) ? null : 'is no URL, like https://www.company.example'),
 });
 
+/** An app's address has a scheme of its own: market://details?id=..., itms-apps://... (2.3). */
+const isAppAddress = (value: string): boolean =>
+  /^[a-z][a-z\d+.-]*:\/\/[^\s/]/i.test(value) && !/^(?:https?|ftp|file):/i.test(value) && URL.canParse(value);
+export const webOrAppAddress = text({
+  max: URL_CHARACTERS_MAX,
+  wrong: (value) =>
+    isWebAddress(value) || isAppAddress(value)
+      ? null
+      : 'is no URL, like https://www.company.example or market://details?id=com.company.app',
+});
+
+/** Whether a resubmission tells the version: only one of V2 or later is supplied (2.3, 9). One without a number may be. */
+export const isSuppliedVersion = (version: string): boolean => Number(/\d+/.exec(version)?.[0] ?? 2) >= 2;
+export const processVersion = text({
+  max: 10,
+  wrong: (version) => (isSuppliedVersion(version) ? null : 'is supplied from V2 on only; leave it out'),
+});
+
 const isDate = (value: string): boolean => {
   try {
     parseDay(value);
@@ -73,7 +91,7 @@ export const pastDate = (today: BusinessDay): Reader =>
     max: DATE_CHARACTERS_MAX,
     wrong: (value) => {
       if (!isDate(value)) return 'is no date of the form yyyy-MM-dd';
-      return value < today ? null : 'lies in the future';
+      return value <= today ? null : 'lies in the future';
     },
   });
 
@@ -89,14 +107,18 @@ function wrongCode(code: string, list: readonly string[] | null, field: string):
 export const codes = (list: readonly string[] | null, field: string): Reader =>
   listOf(text({ max: CODE_CHARACTERS_MAX, wrong: (code) => wrongCode(code, list, field) }));
 
-/** Codes of business natures; the catalog's `OTHER` is a prompt to enter a name, and no nature (2.2). */
+/**
+ * Codes of business natures. `OTHER` is the catalog's prompt to enter a name (2.2); whether the appendix has it as well is
+ * not shown, so the settings' list decides, and without one it is told.
+ */
 export const natureCodes = (list: readonly string[] | null): Reader =>
   listOf(
     text({
       max: CODE_CHARACTERS_MAX,
-      wrong: (code) =>
-        code === 'OTHER'
-          ? 'is the catalog’s prompt to enter a nature, not a nature; give the code of one'
-          : wrongCode(code, list, 'natures'),
+      wrong: (code) => wrongCode(code, list, 'natures'),
+      odd: (code) =>
+        code === 'OTHER' && list === null
+          ? 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant'
+          : null,
     }),
   );

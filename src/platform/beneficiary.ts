@@ -1,18 +1,19 @@
 /** sp1401, register a beneficiary: hands one in under its order number, as often as it takes (4.4). */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
-import { cameOf, isPrintable, replyFields } from './reply.ts';
+import { cameOf, isPrintable, openReply, saysNo, type Opened } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { BENEFICIARY_ACCEPTED, BENEFICIARY_STATUSES, type BeneficiaryStatus } from './wire.ts';
 
 /** A bound of our own, as the document shows none for sp1401 (8). */
 const REFERENCE_CHARACTERS_MAX = 64;
-const REPLY_FIELDS = ['bizFlowNo', 'payeeId', 'status'];
+const REPLY_FIELDS = ['merOrderNo', 'bizFlowNo', 'payeeId', 'status', 'respCode'];
 
 /** What the platform made of a registration (2.6). */
 export interface RegistrationReply {
   readonly merOrderNo: string;
-  readonly bizFlowNo: string;
+  /** Null where the reply names none, as with a rejection. */
+  readonly bizFlowNo: string | null;
   /** Null where it is not given in real time; the notification brings it (2.6, 6.2). */
   readonly payeeId: string | null;
   readonly status: BeneficiaryStatus;
@@ -35,34 +36,56 @@ export interface BeneficiaryClient {
 const isStatus = (value: unknown): value is BeneficiaryStatus =>
   (BENEFICIARY_STATUSES as readonly unknown[]).includes(value);
 
-/** The reply (2.6); one without status but with a code other than S00000 is a refusal (7). */
+/**
+ * The status, as the reply has it or as the number it would be (`1` for `01`). An envelope's own status may be a flag of
+ * success, so it counts only where it is written as the document writes one.
+ */
+function statusOf({ body, field }: Opened): unknown {
+  const own = body['status'];
+  if (typeof own !== 'string' || own === '') {
+    const outer = field('status');
+    return isStatus(outer) ? outer : undefined;
+  }
+  return own.padStart(2, '0');
+}
+
+/** An identifier of the reply; null where it has none. */
+function referenceOf({ field }: Opened, name: string): string | null {
+  const value = field(name) ?? null;
+  if (value !== null && !isPrintable(value, REFERENCE_CHARACTERS_MAX)) {
+    throw new PlatformReplyInvalid(`the reply has a ${name} that could not be kept`);
+  }
+  return value;
+}
+
+/** The reply (2.6). S00000 alone says that it is taken for review; another code without a status is a refusal (7). */
 function registrationOf(text: string, excerpt: Excerpt, payload: object): RegistrationReply {
   const came = () => cameOf(text, excerpt);
-  const { merOrderNo, bizFlowNo, payeeId, status, respCode } = replyFields(text, excerpt, REPLY_FIELDS);
+  const reply = openReply(text, excerpt, REPLY_FIELDS);
+  const told = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
+  const respCode = isPrintable(told, REFERENCE_CHARACTERS_MAX) ? told : null;
+  const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
   if (!isStatus(status)) {
-    const isRefusal = typeof respCode === 'string' && respCode !== BENEFICIARY_ACCEPTED;
+    const isRefusal = status === undefined && saysNo(reply);
     if (isRefusal) throw new PlatformRejected(`the registration was not accepted: ${came()}`, false, text);
     throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${came()}`);
   }
-  if (!isPrintable(bizFlowNo, REFERENCE_CHARACTERS_MAX)) {
-    throw new PlatformReplyInvalid('the reply has no bizFlowNo that could be kept');
-  }
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
-  if (typeof sent !== 'string' || merOrderNo !== sent) {
+  const echo = reply.field('merOrderNo') ?? sent;
+  if (typeof sent !== 'string' || echo !== sent) {
     throw new PlatformReplyInvalid('the reply is for another merOrderNo than was sent');
-  }
-  const isGiven = payeeId !== undefined && payeeId !== null && payeeId !== '';
-  if (isGiven && !isPrintable(payeeId, REFERENCE_CHARACTERS_MAX)) {
-    throw new PlatformReplyInvalid('the reply has a payeeId that could not be kept');
   }
   return {
     merOrderNo: sent,
-    bizFlowNo,
-    payeeId: isGiven ? payeeId : null,
+    bizFlowNo: referenceOf(reply, 'bizFlowNo'),
+    payeeId: referenceOf(reply, 'payeeId'),
     status,
-    respCode: typeof respCode === 'string' ? respCode : null,
+    respCode,
   };
 }
+
+const UNDER_REVIEW = '01';
+const isAcceptance = (code: unknown): boolean => code === BENEFICIARY_ACCEPTED;
 
 /** Calls made for a merchant carry its number and token (5, rule 1). */
 export function createBeneficiaryClient(transport: Transport): BeneficiaryClient {

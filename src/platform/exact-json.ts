@@ -91,8 +91,12 @@ export function parseExactJson(text: string): ExactJson {
   };
 }
 
-/** The texts, exactly as sent, of the elements of the array under `key` of a JSON object. `text` must be valid JSON. */
-export function elementTexts(text: string, key: string): string[] {
+/**
+ * The texts, exactly as sent, of the elements of the array under `key` of a JSON object, or of one so many objects within
+ * it. `text` must be valid JSON.
+ */
+export function elementTexts(text: string, key: string, within = 0): string[] {
+  const keyDepth = within + 1;
   let elements: string[] = [];
   let depth = 0;
   let inArray = false;
@@ -108,12 +112,12 @@ export function elementTexts(text: string, key: string): string[] {
       const end = stringEnd(text, at);
       const colon = skipSpace(text, end + 1);
       const value = skipSpace(text, colon + 1);
-      const isKey = depth === 1 && text[colon] === ':';
+      const isKey = depth === keyDepth && text[colon] === ':';
       if (isKey && JSON.parse(text.slice(at, end + 1)) === key && text[value] === '[') {
         // Of a key given twice the last counts, as with JSON.parse.
         elements = [];
         inArray = true;
-        depth = 2;
+        depth = keyDepth + 1;
         start = value + 1;
         at = value;
       } else {
@@ -123,11 +127,11 @@ export function elementTexts(text: string, key: string): string[] {
       depth += 1;
     } else if (letter === '}' || letter === ']') {
       depth -= 1;
-      if (inArray && depth === 1) {
+      if (inArray && depth === keyDepth) {
         take(at);
         inArray = false;
       }
-    } else if (letter === ',' && inArray && depth === 2) {
+    } else if (letter === ',' && inArray && depth === keyDepth + 1) {
       take(at);
     }
   }

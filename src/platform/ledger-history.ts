@@ -49,18 +49,37 @@ type Fields = Readonly<Record<string, unknown>>;
 const ENVELOPE = ['pageNum', 'pageSize', 'total', 'list'];
 const ERROR_FIELDS = ['code', 'respCode', 'errorCode', 'error', 'message', 'msg', 'respMsg', 'respDesc'];
 
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Objects around a page that are opened: what surrounds a reply is not shown (4). */
+const AROUND_MAX = 3;
+
+/** A page inside `data`, `result` or the like, and how deep it lies there; null where there is none. */
+function pageWithin(root: Fields): { readonly fields: Fields; readonly within: number } | null {
+  let level = [root];
+  for (let within = 1; within <= AROUND_MAX; within += 1) {
+    level = level.flatMap((outer) => Object.values(outer).filter(isFields));
+    const fields = level.find((inner) => ENVELOPE.every((field) => field in inner));
+    if (fields !== undefined) return { fields, within };
+  }
+  return null;
+}
+
 /** The envelope, or an error that tells what came instead: no JSON, an error document, another shape. */
-function envelopeOf(json: unknown, came: () => string): Fields {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+function envelopeOf(json: unknown, came: () => string): { readonly fields: Fields; readonly within: number } {
+  if (!isFields(json)) {
     throw new PlatformReplyInvalid(`answered by something else than a ledger page: ${came()}`);
   }
   const absent = ENVELOPE.filter((field) => !(field in json));
+  const inner = absent.length === ENVELOPE.length ? pageWithin(json) : null;
+  if (inner !== null) return inner;
   if (absent.length === ENVELOPE.length && ERROR_FIELDS.some((field) => field in json)) {
     throw new PlatformRejected(`answered by an error document: ${came()}`);
   }
   if (absent.length > 0)
     throw new PlatformReplyInvalid(`the reply is without ${absent.join(', ')}: ${came()}`);
-  return json as Fields;
+  return { fields: json, within: 0 };
 }
 
 /** A whole number of the envelope, sent as a number or, as some do, as text. */
@@ -101,7 +120,7 @@ function pageOf(
 ): LedgerPage {
   const came = () => (text.trim() === '' ? '(nothing)' : excerpt(text));
   const { value, digitsOf } = parseReply(text, came);
-  const fields = envelopeOf(value, came);
+  const { fields, within } = envelopeOf(value, came);
   const asked = { pageNum: query.pageNum, pageSize };
   for (const [field, wanted] of Object.entries(asked)) {
     const got = wholeNumberOf(fields, field, digitsOf, came);
@@ -132,7 +151,7 @@ function pageOf(
     if (outcome.ok) {
       entries.push(outcome.entry);
     } else {
-      raws ??= elementTexts(text, 'list');
+      raws ??= elementTexts(text, 'list', within);
       const raw = raws[index];
       if (raw === undefined) throw new Error(`entry ${index} of ${list.length} has no text of its own`);
       rejected.push({ raw, reason: outcome.reason, batchNo: outcome.batchNo });

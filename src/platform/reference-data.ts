@@ -1,11 +1,13 @@
-/** sp2502, metadata lists: asks for one list, and lets through only items that can be what was asked for (4.2). */
+/** sp2502, metadata lists: asks for one list, keeps the items that can be what was asked for, and tells the others (4.2). */
+import { storableText } from '../ledger/text.ts';
 import { PlatformReplyInvalid } from './errors.ts';
-import { cameOf, isPrintable, replyFields } from './reply.ts';
+import { cameOf, isPrintable, openReply, type ReplyFields } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { META_TYPES_BY_COUNTRY, NOTHING_FOUND_CODE, type MetaType } from './wire.ts';
 
-/** Bounds of our own, as the document shows none: longer ones are no codes and names. */
+/** A bound of our own, as the document shows none: longer ones are no codes. */
 const CODE_CHARACTERS_MAX = 64;
+/** A longer name is kept, and told. */
 const NAME_CHARACTERS_MAX = 500;
 /** A country has some thousands of banks at most. */
 const LIST_LENGTH_MAX = 50_000;
@@ -18,6 +20,25 @@ export interface MetaItem {
   readonly type: 'WALLET' | 'BANK' | null;
 }
 
+/** An item that cannot be kept, as it came. */
+export interface ItemSetAside {
+  /** From 1. */
+  readonly place: number;
+  /** What is wrong with it, to be read after its place: `has no code`. */
+  readonly reason: string;
+  /** Its JSON, numbers as text. */
+  readonly raw: string;
+  /** Null where it cannot be told: it may be any code that the list seems to lack. */
+  readonly code: string | null;
+}
+
+export interface MetaList {
+  readonly items: readonly MetaItem[];
+  readonly setAside: readonly ItemSetAside[];
+  /** Oddities of items that were kept, a sentence each: `the name of CN1 is empty`. */
+  readonly notices: readonly string[];
+}
+
 export interface ListQuery {
   readonly metaType: MetaType;
   /** ISO 3166-1 alpha-2; just for banks and payout methods (4.2). */
@@ -26,11 +47,11 @@ export interface ListQuery {
 
 export interface ReferenceReader {
   /**
-   * One whole list; empty where the platform says that nothing is found (2.2). A list with one item that cannot be
-   * read is refused whole, as the codes left out would seem to have disappeared. Rejects with a `PlatformError`, and
-   * with the signal's reason when aborted; throws `RangeError` where a query breaks the contract.
+   * One whole list; empty where the platform says that nothing is found (2.2). An item that cannot be kept is set
+   * aside; a list of which no item can be is refused whole. Rejects with a `PlatformError`, and with the signal's reason
+   * when aborted; throws `RangeError` where a query breaks the contract.
    */
-  readonly list: (query: ListQuery, signal?: AbortSignal) => Promise<MetaItem[]>;
+  readonly list: (query: ListQuery, signal?: AbortSignal) => Promise<MetaList>;
 }
 
 /** The request's body (4.2): a country exactly where the list is one of a country. */
@@ -48,7 +69,7 @@ function itemProblem(element: unknown, { metaType, countryCode }: ListQuery): st
   if (typeof element !== 'object' || element === null) return 'is no object';
   const { code, name, type } = element as Record<string, unknown>;
   if (!isPrintable(code, CODE_CHARACTERS_MAX)) return 'has no code';
-  if (!isPrintable(name, NAME_CHARACTERS_MAX)) return 'has no name';
+  if (typeof name === 'object' && name !== null) return 'has a name that is no text';
   if (metaType === 'payout_method' && type !== 'WALLET' && type !== 'BANK') {
     return 'is a payout method of neither type WALLET nor BANK';
   }
@@ -58,29 +79,70 @@ function itemProblem(element: unknown, { metaType, countryCode }: ListQuery): st
   return null;
 }
 
+/** What is odd about a name that is kept all the same, or null. */
+function nameNotice(name: string): string | null {
+  if (name.trim() === '') return 'is empty';
+  if (/\p{C}/u.test(name)) return 'holds characters that are not printed';
+  if (name.trim() !== name) return 'begins or ends with a blank';
+  return name.length > NAME_CHARACTERS_MAX ? `has more than ${NAME_CHARACTERS_MAX} characters` : null;
+}
+
+/** The list's elements: it is described as an object and returned as an array (2.2), so either may come. */
+function elementsOf(metaDataList: unknown): readonly unknown[] | null {
+  if (Array.isArray(metaDataList)) return metaDataList as unknown[];
+  if (typeof metaDataList !== 'object' || metaDataList === null) return null;
+  if ('code' in metaDataList) return [metaDataList];
+  const values: unknown[] = Object.values(metaDataList);
+  const [only] = values;
+  return values.length === 1 && Array.isArray(only) ? (only as unknown[]) : values;
+}
+
+const codeOf = (element: unknown): string | null => {
+  const code = (element as ReplyFields | null)?.['code'];
+  return isPrintable(code, CODE_CHARACTERS_MAX) ? code : null;
+};
+
 /** The items of a reply (2.2), without the single one that stands for nothing found. */
-function itemsOf(text: string, excerpt: Excerpt, query: ListQuery): MetaItem[] {
-  const { metaDataList } = replyFields(text, excerpt, ['metaDataList']);
-  if (!Array.isArray(metaDataList)) {
-    throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, excerpt)}`);
-  }
-  if (metaDataList.length > LIST_LENGTH_MAX) {
+function listOf(text: string, excerpt: Excerpt, query: ListQuery): MetaList {
+  const elements = elementsOf(openReply(text, excerpt, ['metaDataList']).field('metaDataList'));
+  if (elements === null) throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, excerpt)}`);
+  if (elements.length > LIST_LENGTH_MAX) {
     throw new PlatformReplyInvalid(`the list has more than ${LIST_LENGTH_MAX} items`);
   }
   const items = new Map<string, MetaItem>();
-  for (const [index, element] of (metaDataList as unknown[]).entries()) {
-    if ((element as { code?: unknown } | null)?.code === NOTHING_FOUND_CODE) continue;
-    const problem = itemProblem(element, query);
-    if (problem !== null) throw new PlatformReplyInvalid(`item ${index + 1} ${problem}`);
-    const { code, name, type } = element as { code: string; name: string; type: 'WALLET' | 'BANK' };
-    const item: MetaItem = { code, name, type: query.metaType === 'payout_method' ? type : null };
-    const twin = items.get(code);
-    if (twin !== undefined && (twin.name !== item.name || twin.type !== item.type)) {
-      throw new PlatformReplyInvalid(`item ${index + 1} gives code ${code} a second meaning`);
+  const setAside: ItemSetAside[] = [];
+  const notices: string[] = [];
+  for (const [index, element] of elements.entries()) {
+    const code = codeOf(element);
+    if (code === NOTHING_FOUND_CODE) continue;
+    const item = itemProblem(element, query) ?? itemOf(element as ReplyFields, query);
+    const reason = typeof item === 'string' ? item : secondMeaning(items, item);
+    if (reason !== null || typeof item === 'string') {
+      setAside.push({ place: index + 1, reason: reason!, raw: JSON.stringify(element), code });
+      continue;
     }
-    items.set(code, item);
+    const notice = nameNotice(item.name);
+    if (notice !== null && !items.has(item.code)) notices.push(`the name of ${item.code} ${notice}`);
+    items.set(item.code, item);
   }
-  return [...items.values()];
+  const [first] = setAside;
+  if (items.size === 0 && first !== undefined) {
+    throw new PlatformReplyInvalid(`no item can be read: item ${first.place} ${first.reason}`);
+  }
+  return { items: [...items.values()], setAside, notices };
+}
+
+const itemOf = ({ code, name, type }: ReplyFields, { metaType }: ListQuery): MetaItem => ({
+  code: code as string,
+  name: storableText(typeof name === 'boolean' ? String(name) : ((name as string | null | undefined) ?? '')),
+  type: metaType === 'payout_method' ? (type as 'WALLET' | 'BANK') : null,
+});
+
+function secondMeaning(items: ReadonlyMap<string, MetaItem>, { code, name, type }: MetaItem): string | null {
+  const twin = items.get(code);
+  return twin === undefined || (twin.name === name && twin.type === type)
+    ? null
+    : `gives code ${code} a second meaning`;
 }
 
 /** Calls that belong to no merchant, as the document shows no authentication for them (5). */
@@ -88,7 +150,7 @@ export function createReferenceReader(transport: Transport): ReferenceReader {
   return {
     list: async (query, signal) => {
       const body = requestOf(query);
-      const read = (text: string, excerpt: Excerpt) => itemsOf(text, excerpt, query);
+      const read = (text: string, excerpt: Excerpt) => listOf(text, excerpt, query);
       return transport.post(
         {
           operation: 'sp2502',

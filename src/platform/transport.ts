@@ -53,8 +53,8 @@ export interface PlatformCall<T> {
   readonly operation: Operation;
   readonly access: PlatformAccess;
   /**
-   * Whether the platform takes the same call twice for one. Where it does not, a call is sent again only after a
-   * failure that certainly left nothing behind; anything else ends at once, with `mayHaveArrived` on the error.
+   * Whether the platform takes the same call twice for one. Where it does not, a call is sent again only where nobody
+   * answered and certainly nothing was left behind; anything else ends at once, with `mayHaveArrived` on the error.
    */
   readonly repeatable: boolean;
   /** The body holds personal data, which a reply may repeat: no message quotes the reply then. */
@@ -136,11 +136,11 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     let mayHaveArrived = false;
     let waitMs = 0;
     /** Sets the wait before the next try; throws once there is to be none. */
-    const judge = ({ error, retry, askedMs }: Failure): void => {
+    const judge = ({ error, retry, askedMs, answered }: Failure): void => {
       if (retry === 'seldom') invalidReplies += 1;
       if (askedMs !== null) line.holdUntil(caller.owner, deps.clock() + askedMs);
       mayHaveArrived ||= error.mayHaveArrived;
-      const mustEnd = retry === 'no' || (mayHaveArrived && !call.repeatable);
+      const mustEnd = retry === 'no' || (!call.repeatable && (mayHaveArrived || answered));
       const isOver = mustEnd || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
       if (isOver) throw saying(error.message + timesTried(tries), error, mayHaveArrived);
       waitMs = backoffMs(tries, askedMs, deps.random);

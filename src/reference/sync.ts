@@ -16,6 +16,10 @@ export interface ListOutcome extends ReferenceListKey {
   /** Null where the list could not be read; what was stored stays. */
   readonly itemCount: number | null;
   readonly changes: ReferenceChanges;
+  /** Items that could not be kept, each by its place and what is wrong with it; the rest was read. */
+  readonly setAside: readonly string[];
+  /** Oddities of items that were kept, a sentence each. */
+  readonly notices: readonly string[];
   /** Why it could not be read, a sentence. */
   readonly problem: string | null;
 }
@@ -77,6 +81,8 @@ export async function syncReferences({
       ...list,
       itemCount: null,
       changes: NO_CHANGES,
+      setAside: [],
+      notices: [],
       problem,
     });
     if (unreachable !== null) {
@@ -90,9 +96,17 @@ export async function syncReferences({
         { metaType: kind, ...(country === '' ? {} : { countryCode: country }) },
         signal,
       );
-      const items = read.map(itemOf(kind));
-      const changes = await saveReferenceList(db, list, { items, readAt });
-      outcomes.push({ ...list, itemCount: items.length, changes: changes ?? NO_CHANGES, problem: null });
+      const { setAside, notices } = read;
+      const items = read.items.map(itemOf(kind));
+      const changes = await saveReferenceList(db, list, { items, setAside, readAt });
+      outcomes.push({
+        ...list,
+        itemCount: items.length,
+        changes: changes ?? NO_CHANGES,
+        setAside: setAside.map(({ place, reason }) => `item ${place} ${reason}`),
+        notices,
+        problem: null,
+      });
     } catch (error) {
       if (!isPlatformError(error)) throw error;
       outcomes.push(failed(error.message));

@@ -35,17 +35,20 @@ export const referenceWork = (
   holder: thisHolder(),
 });
 
-const NAMED_CODES_MAX = 10;
+const NAMED_MAX = 10;
 
-const namesOf = (codes: readonly string[]): string =>
-  codes.slice(0, NAMED_CODES_MAX).join(', ') +
-  (codes.length > NAMED_CODES_MAX ? ` and ${codes.length - NAMED_CODES_MAX} more` : '');
+const namesOf = (names: readonly string[], separator = ', '): string =>
+  names.slice(0, NAMED_MAX).join(separator) +
+  (names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '');
 
 /** `bank of CN`, `purpose`. */
 export const listName = ({ kind, country }: { readonly kind: string; readonly country: string }): string =>
   country === '' ? kind : `${kind} of ${country}`;
 
-/** A list not read leaves the run incomplete; a code that is gone may be in use somewhere, so a person looks. */
+/**
+ * A list not read leaves the run incomplete; a code that is gone may be in use somewhere, and an item set aside be one
+ * that is needed, so a person looks. What is only odd is told.
+ */
 function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: string[] } {
   const codes: ExitCode[] = [];
   const notes: string[] = [];
@@ -58,6 +61,14 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
       codes.push(EXIT.needsPerson);
       notes.push(`${listName(list)}: no longer listed: ${namesOf(list.changes.gone)}`);
     }
+    if (list.setAside.length > 0) {
+      codes.push(EXIT.needsPerson);
+      notes.push(
+        `${listName(list)}: set aside, the rest is read: ${namesOf(list.setAside, '; ')}; ` +
+          `\`daybook reference list ${list.kind}\` shows what came`,
+      );
+    }
+    if (list.notices.length > 0) notes.push(`${listName(list)}: ${namesOf(list.notices, '; ')}`);
   }
   return { exitCode: gravest(codes), notes };
 }
@@ -89,6 +100,8 @@ export async function executeReferenceRun(work: ReferenceRun): Promise<Reference
       renamed: count(({ changes }) => changes.renamed.length),
       returned: count(({ changes }) => changes.returned.length),
       gone: count(({ changes }) => changes.gone.length),
+      setAside: count(({ setAside }) => setAside.length),
+      odd: count(({ notices }) => notices.length),
       notes,
     };
     await finishRun(db, runId, { exitCode, figures, now: now() });

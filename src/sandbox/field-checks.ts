@@ -1,10 +1,16 @@
 /** Checks of single fields, written from the document for the sandbox alone: the client's own are not looked at. */
 import { z } from 'zod';
 
+/** A text of so many characters, as people count them: one outside the basic plane is one (platform-api.md 2.3). */
+const upTo = (charactersMax: number) =>
+  z
+    .string()
+    .refine((text) => Array.from(text).length <= charactersMax, `has more than ${charactersMax} characters`);
+
 /** Whatever the document marks mandatory is there and not empty. */
-export const filled = (charactersMax = Number.MAX_SAFE_INTEGER) => z.string().min(1).max(charactersMax);
+export const filled = (charactersMax = Number.MAX_SAFE_INTEGER) => upTo(charactersMax).min(1);
 /** Optional text; an empty string counts as left out. */
-export const maybe = (charactersMax = Number.MAX_SAFE_INTEGER) => z.string().max(charactersMax).optional();
+export const maybe = (charactersMax = Number.MAX_SAFE_INTEGER) => upTo(charactersMax).optional();
 export const isFilled = (value: string | undefined): value is string => value !== undefined && value !== '';
 
 /** ISO 3166-1 alpha-2. */
@@ -24,7 +30,7 @@ export const uploadedFile = () =>
   z
     .string()
     .regex(
-      /^(?:\/[\w.@+,=-]+){2,}$/,
+      /^(?:\/[^/\\\s:?#]+){2,}$/,
       'must be a path of the file upload operation, no local name and no URL',
     );
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { SandboxEntry } from './ledger.ts';
 import type { MerchantLedger } from './merchant-ledger.ts';
+import { LATITUDE_DEFAULTS, type Latitude } from './latitude.ts';
 import { permutation } from './random.ts';
 import type { Striker } from './hostility.ts';
 
@@ -30,10 +31,14 @@ export interface PageContext {
   readonly ledger: MerchantLedger;
   readonly striker: Striker;
   readonly timeZone: string;
+  readonly latitude?: Latitude;
 }
 
 /** The reply's JSON text: written by hand, as no JSON library keeps `1E+3` or `0.10`. */
-export function ledgerPage(request: LedgerRequest, { ledger, striker, timeZone }: PageContext): string {
+export function ledgerPage(
+  request: LedgerRequest,
+  { ledger, striker, timeZone, latitude = LATITUDE_DEFAULTS }: PageContext,
+): string {
   const beginMs = request.beginDate ?? 0;
   const endMs = request.endDate ?? 9_999_999_999_999;
   const pageNum = request.pageNum ?? 1;
@@ -55,8 +60,11 @@ export function ledgerPage(request: LedgerRequest, { ledger, striker, timeZone }
   if (rows.length > 1 && striker.strikes('duplicateRowsEvery')) rows[rows.length - 1] = rows[0]!;
   if (rows.length > 0 && striker.strikes('missingRowsEvery')) rows.pop();
   const shiftMs = hostility.timeZoneOffsetHours * 3_600_000;
-  const list = rows.map((entry) => entryText(entry, timeZone, shiftMs)).join(',');
-  return `{"pageNum":${pageNum},"pageSize":${pageSize},"total":${total},"list":[${list}]}`;
+  const list = rows.map((entry) => entryText(entry, timeZone, shiftMs, latitude)).join(',');
+  return objectText(
+    [`"pageNum":${pageNum}`, `"pageSize":${pageSize}`, `"total":${total}`, `"list":[${list}]`],
+    latitude,
+  );
 }
 
 function placer(
@@ -78,13 +86,30 @@ function placer(
 }
 
 /** One entry as the platform writes it. */
-export function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0): string {
-  return (
-    `{"batchNo":${JSON.stringify(entry.batchNo)},"currency":"${entry.currency}",` +
-    `"busiType":${JSON.stringify(entry.busiType)},"inAmount":${entry.inAmount ?? 'null'},` +
-    `"outAmount":${entry.outAmount ?? 'null'},"vailAmount":${entry.vailAmount},` +
-    `"busiDate":"${wallTime(entry.bookedMs + shiftMs, timeZone)}"}`
+export function entryText(
+  entry: SandboxEntry,
+  timeZone: string,
+  shiftMs = 0,
+  latitude = LATITUDE_DEFAULTS,
+): string {
+  return objectText(
+    [
+      `"batchNo":${JSON.stringify(entry.batchNo)}`,
+      `"currency":"${entry.currency}"`,
+      `"busiType":${JSON.stringify(entry.busiType)}`,
+      `"inAmount":${entry.inAmount ?? 'null'}`,
+      `"outAmount":${entry.outAmount ?? 'null'}`,
+      `"vailAmount":${entry.vailAmount}`,
+      `"busiDate":"${wallTime(entry.bookedMs + shiftMs, timeZone)}"`,
+    ],
+    latitude,
   );
+}
+
+/** A JSON object of fields that are text already, as the scenario spells objects. */
+function objectText(fields: readonly string[], { fieldOrder, moreFields }: Latitude): string {
+  const all = moreFields ? [...fields, '"traceId":"7f3a"'] : fields;
+  return `{${(fieldOrder === 'document' ? all : all.toReversed()).join(',')}}`;
 }
 
 /** `YYYY-MM-DD HH:mm:ss` in the zone. */

@@ -95,7 +95,8 @@ export class MerchantLedger {
     const from = this.#after(visible, query.beginMs - 1);
     const until = this.#after(visible, query.endMs);
     if (query.currency === undefined && query.flowType === undefined && query.busiType === undefined) {
-      return { total: until - from, at: (index) => visible[from + index]! };
+      // A range that begins after its end holds nothing.
+      return { total: Math.max(0, until - from), at: (index) => visible[from + index]! };
     }
     const found = visible.slice(from, until).filter((entry) => matches(entry, query));
     return { total: found.length, at: (index) => found[index]! };

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { registrationSchema, type Catalog } from './beneficiary.ts';
 import type { Striker } from './hostility.ts';
+import { enclose, spell } from './latitude.ts';
 import { ledgerPage, ledgerRequestSchema } from './ledger-history.ts';
 import { applicationSchema } from './merchant-access.ts';
 import type { SandboxMerchants } from './merchants.ts';
@@ -33,7 +34,7 @@ export function addOperations(server: FastifyInstance, operating: Operating): vo
     server.post(`/api/${operation.code}`, async (request, reply) => {
       const { latencyMs } = striker.hostility;
       const arrivedMs = performance.now();
-      const answer = await answerTo(operation, request, striker);
+      const answer = await answerTo(operation, request, operating);
       // What making the answer took is part of the latency, so that many calls at once do not wait for each other.
       if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs)));
       return answer(reply);
@@ -42,7 +43,11 @@ export function addOperations(server: FastifyInstance, operating: Operating): vo
 }
 
 /** Everything is decided when the request comes in; the answer is given when it is time. */
-async function answerTo(operation: Operation, request: FastifyRequest, striker: Striker): Promise<Answer> {
+async function answerTo(
+  operation: Operation,
+  request: FastifyRequest,
+  { striker, scenario: { latitude } }: Operating,
+): Promise<Answer> {
   if (striker.arrive()) return cut;
   const instead = spoiled(striker);
   if (instead !== null) return instead;
@@ -56,10 +61,10 @@ async function answerTo(operation: Operation, request: FastifyRequest, striker: 
     return (reply) => refuse(reply, status, code, message);
   }
   if (operation.isSubmission && striker.strikes('lostRepliesEvery')) return cut;
-  const text = typeof said === 'string' ? said : JSON.stringify(said);
+  const text = typeof said === 'string' ? enclose(said, latitude) : spell(said, latitude);
   if (striker.strikes('truncatedEvery'))
     return (reply) => reply.type('application/json').send(text.slice(0, Math.floor(text.length / 2)));
-  return (reply) => reply.type('application/json; charset=utf-8').send(text);
+  return (reply) => reply.type(latitude.replyType).send(text);
 }
 
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
@@ -89,7 +94,12 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
       answer: (request) => {
         const ledger = merchants.ledgerOf(merchantOf(request));
         const asked = accepted(ledgerRequestSchema, request.body);
-        return ledgerPage(asked, { ledger, striker, timeZone: scenario.timeZone });
+        return ledgerPage(asked, {
+          ledger,
+          striker,
+          timeZone: scenario.timeZone,
+          latitude: scenario.latitude,
+        });
       },
     },
     {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { staysHere } from './field-checks.ts';
+import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
 
 export const pushSchema = z.strictObject({
   /** Wait before the second try; doubles with each. The document shows no interval (6.2). */
@@ -35,17 +36,21 @@ export interface Pushes {
   readonly close: () => void;
 }
 
-export function createPushes({ retryMs, retryMsMax, timeoutMs }: PushSettings): Pushes {
+export function createPushes(
+  { retryMs, retryMsMax, timeoutMs }: PushSettings,
+  latitude: Latitude = LATITUDE_DEFAULTS,
+): Pushes {
   const closing = new AbortController();
   const deliveries: { -readonly [Field in keyof Delivery]: Delivery[Field] }[] = [];
 
   /** The status as text, or what went wrong. Any 200 counts, whatever its body (6.1). */
   const tryOnce = async ({ url, payload }: Push): Promise<string> => {
     try {
-      const response = await fetch(url, {
+      const response = await fetch(latitude.pushSlash ? `${url}/` : url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(payload),
+        headers: latitude.pushType === '' ? {} : { 'content-type': latitude.pushType },
+        // As bytes, to which no type is added.
+        body: Buffer.from(spell(payload, latitude)),
         redirect: 'manual',
         signal: AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]),
       });

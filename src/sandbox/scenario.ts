@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
+import { LATITUDE_DEFAULTS, latitudeSchema } from './latitude.ts';
 import { PUSH_DEFAULTS, pushSchema } from './pushes.ts';
 import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
 import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
@@ -66,6 +67,7 @@ export const scenarioSchema = z.strictObject({
   reference: referenceSchema.default(REFERENCE_DEFAULTS),
   reviews: reviewSchema.default(REVIEW_DEFAULTS),
   pushes: pushSchema.default(PUSH_DEFAULTS),
+  latitude: latitudeSchema.default(LATITUDE_DEFAULTS),
   hostility: hostilitySchema.default(HOSTILITY_OFF),
 });
 export type Scenario = z.output<typeof scenarioSchema>;

@@ -57,7 +57,7 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   const setHostility = (hostility: Partial<Hostility>) => striker.switchTo(hostilitySchema.parse(hostility));
   const merchants = createMerchants(scenario, () => fixedNowMs ?? Date.now());
   const { ledgerOf } = merchants;
-  const pushes = createPushes(scenario.pushes);
+  const pushes = createPushes(scenario.pushes, scenario.latitude);
   const reviews = createReviews({
     seed: scenario.seed,
     settings: scenario.reviews,

@@ -1,7 +1,7 @@
 /** What a pushed result (sp3101) does to the application it belongs to, and the merchant an approval brings (3.2, 5). */
 import type { Kysely } from 'kysely';
-import { detailPlace, type ApplicationState } from './applications.ts';
-import { keepDeliveredToken } from './merchants.ts';
+import { detailPlace, recordedNamePlace, type ApplicationState } from './applications.ts';
+import { keepDeliveredToken, replaceToken } from './merchants.ts';
 import type { DB } from './schema.ts';
 import { encryptSecret, type SecretKey } from './secrets.ts';
 
@@ -31,13 +31,20 @@ export type ApplicationDecision =
   | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
   | { readonly to: 'supplement' | 'rejected'; readonly message: string };
 
-/** States a result can move. */
-const UNDECIDED = ['submitting', 'accepted', 'unknown', 'supplement'] as const satisfies ApplicationState[];
+/** States a result can move: a rejection may have been an error in processing, which the result follows (6.1). */
+const UNDECIDED = [
+  'submitting',
+  'accepted',
+  'unknown',
+  'supplement',
+  'rejected',
+] as const satisfies ApplicationState[];
 
 /**
  * Moves an application the way its result says; an approval's merchant becomes known, its token encrypted. `conflict`
  * changes nothing: the application was decided before, or has another bizFlow. `second-token` changes nothing either:
- * the merchant has another token. Throws `UnknownSecretKey`.
+ * the merchant has another token. `byPerson`: someone says that it is the result whatever stands, so it is neither.
+ * Throws `UnknownSecretKey`.
  */
 export async function applyApplicationResult(
   trx: Kysely<DB>,
@@ -46,11 +53,14 @@ export async function applyApplicationResult(
     readonly decision: ApplicationDecision;
     readonly bizFlow: string;
     readonly processVersion: string | null;
+    /** '' where the result does not tell it. */
+    readonly merNameEn?: string;
+    readonly byPerson?: boolean;
     readonly secretKeys: readonly SecretKey[];
     readonly now: Date;
   },
 ): Promise<'applied' | 'conflict' | 'second-token'> {
-  const { decision, bizFlow, processVersion, secretKeys, now } = result;
+  const { decision, bizFlow, processVersion, merNameEn = '', byPerson = false, secretKeys, now } = result;
   const standing = await trx
     .selectFrom('application')
     .select(['state', 'biz_flow'])
@@ -58,10 +68,14 @@ export async function applyApplicationResult(
     .forUpdate()
     .executeTakeFirstOrThrow();
   const movable: readonly string[] = UNDECIDED;
-  if (!movable.includes(standing.state) || (standing.biz_flow ?? bizFlow) !== bizFlow) return 'conflict';
+  const isOpen = movable.includes(standing.state) && (standing.biz_flow ?? bizFlow) === bizFlow;
+  if (!isOpen && !byPerson) return 'conflict';
   if (decision.to === 'approved') {
-    const kept = await keepDeliveredToken(trx, { ...decision, secretKeys, now });
-    if (!kept) return 'second-token';
+    const delivered = { ...decision, secretKeys, now };
+    if (!(await keepDeliveredToken(trx, delivered))) {
+      if (!byPerson) return 'second-token';
+      await replaceToken(trx, delivered);
+    }
   }
   const detail =
     decision.to === 'approved' || decision.message === ''
@@ -74,9 +88,13 @@ export async function applyApplicationResult(
       biz_flow: bizFlow,
       merchant_no: decision.to === 'approved' ? decision.merchantNo : null,
       detail_ciphertext: detail,
+      is_received: true,
       problem: null,
       changed_at: now,
       ...(processVersion === null ? {} : { process_version: processVersion }),
+      ...(merNameEn === ''
+        ? {}
+        : { recorded_name_ciphertext: encryptSecret(secretKeys, recordedNamePlace(merOrderNo), merNameEn) }),
     })
     .where('id', '=', id)
     .execute();

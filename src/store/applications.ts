@@ -25,6 +25,8 @@ export interface ApplicationRow {
   readonly merchantNo: string | null;
   readonly processVersion: string | null;
   readonly problem: string | null;
+  /** The platform said that it has it; with `unknown`, without naming its bizFlow. */
+  readonly isReceived: boolean;
   readonly replaces: number | null;
   /** Whether its result comes to us: false where the file gave a callbackUrl of its own. */
   readonly isNotified: boolean;
@@ -38,6 +40,11 @@ export const payloadPlace = (merOrderNo: string): SecretPlace => ({
   table: 'application',
   row: merOrderNo,
   column: 'payload_ciphertext',
+});
+export const recordedNamePlace = (merOrderNo: string): SecretPlace => ({
+  table: 'application',
+  row: merOrderNo,
+  column: 'recorded_name_ciphertext',
 });
 export const detailPlace = (merOrderNo: string): SecretPlace => ({
   table: 'application',
@@ -53,6 +60,7 @@ const rowOf = (row: Selectable<Application>): ApplicationRow => ({
   merchantNo: row.merchant_no,
   processVersion: row.process_version,
   problem: row.problem,
+  isReceived: row.is_received,
   replaces: row.replaces,
   isNotified: row.notify_hash !== null,
   submittedAt: row.submitted_at,
@@ -106,6 +114,21 @@ export async function applicationDetail(
     .executeTakeFirst();
   if (row?.detail_ciphertext == null) return null;
   return decryptSecret(secretKeys, detailPlace(row.mer_order_no), row.detail_ciphertext);
+}
+
+/** The merchant's English name as the last result told it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export async function recordedName(
+  db: Kysely<DB>,
+  secretKeys: readonly SecretKey[],
+  id: number,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('application')
+    .select(['mer_order_no', 'recorded_name_ciphertext'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row?.recorded_name_ciphertext == null) return null;
+  return decryptSecret(secretKeys, recordedNamePlace(row.mer_order_no), row.recorded_name_ciphertext);
 }
 
 /** What was sent, decrypted; null where there is no such application or it was forgotten. Throws `UnknownSecretKey` or `SecretUnreadable`. */
@@ -196,7 +219,7 @@ export async function markAccepted(
 ): Promise<ApplicationRow> {
   const moved = await db
     .updateTable('application')
-    .set({ state: 'accepted', biz_flow: bizFlow, problem: null, changed_at: now })
+    .set({ state: 'accepted', biz_flow: bizFlow, is_received: true, problem: null, changed_at: now })
     .where('id', '=', id)
     .where('state', 'in', ['submitting', 'unknown'])
     .where((eb) => eb.or([eb('biz_flow', 'is', null), eb('biz_flow', '=', bizFlow)]))
@@ -205,15 +228,22 @@ export async function markAccepted(
   return found(moved) ?? (await applicationById(db, id))!;
 }
 
-/** Whether the platform has it cannot be told. Moves only what is still on its way. */
+/**
+ * Whether the platform has it, or by which bizFlow, cannot be told. Moves only what is still on its way. `isReceived`
+ * where the platform did say that it has it.
+ */
 export async function markUnknown(
   db: Kysely<DB>,
   id: number,
-  { problem, now }: { readonly problem: string; readonly now: Date },
+  {
+    problem,
+    isReceived = false,
+    now,
+  }: { readonly problem: string; readonly isReceived?: boolean; readonly now: Date },
 ): Promise<void> {
   await db
     .updateTable('application')
-    .set({ state: 'unknown', problem, changed_at: now })
+    .set({ state: 'unknown', problem, is_received: isReceived, changed_at: now })
     .where('id', '=', id)
     .where('state', '=', 'submitting')
     .execute();

@@ -18,6 +18,8 @@ export interface BeneficiaryRow {
   readonly isNotified: boolean;
   readonly mayHaveArrived: boolean;
   readonly problem: string | null;
+  /** What the person said who settled it. */
+  readonly note: string | null;
   readonly sends: number;
   readonly recordedAt: Date;
   readonly repliedAt: Date | null;
@@ -127,6 +129,39 @@ export async function applyBeneficiaryResult(
   return numUpdatedRows > 0n;
 }
 
+/**
+ * Sets what a person knows of a registration, whatever stood. A payeeId left out keeps the one there is; a call for it in
+ * the air comes too late to change it. Null where there is none of that number.
+ */
+export async function settleBeneficiary(
+  db: Kysely<DB>,
+  id: number,
+  known: {
+    readonly status: '03' | '04';
+    readonly payeeId: string | null;
+    readonly note: string | null;
+    readonly now: Date;
+  },
+): Promise<BeneficiaryRow | null> {
+  const row = await db
+    .updateTable('beneficiary')
+    .set({
+      status: known.status,
+      payee_id: sql`coalesce(${known.payeeId}, payee_id)`,
+      note: sql`coalesce(${known.note}, note)`,
+      decided_at: known.now,
+      may_have_arrived: false,
+      problem: null,
+      claim: null,
+      claimed_by: null,
+      claimed_until: null,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? null : rowOf(row);
+}
+
 export const rowOf = (row: Selectable<Beneficiary>): BeneficiaryRow => ({
   id: row.id,
   merOrderNo: row.mer_order_no,
@@ -139,6 +174,7 @@ export const rowOf = (row: Selectable<Beneficiary>): BeneficiaryRow => ({
   isNotified: row.notify_hash !== null,
   mayHaveArrived: row.may_have_arrived,
   problem: row.problem,
+  note: row.note,
   sends: row.sends,
   recordedAt: row.recorded_at,
   repliedAt: row.replied_at,

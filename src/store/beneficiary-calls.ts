@@ -164,7 +164,7 @@ export async function storeBeneficiaryReply(
   reply: {
     readonly merOrderNo: string;
     readonly status: '01' | '03' | '04';
-    readonly bizFlowNo: string;
+    readonly bizFlowNo: string | null;
     readonly payeeId: string | null;
     readonly respCode: string | null;
   },

@@ -19,7 +19,13 @@ const columns = <Table extends keyof DB>(
 
 export const CIPHERTEXT_COLUMNS: readonly CiphertextColumn[] = [
   ...columns('merchant', 'merchant_no', 'token_ciphertext'),
-  ...columns('application', 'mer_order_no', 'payload_ciphertext', 'detail_ciphertext'),
+  ...columns(
+    'application',
+    'mer_order_no',
+    'payload_ciphertext',
+    'detail_ciphertext',
+    'recorded_name_ciphertext',
+  ),
   ...columns('fingerprint_key', 'name', 'key_ciphertext'),
   ...columns('beneficiary', 'mer_order_no', 'payload_ciphertext'),
   ...columns('notification', 'id', 'body_ciphertext'),

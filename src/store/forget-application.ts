@@ -20,7 +20,13 @@ export async function forgetApplication(trx: Transaction<DB>, id: number, now: D
     WHERE a.id = ${id} AND m.merchant_no = a.merchant_no AND m.status = 'disabled'`.execute(trx);
   await trx
     .updateTable('application')
-    .set({ payload_ciphertext: null, detail_ciphertext: null, notify_hash: null, forgotten_at: now })
+    .set({
+      payload_ciphertext: null,
+      detail_ciphertext: null,
+      recorded_name_ciphertext: null,
+      notify_hash: null,
+      forgotten_at: now,
+    })
     .where('id', '=', id)
     .execute();
 }

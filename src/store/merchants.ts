@@ -98,6 +98,22 @@ export async function keepDeliveredToken(
   return decryptSecret(secretKeys, place, held.token_ciphertext!) === token;
 }
 
+/** Puts a delivered token in place of a merchant's other one. Throws `UnknownSecretKey`. */
+export async function replaceToken(
+  trx: Kysely<DB>,
+  {
+    merchantNo,
+    token,
+    secretKeys,
+  }: { readonly merchantNo: string; readonly token: string; readonly secretKeys: readonly SecretKey[] },
+): Promise<void> {
+  await trx
+    .updateTable('merchant')
+    .set({ token_ciphertext: encryptSecret(secretKeys, placeOf(merchantNo), token) })
+    .where('merchant_no', '=', merchantNo)
+    .execute();
+}
+
 /** Which of these merchants are known only: an approval brought them, and no call has succeeded yet. */
 export async function notJoined(db: Kysely<DB>, merchantNos: readonly string[]): Promise<string[]> {
   if (merchantNos.length === 0) return [];

@@ -125,6 +125,47 @@ export async function settleNotification(
     .execute();
 }
 
+/** One by its number, locked until the transaction ends, with what became of it. */
+export async function notificationByNumber(
+  trx: Transaction<DB>,
+  number: number,
+): Promise<(OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined> {
+  const row = await trx
+    .selectFrom('notification')
+    .select([
+      'id',
+      'number',
+      'kind',
+      'notify_hash as notifyHash',
+      'body_ciphertext as bodyCiphertext',
+      'outcome',
+    ])
+    .where('number', '=', number)
+    .forUpdate()
+    .executeTakeFirst();
+  return row as (OpenNotification & { readonly outcome: NotificationOutcome | null }) | undefined;
+}
+
+const APPLIED_BY_PERSON = 'applied by a person';
+
+/** A person said that it is the result: from now on it counts as applied. */
+export async function markAppliedByPerson(
+  trx: Transaction<DB>,
+  { id, note, now }: { readonly id: string; readonly note: string | null; readonly now: Date },
+): Promise<void> {
+  await trx
+    .updateTable('notification')
+    .set({
+      outcome: 'applied',
+      reason: APPLIED_BY_PERSON,
+      processed_at: now,
+      resolved_at: now,
+      note: note ?? APPLIED_BY_PERSON,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
 export interface NotificationRow {
   readonly number: number;
   readonly kind: NotificationKind;

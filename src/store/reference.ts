@@ -1,5 +1,6 @@
 /** The platform's lists as last read, with what was in them before. A list changes whole, in one transaction. */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { cutText, storableText } from '../ledger/text.ts';
 import { arrayLiteral } from './array-literal.ts';
 import type { DB } from './schema.ts';
 
@@ -25,10 +26,31 @@ export interface ReferenceItemRow extends ReferenceItem, ReferenceListKey {
   readonly isGone: boolean;
 }
 
+/** An item of the last reading that could not be kept, as it came. */
+export interface SetAsideItem {
+  /** In the list, from 1. */
+  readonly place: number;
+  readonly reason: string;
+  readonly raw: string;
+}
+
 export interface ReferenceListRow extends ReferenceListKey {
   readonly readAt: Date;
   readonly itemCount: number;
+  readonly setAside: readonly SetAsideItem[];
 }
+
+/** What a reading brought. */
+export interface ReadList {
+  readonly items: readonly ReferenceItem[];
+  /** None where left out. `code` null: it cannot be told which one it is. */
+  readonly setAside?: readonly (SetAsideItem & { readonly code: string | null })[];
+  readonly readAt: Date;
+}
+
+/** Items set aside that are kept, with so much of each. */
+const SET_ASIDE_MAX = 100;
+const RAW_CHARACTERS_MAX = 2_000;
 
 /** Codes, each in order. */
 export interface ReferenceChanges {
@@ -45,10 +67,17 @@ interface HeldItem extends ReferenceItem {
   readonly lastSeenAt: Date | null;
 }
 
-/** What a reading changes in what is held. Pure. */
-export function changesOf(held: readonly HeldItem[], read: readonly ReferenceItem[]): ReferenceChanges {
+/**
+ * What a reading changes in what is held. An item that was set aside is not gone; and where it cannot be told which one
+ * that is, none is. Pure.
+ */
+export function changesOf(
+  held: readonly HeldItem[],
+  { items: read, setAside = [] }: Pick<ReadList, 'items' | 'setAside'>,
+): ReferenceChanges {
   const before = new Map(held.map((item) => [item.code, item]));
-  const now = new Set(read.map(({ code }) => code));
+  const now = new Set([...read, ...setAside].map(({ code }) => code));
+  const isWhole = setAside.every(({ code }) => code !== null);
   const codesOf = (items: readonly ReferenceItem[]): string[] => items.map(({ code }) => code).sort();
   const differs = (item: ReferenceItem): boolean => {
     const earlier = before.get(item.code);
@@ -63,7 +92,7 @@ export function changesOf(held: readonly HeldItem[], read: readonly ReferenceIte
     added: codesOf(read.filter(({ code }) => !before.has(code))),
     renamed: codesOf(read.filter(differs)),
     returned: codesOf(read.filter(({ code }) => (before.get(code)?.lastSeenAt ?? null) !== null)),
-    gone: codesOf(held.filter(({ code, lastSeenAt }) => lastSeenAt === null && !now.has(code))),
+    gone: codesOf(held.filter(({ code, lastSeenAt }) => isWhole && lastSeenAt === null && !now.has(code))),
   };
 }
 
@@ -74,12 +103,13 @@ export function changesOf(held: readonly HeldItem[], read: readonly ReferenceIte
 export async function saveReferenceList(
   db: Kysely<DB>,
   key: ReferenceListKey,
-  { items, readAt }: { readonly items: readonly ReferenceItem[]; readonly readAt: Date },
+  read: ReadList,
 ): Promise<ReferenceChanges | null> {
+  const { items, setAside = [], readAt } = read;
   return db.transaction().execute(async (trx) => {
     const before = await lockList(trx, key, readAt);
     if (before !== null && before > readAt) return null;
-    const changes = changesOf(await heldItems(trx, key), items);
+    const changes = changesOf(await heldItems(trx, key), read);
     const written = new Set([...changes.added, ...changes.renamed, ...changes.returned]);
     await writeItems(
       trx,
@@ -89,9 +119,14 @@ export async function saveReferenceList(
     );
     // A list that has items was read before, so there is a time they were last seen.
     if (changes.gone.length > 0) await markGone(trx, key, changes.gone, before ?? readAt);
+    const kept = setAside.slice(0, SET_ASIDE_MAX).map(({ place, reason, raw }) => ({
+      place,
+      reason,
+      raw: cutText(storableText(raw), RAW_CHARACTERS_MAX),
+    }));
     await trx
       .updateTable('reference_list')
-      .set({ read_at: readAt, item_count: items.length })
+      .set({ read_at: readAt, item_count: items.length, set_aside: JSON.stringify(kept) })
       .where('kind', '=', key.kind)
       .where('country', '=', key.country)
       .execute();
@@ -201,12 +236,22 @@ export async function listReferenceItems(
 
 /** Every list that was ever read. */
 export async function listReferenceLists(db: Kysely<DB>): Promise<ReferenceListRow[]> {
-  return db
+  const rows = await db
     .selectFrom('reference_list')
-    .select(['kind', 'country', 'read_at as readAt', 'item_count as itemCount'])
+    .select(['kind', 'country', 'read_at as readAt', 'item_count as itemCount', 'set_aside as setAside'])
     .orderBy('kind')
     .orderBy('country')
     .execute();
+  return rows.map((row) => ({ ...row, setAside: row.setAside as unknown as SetAsideItem[] }));
+}
+
+/** The type of each payout method listed for a country, by code; null where nothing is stored. */
+export async function payoutMethodTypes(
+  db: Kysely<DB>,
+  country: string,
+): Promise<ReadonlyMap<string, string | null> | null> {
+  const items = await listReferenceItems(db, { kind: 'payout_method', country });
+  return items.length === 0 ? null : new Map(items.map(({ code, methodType }) => [code, methodType]));
 }
 
 /**

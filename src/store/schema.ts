@@ -59,12 +59,14 @@ export interface Application {
   forgotten_at: Date | null;
   holder: string;
   id: Generated<number>;
+  is_received: Generated<boolean>;
   mer_order_no: string;
   merchant_no: string | null;
   notify_hash: string | null;
   payload_ciphertext: string | null;
   problem: string | null;
   process_version: string | null;
+  recorded_name_ciphertext: string | null;
   replaces: number | null;
   state: Generated<string>;
   submitted_at: Date;
@@ -90,6 +92,7 @@ export interface Beneficiary {
   may_have_arrived: Generated<boolean>;
   mer_order_no: string;
   merchant_no: string;
+  note: string | null;
   notify_hash: string | null;
   payee_id: string | null;
   payee_key: string;
@@ -240,6 +243,7 @@ export interface ReferenceList {
   item_count: number;
   kind: string;
   read_at: Date;
+  set_aside: Generated<Json>;
 }
 
 export interface RequestedRange {

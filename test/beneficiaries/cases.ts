@@ -10,6 +10,7 @@ export const CONTEXT: RuleContext = {
   filePaths: settingsSchema.shape.platform.parse({}).filePaths,
   isLocalFile: (path) => path === LOCAL_FILE,
   reference: NO_REFERENCE,
+  today: '2026-03-10',
 };
 export const LOCAL_INDIVIDUAL: File = {
   ...without(INDIVIDUAL, 'swiftCode'),
@@ -300,22 +301,9 @@ export const RULES: readonly Case[] = [
       { ...ENTERPRISE, registerCountry: 'CN', businessLicenseImg: UPLOAD },
       { ...ENTERPRISE, registerCertImg: UPLOAD, incorporateCertImg: UPLOAD },
       { ...ENTERPRISE, registerCountry: 'SG', incorporateCertImg: UPLOAD },
+      { ...ENTERPRISE, businessLicenseImg: UPLOAD },
     ],
-    [
-      [
-        { ...ENTERPRISE, businessLicenseImg: UPLOAD },
-        'businessLicenseImg is for companies registered in CN only; leave it out',
-      ],
-      [
-        { ...ENTERPRISE, registerCountry: 'SG', registerCertImg: UPLOAD },
-        'registerCertImg is for companies registered in HK only; leave it out',
-      ],
-      [
-        { ...ENTERPRISE, registerCountry: 'CN', incorporateCertImg: UPLOAD },
-        'incorporateCertImg is for companies registered outside CN only; leave it out',
-      ],
-      [{ ...ENTERPRISE, registerCertImg: 'cert.jpg' }, `registerCertImg is a local file name; ${UPLOADED}`],
-    ],
+    [[{ ...ENTERPRISE, registerCertImg: 'cert.jpg' }, `registerCertImg is a local file name; ${UPLOADED}`]],
   ],
   [
     '2.5 idType: 01 or 02',
@@ -340,9 +328,13 @@ export const RULES: readonly Case[] = [
   ],
   [
     '2.5 birthDate: YYYY-MM-DD',
-    [{ ...INDIVIDUAL, birthDate: '2000-02-29' }],
+    [
+      { ...INDIVIDUAL, birthDate: '2000-02-29' },
+      { ...INDIVIDUAL, birthDate: '2026-03-10' },
+    ],
     [
       [{ ...INDIVIDUAL, birthDate: '29.02.2000' }, 'birthDate must be a date written YYYY-MM-DD'],
+      [{ ...INDIVIDUAL, birthDate: '2026-03-11' }, 'birthDate lies in the future'],
       [{ ...INDIVIDUAL, birthDate: '1900-02-29' }, 'birthDate is no day of the calendar'],
       [{ ...INDIVIDUAL, birthDate: '1984-13-01' }, 'birthDate is no day of the calendar'],
     ],

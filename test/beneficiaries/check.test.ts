@@ -64,6 +64,47 @@ describe.each([
   });
 });
 
+describe('what the document leaves open', () => {
+  const warningsOf = (file: object, reference: Partial<typeof NO_REFERENCE> = {}): string[] => {
+    const found: string[] = [];
+    const checked = checkRegistration(file, {
+      ...CONTEXT,
+      reference: { ...NO_REFERENCE, ...reference },
+      onWarning: ({ path, problem }) => void found.push(`${path} ${problem}`),
+    });
+    expect(checked).toHaveProperty('registration');
+    return found;
+  };
+  const image = '/upload/company/paper.jpg';
+
+  it.each([
+    ['CN', 'businessLicenseImg', []],
+    ['CHN', 'businessLicenseImg', []],
+    ['HKG', 'registerCertImg', []],
+    ['HK', 'businessLicenseImg', ['businessLicenseImg is described for companies registered in CN']],
+    ['CHN', 'incorporateCertImg', ['incorporateCertImg is described for companies registered outside CN']],
+    ['SG', 'registerCertImg', ['registerCertImg is described for companies registered in HK']],
+  ])('a company of %s may send %s, and %j is told', (registerCountry, paper, told) => {
+    expect(warningsOf({ ...ENTERPRISE, registerCountry, [paper]: image })).toEqual(told);
+  });
+
+  it('a SWIFT payee’s bank need not be in the list', () => {
+    const file = { ...SWIFT_ENTERPRISE, bankCode: 'HK999' };
+    expect(warningsOf(file, { banks: ['HK004'] })).toEqual([expect.stringContaining('bankCode is none of')]);
+    expect(warningsOf(file, { banks: ['HK999'] })).toEqual([]);
+  });
+
+  it('payoutType need not be the type that is listed for the method', () => {
+    const file = { ...ENTERPRISE, payoutType: 'WALLET' };
+    const methodTypes = new Map([[ENTERPRISE.payoutMethod as string, 'BANK']]);
+    expect(warningsOf(file, { methodTypes })).toEqual([
+      'payoutType is WALLET, but the platform lists the payoutMethod as BANK',
+    ]);
+    expect(warningsOf({ ...file, payoutType: 'BANK' }, { methodTypes })).toEqual([]);
+    expect(warningsOf(file)).toEqual([]);
+  });
+});
+
 describe('stored reference data', () => {
   const reference = { payoutMethods: ['HK_FPS', 'SEPA'], banks: ['HK004'] };
 

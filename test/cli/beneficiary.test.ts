@@ -172,6 +172,45 @@ describe('beneficiary', () => {
     expectDiscreet(ended, ENTERPRISE);
   });
 
+  it('an approval without payeeId says where it is, until settle has told it', async () => {
+    const bare = { status: '04', respCode: 'S00009', bizFlowNo: 'F9' };
+    const { url } = await stranger(answer(JSON.stringify({ data: bare })));
+    const first = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
+    expect(first.code, first.stderr).toBe(3);
+    expect(first.stdout).toBe(
+      'registration 1 (merOrderNo BEN-0001, merchant M0001) is approved\n' +
+        '  bizFlowNo F9\n' +
+        '  the platform’s respCode is S00009\n' +
+        '  the platform told no payeeId, which payments need: its operation sp2402 has it under bizFlowNo F9;\n' +
+        '  record it by `daybook beneficiary settle 1 --status 04 --payee-id ID`\n',
+    );
+    expect((await run(['status', '1'])).code).toBe(3);
+    expect(await run(['settle', '1', '--status', '03', '--payee-id', 'P1'])).toMatchObject({
+      code: 2,
+      stdout: '',
+    });
+    expect((await run(['settle', '1', '--status', '04', '--payee-id', 'P 1'])).stderr).toContain(
+      'without spaces',
+    );
+    const settled = await run(['settle', '1', '--status', '04', '--payee-id', 'P77', '--note', 'case 4711']);
+    expect(settled.stdout).toContain('payeeId P77');
+    expect(settled.stdout).toContain('settled by a person: case 4711');
+    expect(settled.code).toBe(0);
+    expect((await run(['settle', '1', '--status', '03'])).stderr).toContain('is approved by the platform');
+    expect((await run(['status'])).code).toBe(0);
+  });
+
+  it('what a file leaves open to question is told, and sent', async () => {
+    const { url, received } = await stranger(reply('01'));
+    const path = await written({ ...ENTERPRISE, businessLicenseImg: '/upload/company/paper.jpg' });
+    const warning =
+      'look again: businessLicenseImg is described for companies registered in CN; it was not held against the file';
+    expect((await run(['check', path])).stdout).toContain(warning);
+    const sent = await run(['register', path, '--json'], { PLATFORM_BASE_URL: url });
+    expect([sent.code, received.length]).toEqual([0, 1]);
+    expect(JSON.parse(sent.stdout)).toMatchObject({ warnings: [{ path: 'businessLicenseImg' }] });
+  });
+
   it('asks for which merchant where there are several, and says where a result would go', async () => {
     const { url, received } = await stranger(reply('01'));
     await database.db

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
+import { merchantTokens } from '../../src/store/merchants.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
 import { accepted, inReview, onboardingResult, type Subject } from '../notifications/subjects.ts';
 import { KEYS, NOW } from '../notifications/support.ts';
@@ -78,6 +79,19 @@ describe('notifications', () => {
       });
       expect((await daybook(['notifications'], env)).code).toBe(0);
       expect((await daybook(['notifications', '--all'], env)).stdout).toContain('resolved: asked them');
+
+      const apply = ['notifications', 'apply', '2', '--note', 'they gave a new one'];
+      const applied = await daybook(apply, env);
+      expect([applied.code, applied.stderr]).toEqual([0, '']);
+      expect(applied.stdout).toBe(
+        'notification 2 is applied: the application with merOrderNo A1 stands as approved\n' +
+          'merchant M-A1 is known, its token stored encrypted\n',
+      );
+      expect(await merchantTokens(database.db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-other' }]);
+      expect(await daybook(apply, env)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('notification 2 was applied before; nothing was changed') as string,
+      });
     },
   );
 

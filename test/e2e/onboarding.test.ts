@@ -8,16 +8,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
+import { statusOfApplication } from '../../src/onboarding/standing.ts';
 import { submitApplication } from '../../src/onboarding/submit.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
 import { EXIT } from '../../src/run/exit-codes.ts';
 import { openPlatformHouse, runDeps, type PlatformHouse } from '../../src/run/house.ts';
+import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { applicationById } from '../../src/store/applications.ts';
 import { listBeneficiaries } from '../../src/store/beneficiaries.ts';
+import { referenceCodes } from '../../src/store/reference.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
 import { listNotifications } from '../../src/store/notification-outcomes.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
@@ -66,6 +69,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       PLATFORM_TIME_ZONE: 'Asia/Shanghai',
       PLATFORM_REFERRAL_CHANNEL: 'A0001',
       PLATFORM_RETRIES_MAX: '0',
+      DAYBOOK_REFERENCE_COUNTRIES: 'CN,HK',
       DATABASE_URL: database.url,
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_NOW: NIGHT,
@@ -143,6 +147,7 @@ async function register({ house }: Stage, publicUrl: string, file: object = ENTE
     walletMethods,
     filePaths,
     isLocalFile: existsSync,
+    today: '2026-03-06',
   });
   const [merchant] = await chosenMerchants(house, []);
   const { beneficiary } = await registerBeneficiary(
@@ -277,5 +282,91 @@ describe('onboarding', () => {
     const change = { merNameEn: 'Other SANDBOX-REJECT', certificateNo: '1234', email: 'b@example.com' };
     const refused = await submit(stage, url, application(change));
     expect((await decided(stage, refused.id)).state).toBe('rejected');
+  });
+});
+
+/** Everything the document leaves open, spelt otherwise than by default. */
+const OTHER_PLATFORMS: [string, Partial<ScenarioInput>][] = [
+  [
+    'wraps everything in data, sends codes as numbers and text/json, and leaves out what is empty',
+    {
+      latitude: {
+        envelope: 'data',
+        replyType: 'text/json',
+        pushType: 'text/json;charset=UTF-8',
+        codesAsNumbers: true,
+        fieldOrder: 'reversed',
+        nothing: 'left-out',
+        moreFields: true,
+        pushSlash: true,
+      },
+      hostility: { order: 'descending' },
+    },
+  ],
+  [
+    'wraps everything in result, names no type of its own, and sends null for what is empty',
+    {
+      latitude: {
+        envelope: 'result',
+        replyType: 'text/plain',
+        pushType: '',
+        nothing: 'null',
+        fieldOrder: 'reversed',
+      },
+      hostility: { order: 'window-shuffled' },
+    },
+  ],
+  [
+    'pushes forms, and adds fields',
+    { latitude: { pushType: 'application/x-www-form-urlencoded', moreFields: true, codesAsNumbers: true } },
+  ],
+];
+
+describe.each(OTHER_PLATFORMS)('a platform that %s', (_, change) => {
+  it('is read, applied to, registered with and synced like any other', async () => {
+    stage = await openStage({ ...change, reviews: { delayMs: 50, payeeIdAtOnce: false } });
+    const { sandbox, house } = stage;
+    const { db } = house.database;
+    const { url } = await stage.startServing();
+
+    const reference = await executeReferenceRun(referenceWork(house, signal));
+    expect([reference.exitCode, reference.notes]).toEqual([EXIT.done, []]);
+    expect(await referenceCodes(db, { kind: 'purpose', country: '' })).toEqual(['1001', '1002']);
+    expect(await referenceCodes(db, { kind: 'bank', country: 'HK' })).toEqual(['HK004', 'HK012']);
+
+    const sentBack = await submit(stage, url, application({ merNameEn: 'Acme SANDBOX-SUPPLEMENT' }));
+    expect(sentBack.state).toBe('accepted');
+    expect(await decided(stage, sentBack.id)).toMatchObject({ state: 'supplement', processVersion: 'V2' });
+    const other = { certificateNo: '1234', email: 'b@example.com' };
+    const sent = await submit(stage, url, application(other));
+    expect(sent.state).toBe('accepted');
+    const { merchantNo } = await decided(stage, sent.id);
+    expect(sandbox.merchants().map((one) => one.merchantNo)).toContain(merchantNo);
+    const named = await statusOfApplication(db, sent.id, {
+      secretKeys: house.settings.secretKeys,
+      reveal: true,
+    });
+    expect(named?.recordedName).toEqual({ isAsSent: true, name: application().merNameEn });
+
+    const report = await run(stage);
+    expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
+    const stored = await db.selectFrom('ledger_entry').select('batch_no').execute();
+    expect(stored.map(({ batch_no }) => batch_no).sort()).toEqual(
+      sandbox
+        .entriesOf(merchantNo!)
+        .map(({ batchNo }) => batchNo)
+        .sort(),
+    );
+
+    const { id, status, payeeId } = await register(stage, url);
+    expect([status, payeeId]).toEqual(['01', null]);
+    const paid = await until(async () => {
+      const [row] = await listBeneficiaries(db, id);
+      return row?.status === '04' ? row : undefined;
+    });
+    expect(paid.payeeId).toBe(sandbox.payees()[0]!.payeeId);
+    await sandbox.settled();
+    expect(await outcomesOf(stage)).toEqual(['applied', 'applied', 'applied']);
+    expect(sandbox.applications()).toHaveLength(2);
   });
 });

@@ -45,6 +45,7 @@ describe('what an application’s result says (6.1)', () => {
       message: 'Success',
       merchantNo: 'M2001',
       token: 'tok-first',
+      merNameEn: 'Acme Ltd',
       processVersion: 'V2',
     });
     const { merOrderNo, merchantNo, token, ...bare } = supplement;
@@ -56,6 +57,7 @@ describe('what an application’s result says (6.1)', () => {
       message: supplement.message,
       merchantNo: '',
       token: '',
+      merNameEn: 'Acme Ltd',
       processVersion: null,
     });
   });
@@ -68,7 +70,7 @@ describe('what an application’s result says (6.1)', () => {
     ['["S00000"]', 'the body is no object'],
     [{ ...approval, bizFlow: undefined }, 'bizFlow is no string'],
     [{ ...approval, bizFlow: 'B'.repeat(33) }, 'bizFlow is longer than 32'],
-    [{ ...approval, merOrderNo: 7 }, 'merOrderNo is no string'],
+    [{ ...approval, merOrderNo: { no: 7 } }, 'merOrderNo is no string'],
     [{ ...rejection, code: 'S0000000' }, 'code is longer than 6'],
     [{ ...rejection, code: '' }, 'code is empty'],
     [{ ...approval, token: '' }, 'token is none, though the application is approved'],
@@ -78,6 +80,30 @@ describe('what an application’s result says (6.1)', () => {
   ])('%j is malformed: %s', (payload, problem) => {
     const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
     expect(readOnboardingResult(body)).toEqual({ result: null, problem });
+  });
+
+  it.each<[string, string]>([
+    ['in data', JSON.stringify({ code: 200, data: approval })],
+    ['in a list', JSON.stringify([approval])],
+    ['written as text', JSON.stringify({ result: JSON.stringify(approval) })],
+    ['after a byte order mark', `\uFEFF${JSON.stringify(approval)}`],
+    ['with fields of its own around it', JSON.stringify({ code: 'E1', message: 'x', body: approval })],
+  ])('is the same %s', (_, body) => {
+    expect(readOnboardingResult(body).result).toEqual(read(approval));
+  });
+
+  it('a code and numbers may come as numbers, a message as JSON', () => {
+    const body =
+      '{"bizFlow":1234567890123456789,"code":80000,"message":{"reason":"expired","fields":["certificate"]}}';
+    expect(readOnboardingResult(body).result).toMatchObject({
+      bizFlow: '1234567890123456789',
+      code: '80000',
+      message: '{"reason":"expired","fields":["certificate"]}',
+    });
+    expect(readBeneficiaryResult('{"data":{"status":4,"payeeId":77}}').result).toMatchObject({
+      status: '04',
+      payeeId: '77',
+    });
   });
 
   it('whatever comes, what is wrong with it repeats none of it', () => {
@@ -128,6 +154,13 @@ describe('what an application’s result changes (3.2)', () => {
     expect(judged(approval, standing('submitting', null))).toEqual({ outcome: 'waiting' });
   });
 
+  it('an error in processing is not the end: what the review comes to afterwards is the result', () => {
+    const rejected = standing('rejected');
+    expect(judged(approval, rejected, [rejection])).toEqual({ outcome: 'applied', to: 'approved' });
+    expect(judged(supplement, rejected, [rejection])).toEqual({ outcome: 'applied', to: 'supplement' });
+    expect(judged(rejection, rejected, [rejection])).toEqual({ outcome: 'duplicate' });
+  });
+
   it('another bizFlow or merOrderNo than ours is a contradiction in every state', () => {
     const states = [
       'submitting',
@@ -156,8 +189,8 @@ describe('what an application’s result changes (3.2)', () => {
     expect(judged(supplement, standing('supplement'), [supplement])).toEqual({ outcome: 'duplicate' });
   });
 
-  it('after an approval neither another token nor a rejection changes anything; nor an approval after a rejection', () => {
-    const [approved, rejected] = [standing('approved'), standing('rejected')];
+  it('after an approval neither another token nor a rejection changes anything', () => {
+    const approved = standing('approved');
     expect(judged({ ...approval, token: 'tok-2' }, approved, [approval])).toEqual({
       outcome: 'second-token',
     });
@@ -166,7 +199,6 @@ describe('what an application’s result changes (3.2)', () => {
     });
     expect(judged(rejection, approved, [approval])).toEqual({ outcome: 'contradiction' });
     expect(judged(supplement, approved, [approval])).toEqual({ outcome: 'contradiction' });
-    expect(judged(approval, rejected, [rejection])).toEqual({ outcome: 'contradiction' });
     expect(judged(approval, standing('refused', null))).toEqual({ outcome: 'contradiction' });
   });
 });
@@ -213,6 +245,6 @@ describe('what a registration’s result says and changes (6.2, 3.1)', () => {
     expect(judged({ status: '04', bizFlowNo: 'BN2' }, standing('01'))).toBe('contradiction');
     expect(judged({ status: '02' }, standing('01'))).toBe('status is none of 01, 03, 04');
     expect(judged({ payeeId: 'P1' }, standing('01'))).toBe('status is none of 01, 03, 04');
-    expect(judged({ status: '04', payeeId: 7 }, standing('01'))).toBe('payeeId is no string');
+    expect(judged({ status: '04', payeeId: true }, standing('01'))).toBe('payeeId is no string');
   });
 });

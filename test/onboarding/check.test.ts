@@ -11,6 +11,17 @@ const problemsOf = (file: unknown, change: Partial<ApplicationRules> = {}) => {
 const told = (file: unknown, change: Partial<ApplicationRules> = {}) =>
   problemsOf(file, change).map(({ path: at, problem }) => `${at} ${problem}`);
 
+/** What is told of a file that passes. */
+const warnings = (file: unknown, change: Partial<ApplicationRules> = {}) => {
+  const found: string[] = [];
+  const onWarning = ({ path: at, problem }: { readonly path: string; readonly problem: string }) =>
+    void found.push(`${at} ${problem}`);
+  expect(checkApplication(file, rules({ ...change, onWarning }))).toHaveProperty('payload');
+  return found;
+};
+
+const NO_APP = 'is no URL, like https://www.company.example or market://details?id=com.company.app';
+
 const withNature = (change: object) =>
   application({ businessNature: { ...application().businessNature, ...change } });
 /** An application whose one shareholder is changed. */
@@ -80,6 +91,9 @@ const FIELDS: readonly Case[] = [
   ['email', 'a b@example.com', 'is no e-mail address, like name@company.example'],
   ['phoneAreaCode', '852', null],
   ['phoneAreaCode', '1-684', null],
+  ['phoneAreaCode', '+1 684', null],
+  ['phoneAreaCode', '(852)', null],
+  ['phoneAreaCode', '+()', 'is no international dialling code, like +852 or 1-684'],
   ['phoneAreaCode', '+123456789', null],
   ['phoneAreaCode', '+1234567890', tooLong(10)],
   ['phoneAreaCode', 'HK', 'is no international dialling code, like +852 or 1-684'],
@@ -125,7 +139,12 @@ const FIELDS: readonly Case[] = [
   ['companyWebsite', `https://example.com/${letters(236)}`, tooLong(255)],
   ['companyWebsite', 'ftp://example.com', 'is no URL, like https://www.company.example'],
   ['webSiteOrApp', 'http://shop.example.com', null],
-  ['webSiteOrApp', 'the App Store', 'is no URL, like https://www.company.example'],
+  ['webSiteOrApp', 'market://details?id=com.example.shop', null],
+  ['webSiteOrApp', 'itms-apps://apps.example.com/app/id1', null],
+  ['webSiteOrApp', 'ftp://example.com', NO_APP],
+  ['webSiteOrApp', 'market://', NO_APP],
+  ['webSiteOrApp', 'the App Store', NO_APP],
+  ['companyWebsite', 'market://details?id=com.example.shop', 'is no URL, like https://www.company.example'],
   ['webSiteOrApp', `https://example.com/${letters(236)}`, tooLong(255)],
   ['clientCountry', ['CN', 'HK', 'MO', 'TW'], null],
   ['clientCountry', 'US', 'must be a list'],
@@ -152,6 +171,9 @@ const FIELDS: readonly Case[] = [
   ),
   ['callbackUrl', 'https://203.0.113.7:8443/notify', null],
   ['processVersion', 'V2', null],
+  ['processVersion', 'v10', null],
+  ['processVersion', 'next', null],
+  ['processVersion', 'V1', 'is supplied from V2 on only; leave it out'],
   ['processVersion', letters(11), tooLong(10)],
   ['customerId', [person('Ada Wong'), person('Ben Lee')], null],
   ['customerId', person('Ada Wong'), 'must be a list'],
@@ -274,15 +296,29 @@ describe('the business’s nature', () => {
     [{ natureType: undefined }, 'natureType is required'],
     [{ natures: [] }, 'natures is required'],
     [{ natures: '101' }, 'natures must be a list'],
-    [
-      { natures: ['101', 'OTHER'] },
-      'natures[1] is the catalog’s prompt to enter a nature, not a nature; give the code of one',
-    ],
     [{ natures: ['101', '102', '101'] }, 'natures[2] is the same as businessNature.natures[0]'],
     [{ natures: ['101', ''] }, 'natures[1] is empty'],
     [{ nature: ['101'] }, 'nature is no field of the platform’s document; did you mean natures?'],
   ])('%j is refused', (change, problem) => {
     expect(told(withNature(change))).toEqual([`businessNature.${problem}`]);
+  });
+});
+
+describe('OTHER among natures', () => {
+  const file = withNature({ natures: ['101', 'OTHER'] });
+  const lists = (natures: string[]) => ({ codeLists: { ...rules().codeLists, natures } });
+
+  it('is sent and told where there is no list to go by', () => {
+    expect(warnings(file)).toEqual([
+      'businessNature.natures[1] is the catalog’s prompt to enter a nature; the platform may ask which one is meant',
+    ]);
+  });
+
+  it('is a code like any where the list has it, and none where it does not', () => {
+    expect(warnings(file, lists(['101', 'OTHER']))).toEqual([]);
+    expect(told(file, lists(['101']))).toEqual([
+      'businessNature.natures[1] is not among natures in PLATFORM_CODE_LISTS',
+    ]);
   });
 });
 
@@ -389,11 +425,11 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
 
   it.each([
     ['type', ['0', '1'], '2', 'must be one of 0 (national ID card), 1 (passport), in quotes'],
-    ['issuPlace', ['CN', 'GB'], 'UK', 'is no ISO 3166-1 country code of two capital letters, like HK'],
+    ['issuPlace', ['CN', 'GB', 'XK'], 'UK', 'is no ISO 3166-1 country code of two capital letters, like HK'],
     ['certName', [characters(64)], characters(65), tooLong(64)],
     ['certNo', [letters(32)], letters(33), tooLong(32)],
     ['dateOfBirth', ['2000-02-29', undefined], '1999-02-29', 'is no date of the form yyyy-MM-dd'],
-    ['dateOfBirth', ['2026-03-09'], '2026-03-11', 'lies in the future'],
+    ['dateOfBirth', ['2026-03-10'], '2026-03-11', 'lies in the future'],
     ['dateOfBirth', [''], '29.02.1980', 'is no date of the form yyyy-MM-dd'],
     ['certValidEndDate', ['9999-12-31', undefined], '9999-12-32', 'is no date of the form yyyy-MM-dd'],
     ['certValidEndDate', ['2030-06-30'], '2030-6-30', 'is no date of the form yyyy-MM-dd'],
@@ -422,13 +458,14 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
     expect(images(path('a'), path('b'), path('c'))).toEqual([
       `${list}[1].certificates must be two images for an ID card, front and back; there are 3`,
     ]);
-    for (const wrong of [
+    for (const odd of [
       [path('id-back'), path('id-front')],
       [path('id-back'), path('b')],
       [path('a'), path('id-front')],
     ]) {
-      expect(images(...wrong)).toEqual([
-        `${list}[1].certificates are in the wrong order by their names: an ID card’s front goes first, then its back`,
+      expect(images(...odd)).toEqual([]);
+      expect(warnings(of({ ...idCard(), certificates: odd }))).toEqual([
+        `${list}[1].certificates seem to be in the wrong order by their names: an ID card’s front goes first, then its back`,
       ]);
     }
     expect(images(path('a'), path('a'))).toEqual([
@@ -464,7 +501,6 @@ describe('a file that is far off', () => {
       `shareholder[0].certificates[0] is a local file name; ${UPLOADED}`,
       'shareholder[1] is empty',
       'noticeMarker must be one of 0 (no), 1 (yes), in quotes',
-      'businessNature.natures[0] is the catalog’s prompt to enter a nature, not a nature; give the code of one',
       'emailAddress is no field of the platform’s document',
     ]);
   });

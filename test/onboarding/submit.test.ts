@@ -164,7 +164,6 @@ onBothDatabases((store) => {
       ['502', answer('<html>', 502)],
       ['a reply that is no receipt', answer('{"status":"ACCEPT","code":"S00009","bizFlow":"FLOW1"}')],
       ['HTML', answer('<html>')],
-      ['a receipt without bizFlow', answer('{"status":"ACCEPT","code":"S00001"}')],
       ['a redirect', answer('', 302, { location: 'https://elsewhere.example' })],
     ])('stands as unknown after %s, and is sent only once', async (_what, act) => {
       const { submit, received } = await platform(act, receipt('FLOW1'));
@@ -175,6 +174,22 @@ onBothDatabases((store) => {
       expect(adviceOf(row)).toContain(`Ask the platform whether it has merOrderNo ${row.merOrderNo}`);
       expect(adviceOf(row)).toContain(`onboard settle ${row.id} --biz-flow FLOW`);
       expect(adviceOf(row)).toContain(`onboard submit FILE --replaces ${row.id}`);
+    });
+
+    it('stands as unknown, and received, after a receipt without bizFlow; a result by its path is taken', async () => {
+      const { submit, received } = await platform(answer('{"code":200,"data":{"code":"S00001"}}'));
+      const row = await submit();
+      expect(row).toMatchObject({
+        state: 'unknown',
+        bizFlow: null,
+        isReceived: true,
+        problem: 'the platform’s receipt names no bizFlow',
+      });
+      expect(received).toHaveLength(1);
+      expect(adviceOf(row)).toContain('Do not submit it again');
+      expect(adviceOf(row)).toContain(`onboard settle ${row.id} --biz-flow FLOW`);
+      expect((await rejection(submit())).message).toContain('stands as unknown');
+      expect(received).toHaveLength(1);
     });
 
     it('stands as unknown when it is stopped half-way', async () => {

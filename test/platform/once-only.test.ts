@@ -45,8 +45,10 @@ describe('a call that would count twice', () => {
   test.each<[string, Act]>([
     ['429', answer('', 429, { 'retry-after': '1' })],
     ['503', answer('', 503, { 'retry-after': '1' })],
-  ])('is sent again after a %s that says when', async (_, act) => {
-    expect(await sendOnce(act)).toEqual({ outcome: 'ok', calls: 2 });
+  ])('is not sent again by itself after a %s that says when, and did not arrive', async (_, act) => {
+    const { outcome, calls } = await sendOnce(act);
+    expect(outcome).toMatchObject({ name: 'PlatformUnreachable', mayHaveArrived: false });
+    expect(calls).toBe(1);
   });
 
   test.each<[string, Act]>([

@@ -9,7 +9,7 @@ const METHODS: ListQuery = { metaType: 'payout_method', countryCode: 'CN' };
 async function list(reply: unknown, query: ListQuery = BANKS) {
   const { url, received } = await stranger(answer(typeof reply === 'string' ? reply : JSON.stringify(reply)));
   const { transport } = transportTo(url, { retriesMax: 0 });
-  return { items: await createReferenceReader(transport).list(query), received };
+  return { ...(await createReferenceReader(transport).list(query)), received };
 }
 const items = (...metaDataList: unknown[]) => ({ metaDataList });
 
@@ -58,29 +58,83 @@ describe('the reply', () => {
     expect((await list(items(bank, bank))).items).toHaveLength(1);
   });
 
-  test.each<[string, unknown, ListQuery, string]>([
-    ['no list', { metaDataList: { code: 'CN1', name: 'x' } }, BANKS, 'metaDataList is no list'],
-    ['an item without code', items({ name: 'x' }), BANKS, 'item 1 has no code'],
-    ['a code of blanks', items({ code: ' ', name: 'x' }), BANKS, 'item 1 has no code'],
-    ['an item without name', items({ code: 'CN1', name: '' }), BANKS, 'item 1 has no name'],
-    ['null for an item', items(null), BANKS, 'item 1 is no object'],
+  const ONE = { code: 'CN1', name: 'One' };
+  test.each<[string, unknown]>([
+    ['within data', { code: 0, message: 'ok', data: items(ONE) }],
+    ['within result, as text', { result: JSON.stringify(items(ONE)) }],
+    ['described as an object: the item itself', { metaDataList: ONE }],
+    ['described as an object: a list within', { metaDataList: { items: [ONE] } }],
+    ['described as an object: item by item', { metaDataList: { CN1: ONE } }],
+  ])('may come %s', async (_, reply) => {
+    expect((await list(reply)).items).toEqual([{ ...ONE, type: null }]);
+  });
+
+  test('codes and names of digits may come as numbers', async () => {
+    const reply = '{"metaDataList":[{"code":1001,"name":7}]}';
+    expect((await list(reply, { metaType: 'purpose' })).items).toEqual([
+      { code: '1001', name: '7', type: null },
+    ]);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['empty', '', 'is empty'],
+    ['left out', undefined, 'is empty'],
+    ['null', null, 'is empty'],
+    ['a tab', '\t', 'is empty'],
+    ['ending with a blank', 'One ', 'begins or ends with a blank'],
+    ['with a soft hyphen', 'O\u00adne', 'holds characters that are not printed'],
+    ['of 501 characters', 'O'.repeat(501), 'has more than 500 characters'],
+  ])('a name that is %s loses nothing: it is kept, and told', async (_, name, oddity) => {
+    const { items: kept, setAside, notices } = await list(items(ONE, { code: 'CN2', name }));
+    expect(kept.map(({ code, name: told }) => [code, told])).toEqual([
+      ['CN1', 'One'],
+      ['CN2', name ?? ''],
+    ]);
+    expect([setAside, notices]).toEqual([[], [`the name of CN2 ${oddity}`]]);
+  });
+
+  test.each<[string, unknown, string, string | null, ListQuery]>([
+    ['without code', { name: 'x' }, 'has no code', null, BANKS],
+    ['whose code is blanks', { code: ' ', name: 'x' }, 'has no code', null, BANKS],
+    ['whose code has a tab', { code: 'CN\t2', name: 'x' }, 'has no code', null, BANKS],
+    ['that is null', null, 'is no object', null, BANKS],
+    ['whose name is an object', { code: 'CN2', name: {} }, 'has a name that is no text', 'CN2', BANKS],
     [
-      'a bank of another country',
-      items({ code: 'CN1', name: 'x' }, { code: 'US1', name: 'y' }),
+      'of another country',
+      { code: 'US1', name: 'y' },
+      'is a bank whose code does not begin with CN',
+      'US1',
       BANKS,
-      'item 2 is a bank whose code does not begin with CN',
     ],
     [
-      'a method without type',
-      items({ code: 'A', name: 'x' }),
+      'with a second meaning of a code',
+      { code: 'CN1', name: 'y' },
+      'gives code CN1 a second meaning',
+      'CN1',
+      BANKS,
+    ],
+    [
+      'without a method’s type',
+      { code: 'A', name: 'x' },
+      'is a payout method of neither type WALLET nor BANK',
+      'A',
       METHODS,
-      'item 1 is a payout method of neither type WALLET nor BANK',
     ],
+  ])('an item %s is set aside, and the rest is read', async (_, odd, reason, code, query) => {
+    const good = { ...ONE, type: 'BANK' };
+    const { items: kept, setAside } = await list(items(good, odd), query);
+    expect(kept.map((item) => item.code)).toEqual(['CN1']);
+    expect(setAside).toEqual([{ place: 2, reason, raw: JSON.stringify(odd), code }]);
+  });
+
+  test.each<[string, unknown, ListQuery, string]>([
+    ['no list', { metaDataList: 'CN1' }, BANKS, 'metaDataList is no list'],
+    ['null for a list', { metaDataList: null }, BANKS, 'metaDataList is no list'],
     [
-      'two meanings of a code',
-      items({ code: 'CN1', name: 'x' }, { code: 'CN1', name: 'y' }),
+      'a list of which no item can be kept',
+      items({ code: 'US1', name: 'y' }),
       BANKS,
-      'item 2 gives code CN1 a second meaning',
+      'no item can be read: item 1 is a bank whose code does not begin with CN',
     ],
     ['HTML', '<html>', BANKS, 'answered by HTML'],
     ['a list by itself', [], BANKS, 'answered by something else than an object'],

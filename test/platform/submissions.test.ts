@@ -16,7 +16,7 @@ describe('an application (sp1101)', () => {
 
   test('is sent as it is, once, and answered by a receipt', async () => {
     const { receipt, received } = await submit(RECEIPT);
-    expect(receipt).toEqual(RECEIPT);
+    expect(receipt).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
     expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual([
       ['/api/sp1101', APPLICATION],
     ]);
@@ -26,18 +26,52 @@ describe('an application (sp1101)', () => {
     expect((await submit({ ...RECEIPT, merOrderNo: undefined, ...echo })).receipt.merOrderNo).toBeNull();
   });
 
+  const { bizFlow, ...WITHOUT_FLOW } = RECEIPT;
+  test.each<[string, unknown, string | null]>([
+    ['within data', { code: 0, message: 'ok', data: RECEIPT }, 'F1'],
+    ['within result within a list', { success: true, result: [RECEIPT] }, 'F1'],
+    ['written as text within data', { code: '200', data: JSON.stringify(RECEIPT) }, 'F1'],
+    ['with its code around the rest', { code: 'S00001', data: { bizFlow, status: 'ACCEPT' } }, 'F1'],
+    [
+      'whose bizFlow is a number of 19 digits',
+      JSON.stringify(RECEIPT).replace('"F1"', '1234567890123456789'),
+      '1234567890123456789',
+    ],
+    ['of another status', { ...RECEIPT, status: 'PENDING' }, 'F1'],
+    ['of no status', { ...RECEIPT, status: undefined }, 'F1'],
+    ['without bizFlow', WITHOUT_FLOW, null],
+    ['with an empty bizFlow', { ...RECEIPT, bizFlow: '' }, null],
+    ['with a bizFlow of 33 characters', { ...RECEIPT, bizFlow: 'F'.repeat(33) }, null],
+    ['of a code alone', { code: 'S00001' }, null],
+    ['of a code beside an error’s words', { code: 'S00001', error: 'none', errorCode: 0 }, null],
+  ])('a receipt %s is one, and is asked for once', async (_, reply, flow) => {
+    const { receipt, received } = await submit(reply);
+    expect(receipt.bizFlow).toBe(flow);
+    expect(received).toHaveLength(1);
+  });
+
+  test('a receipt with an HTTP status of failure is one all the same', async () => {
+    const { url, received } = await stranger(answer(JSON.stringify(RECEIPT), 400));
+    const client = createMerchantAccessClient(transportTo(url).transport);
+    expect(await client.submit(APPLICATION)).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
+    expect(received).toHaveLength(1);
+  });
+
   test.each<[string, unknown]>([
     ['another status', { ...RECEIPT, status: 'REJECT', code: 'E1' }],
     ['an error document', { code: 'E40000', message: 'certificate: local file name' }],
-  ])('%s is a refusal', async (_, reply) => {
-    const error = await rejection(submit(reply));
+    ['an error document in an envelope', { data: { errorCode: 'E40000', message: 'local file name' } }],
+  ])('%s is a refusal, and ends it', async (_, reply) => {
+    const { url, received } = await stranger(json(reply));
+    const error = await rejection(createMerchantAccessClient(transportTo(url).transport).submit(APPLICATION));
+    expect(received).toHaveLength(1);
     expect(error).toMatchObject({ name: 'PlatformRejected', mayHaveArrived: false });
     expect(error.message).not.toContain('local file name');
   });
 
   test.each<[string, unknown]>([
-    ['no bizFlow', { ...RECEIPT, bizFlow: '' }],
-    ['a bizFlow of 33 characters', { ...RECEIPT, bizFlow: 'F'.repeat(33) }],
+    ['success that names no code of a receipt', { code: 200, message: 'success', data: { bizFlow: 'F1' } }],
+    ['words alone', { message: 'ok' }],
     ['another code', { ...RECEIPT, code: 'S00002' }],
     ['no status but a bizFlow', { bizFlow: 'F1' }],
     ['another order', { ...RECEIPT, merOrderNo: 'A-2' }],
@@ -86,11 +120,39 @@ describe('a registration (sp1401)', () => {
     expect((await register(json(reply))).reply.respCode).toBeNull();
   });
 
+  const { bizFlowNo, status, ...SPARE } = REPLY;
+  test.each<[string, unknown, object]>([
+    ['within data', { respCode: 'S00000', data: REPLY }, REPLY],
+    ['of digits as numbers', { ...REPLY, status: 4 }, { ...REPLY, status: '04' }],
+    ['of S00000 without a status', { ...SPARE, bizFlowNo }, REPLY],
+    ['of S00000 alone', { respCode: 'S00000' }, { ...REPLY, bizFlowNo: null, payeeId: null }],
+    [
+      'whose envelope has a status of its own',
+      { status: 1, data: { ...REPLY, status: '03' } },
+      { ...REPLY, status: '03' },
+    ],
+    [
+      'whose envelope alone has one of its own',
+      { status: '200', respCode: 'S00000', data: { ...SPARE, bizFlowNo } },
+      REPLY,
+    ],
+    [
+      'that rejects without bizFlowNo',
+      { status: '03', respCode: 'E1' },
+      { ...REPLY, bizFlowNo: null, payeeId: null, status: '03', respCode: 'E1' },
+    ],
+    ['without an echo', { ...REPLY, merOrderNo: undefined }, REPLY],
+    ['whose status is not under review', { ...SPARE, bizFlowNo, status: '03' }, { ...REPLY, status: '03' }],
+  ])('a reply %s', async (_, sent, read) => {
+    expect(status).toBe('01');
+    expect((await register(json(sent))).reply).toEqual(read);
+  });
+
   test.each<[string, unknown, string]>([
     ['an unknown status', { ...REPLY, status: '02' }, 'status is none of 01, 03, 04'],
     ['another order', { ...REPLY, merOrderNo: 'B-2' }, 'for another merOrderNo'],
-    ['no order', { ...REPLY, merOrderNo: undefined }, 'for another merOrderNo'],
-    ['no bizFlowNo', { ...REPLY, bizFlowNo: undefined }, 'no bizFlowNo'],
+    ['a bizFlowNo with a line break', { ...REPLY, bizFlowNo: 'F\n1' }, 'a bizFlowNo that could not be kept'],
+    ['neither status nor respCode', { bizFlowNo: 'F1' }, 'status is none of 01, 03, 04'],
     ['a payeeId with a line break', { ...REPLY, payeeId: 'P\n1' }, 'a payeeId that could not be kept'],
   ])('%s is no reply', async (_, reply, said) => {
     const error = await rejection(register(json(reply)));

@@ -7,7 +7,7 @@ import { Interrupted } from '../../src/run/exit-codes.ts';
 import { dueJobs, lastSlot } from '../../src/run/due.ts';
 import { executeReferenceRun } from '../../src/run/reference-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
-import { listReferenceItems, referenceCodes } from '../../src/store/reference.ts';
+import { listReferenceItems, listReferenceLists, referenceCodes } from '../../src/store/reference.ts';
 import { latestRuns } from '../../src/store/runs.ts';
 import { answer, rejection, stranger, transportTo } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';
@@ -147,10 +147,42 @@ describe('a run', () => {
     const report = await runOn({ bank: { CN: [{ code: 'US1', name: 'Elsewhere' }] } }, { now: NEXT_MONDAY });
     expect(report.exitCode).toBe(4);
     expect(report.notes).toEqual([
-      expect.stringContaining('bank of CN: sp2502 for the agent: item 1 is a bank whose code does not begin'),
+      expect.stringContaining(
+        'bank of CN: sp2502 for the agent: no item can be read: item 1 is a bank whose code does not begin',
+      ),
     ]);
     expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2']);
     expect(report.lists.filter(({ problem }) => problem === null)).toHaveLength(4);
+  });
+
+  test('sets aside an item that cannot be kept, keeps what it came as, and takes nothing for gone', async () => {
+    await runOn({ bank: { CN: CHINESE } });
+    const odd = { code: 'CN3', name: '\t' };
+    const { url } = await stranger((response, { body }) => {
+      const isBanks = (JSON.parse(body) as { metaType: string }).metaType === 'bank';
+      const metaDataList = isBanks
+        ? [CHINESE[0], odd, { name: 'Two' }]
+        : [{ code: 'ALL0000001', name: 'ALL' }];
+      response.end(JSON.stringify({ metaDataList }));
+    });
+    const { exitCode, notes } = await runAt(url, { now: NEXT_MONDAY });
+    expect([exitCode, notes.filter((note) => note.startsWith('bank'))]).toEqual([
+      3,
+      [
+        'bank of CN: set aside, the rest is read: item 3 has no code; `daybook reference list bank` shows what came',
+        'bank of CN: the name of CN3 is empty',
+      ],
+    ]);
+    // CN2 may be the one without a code.
+    expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2', 'CN CN3']);
+    const [banks] = await listReferenceLists(database.db);
+    expect(banks).toMatchObject({
+      itemCount: 2,
+      setAside: [{ place: 3, reason: 'has no code', raw: '{"name":"Two"}' }],
+    });
+    const { notes: later } = await runOn({ bank: { CN: CHINESE } }, { now: NEXT_MONDAY });
+    expect(later).toEqual(['bank of CN: no longer listed: CN3']);
+    expect((await listReferenceLists(database.db))[0]).toMatchObject({ setAside: [] });
   });
 
   test('stops asking a platform that is away', async () => {

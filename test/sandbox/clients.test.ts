@@ -4,6 +4,7 @@ import { createMerchantAccessClient } from '../../src/platform/merchant-access.t
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { rejection, transportTo } from '../platform/stranger.ts';
+import type { MetaType } from '../../src/platform/wire.ts';
 import { TOKEN, application, enterprise, sandbox } from './support.ts';
 
 const MERCHANT = { merchantNo: 'M1', token: TOKEN };
@@ -21,12 +22,13 @@ const clients = async (scenario: Partial<ScenarioInput> = {}) => {
 
 test('lists, receipts and registrations are what the clients take them for', async () => {
   const { acted, reference, applications, beneficiaries } = await clients();
-  expect(await reference.list({ metaType: 'bank', countryCode: 'HK' })).toHaveLength(2);
-  expect(await reference.list({ metaType: 'bank', countryCode: 'AQ' })).toEqual([]);
-  expect(await reference.list({ metaType: 'payout_method', countryCode: 'US' })).toMatchObject([
-    { type: 'BANK' },
-  ]);
-  expect(await applications.submit(application())).toMatchObject({ merOrderNo: 'A-1', code: 'S00001' });
+  const list = async (metaType: MetaType, countryCode: string) =>
+    (await reference.list({ metaType, countryCode })).items;
+  expect(await list('bank', 'HK')).toHaveLength(2);
+  expect(await list('bank', 'AQ')).toEqual([]);
+  expect(await list('payout_method', 'US')).toMatchObject([{ type: 'BANK' }]);
+  const receipt = await applications.submit(application());
+  expect(receipt).toEqual({ merOrderNo: 'A-1', bizFlow: acted.applications()[0]!.bizFlow });
   const reply = await beneficiaries.register(MERCHANT, enterprise());
   expect(reply).toMatchObject({ merOrderNo: 'B-1', status: '01', respCode: 'S00000' });
   expect(acted.payees()).toMatchObject([{ payeeId: reply.payeeId }]);

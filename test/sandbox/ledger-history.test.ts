@@ -74,6 +74,9 @@ describe('a page', () => {
 
   test('beyond the last one is empty', async () => {
     expect(await client.page({ ...WHOLE_DAY, pageNum: 4 })).toMatchObject({ total: 250, list: [] });
+    const { beginDate, endDate } = WHOLE_DAY;
+    const backwards = { beginDate: endDate, endDate: beginDate };
+    expect(await client.page(backwards)).toMatchObject({ total: 0, list: [] });
   });
 
   test('without any field is the first of everything', async () => {

@@ -87,8 +87,8 @@ onBothDatabases((store) => {
     await save(8, [], { kind: 'bank', country: 'US' });
     expect((await held()).map(([code, , , , isGone]) => [code, isGone])).toEqual([['CN1', false]]);
     expect(await listReferenceLists(store().db)).toEqual([
-      { kind: 'bank', country: 'CN', readAt: at(1), itemCount: 1 },
-      { kind: 'bank', country: 'US', readAt: at(8), itemCount: 0 },
+      { kind: 'bank', country: 'CN', readAt: at(1), itemCount: 1, setAside: [] },
+      { kind: 'bank', country: 'US', readAt: at(8), itemCount: 0, setAside: [] },
     ]);
   });
 

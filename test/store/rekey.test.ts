@@ -74,6 +74,7 @@ onBothDatabases((store) => {
           { table: 'merchant', column: 'token_ciphertext', count: 25 },
           { table: 'application', column: 'payload_ciphertext', count: 2 },
           { table: 'application', column: 'detail_ciphertext', count: 1 },
+          { table: 'application', column: 'recorded_name_ciphertext', count: 0 },
           { table: 'fingerprint_key', column: 'key_ciphertext', count: 0 },
           { table: 'beneficiary', column: 'payload_ciphertext', count: 0 },
           { table: 'notification', column: 'body_ciphertext', count: 0 },

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { application, enterprise, receiver, sandbox } from './support.ts';
+
+test('by default a reply is the document’s fields and nothing else', async () => {
+  const { post } = await sandbox();
+  expect((await post('sp2502', { metaType: 'purpose' })).reply).toEqual({
+    metaDataList: [
+      { code: '1001', name: 'Goods trade' },
+      { code: '1002', name: 'Services' },
+    ],
+  });
+});
+
+test('an envelope, numbers, order and spare fields change the spelling of a reply, and not what it says', async () => {
+  const { url } = await sandbox({
+    latitude: {
+      envelope: 'data',
+      replyType: 'text/json',
+      codesAsNumbers: true,
+      fieldOrder: 'reversed',
+      moreFields: true,
+    },
+    reference: {
+      purpose: [
+        { code: '1001', name: 'Goods' },
+        { code: '01', name: 'Other' },
+      ],
+    },
+  });
+  const response = await fetch(`${url}/api/sp2502`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"metaType":"purpose"}',
+  });
+  expect(response.headers.get('content-type')).toMatch(/^text\/json/);
+  const spare = '"extension":{"note":null},"traceId":"7f3a",';
+  expect(await response.text()).toBe(
+    `{"code":200,"message":"ok","data":{${spare}"metaDataList":` +
+      `[{${spare}"name":"Goods","code":1001},{${spare}"name":"Other","code":"01"}]}}`,
+  );
+});
+
+test.each([
+  ['empty', { payeeId: '' }],
+  ['null', { payeeId: null }],
+  ['left-out', {}],
+] as const)('a payeeId not told yet is %s', async (nothing, payee) => {
+  const { register } = await sandbox({
+    latitude: { nothing },
+    reviews: { payeeIdAtOnce: false, beneficiary: 'never' },
+  });
+  const { merOrderNo, bizFlowNo, ...rest } = (await register(enterprise())).reply;
+  expect([merOrderNo, typeof bizFlowNo]).toEqual(['B-1', 'string']);
+  expect(rest).toEqual({ ...payee, status: '01', respCode: 'S00000' });
+});
+
+test('a notification has the envelope too, another type or none, and a slash behind its path', async () => {
+  const { url, pushed } = await receiver();
+  const { apply, acted } = await sandbox({ latitude: { envelope: 'result', pushType: '', pushSlash: true } });
+  await apply(application({ callbackUrl: url }));
+  await acted.settled();
+  expect(pushed).toMatchObject([
+    { path: '/notify/', payload: { code: '0', result: { merOrderNo: 'A-1', code: 'S00000' } } },
+  ]);
+  expect(pushed[0]!.headers['content-type']).toBeUndefined();
+});
+
+test('lengths count characters, and files are named as people name them', async () => {
+  const { apply } = await sandbox();
+  const file = '/upload/公司/营业执照 (1).pdf'.replace(' ', '_');
+  const taken = application({ merNameCn: '𠀀'.repeat(255), certificate: [file] });
+  expect((await apply(taken)).reply).toMatchObject({ code: 'S00001' });
+  expect((await apply(application({ merNameCn: '𠀀'.repeat(256) }))).status).toBe(400);
+  for (const path of ['paper.pdf', 'https://files.example.com/a.pdf', 'C:\\paper.pdf', '/upload/a b.pdf']) {
+    expect((await apply(application({ certificate: [path] }))).status).toBe(400);
+  }
+});
