@@ -93,7 +93,13 @@ describe('the embedded database', () => {
       '0004_onboarding',
       '0005_beneficiaries',
       '0006_notifications',
-      '0010_second_readings',
+      '0007_open_ends',
+      '0008_stored_files',
+      '0009_second_readings',
+      '0010_open_questions',
+      '0011_known_paths',
+      '0012_secret_key_check',
+      '0013_audit',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
