@@ -11,8 +11,8 @@ import {
 import type { ExactJson } from './exact-json.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './wire.ts';
 
-/** Longest batch number or transaction type kept. */
-export const NAME_CHARACTERS_MAX = 64;
+/** Longest batch number or transaction type kept: the document names no length (2.1), and its longest text has this. */
+export const NAME_CHARACTERS_MAX = 255;
 const HOUR_MS = 3_600_000;
 /**
  * Earliest and latest booking kept. An entry is asked about again, to prove the zone or to read the span of a break, and
@@ -46,13 +46,22 @@ type Fields = Readonly<Record<string, unknown>>;
 const CONTROL = /\p{Cc}/u;
 const BOOKED_AT = /^[1-9]\d{3}-\d{2}-\d{2} (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
 
-function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf }: EntryReading): string {
+const charactersIn = (text: string): number =>
+  text.length <= NAME_CHARACTERS_MAX ? text.length : Array.from(text).length;
+
+function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, onNotice }: EntryReading): string {
   const value = fields[field];
   if (typeof value !== 'string')
     throw new Unreadable(`${field} is ${value === undefined ? 'missing' : 'not text'}`);
-  if (digitsOf(value) !== null) throw new Unreadable(`${field} is a number, not text`);
+  const digits = digitsOf(value);
+  if (digits !== null) {
+    // A type's code is the same written either way; of a number that identifies an entry, zeros in front may be lost.
+    if (field === 'batchNo') throw new Unreadable(`${field} is a number, not text`);
+    onNotice(`${field} sent as a number instead of text`);
+    return digits;
+  }
   if (value === '' && field === 'batchNo') throw new Unreadable(`${field} is empty`);
-  if (value.length > NAME_CHARACTERS_MAX)
+  if (charactersIn(value) > NAME_CHARACTERS_MAX)
     throw new Unreadable(`${field} has over ${NAME_CHARACTERS_MAX} characters`);
   if (CONTROL.test(value) || !value.isWellFormed()) {
     throw new Unreadable(`${field} holds control characters or broken Unicode`);
@@ -137,12 +146,22 @@ function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; b
   return { bookedAt, bookedMs };
 }
 
+const isZero = (amount: string | null): boolean => amount !== null && /^-?0(?:\.0*)?$/.test(amount);
+
+/** Credit and debit; a zero beside the other amount stands for the null that the document has there (2.1). */
+function amountsOf(fields: Fields, currency: string, reading: EntryReading) {
+  const credit = amountOf(fields, 'inAmount', currency, reading);
+  const debit = amountOf(fields, 'outAmount', currency, reading);
+  if (credit === null || debit === null || isZero(credit) === isZero(debit)) return { credit, debit };
+  reading.onNotice(`${isZero(credit) ? 'inAmount' : 'outAmount'} sent as zero instead of null`);
+  return isZero(credit) ? { credit: null, debit } : { credit, debit: null };
+}
+
 function readFields(fields: Fields, batchNo: string, reading: EntryReading): LedgerEntry {
   const currency = currencyOf(fields);
   const transactionType = nameOf(fields, 'busiType', reading);
   const booking = bookingOf(fields, reading);
-  const credit = amountOf(fields, 'inAmount', currency, reading);
-  const debit = amountOf(fields, 'outAmount', currency, reading);
+  const { credit, debit } = amountsOf(fields, currency, reading);
   const balance = amountOf(fields, 'vailAmount', currency, reading);
   if (credit !== null && debit !== null) {
     throw new Unreadable(`both inAmount (${credit}) and outAmount (${debit}) are set`);

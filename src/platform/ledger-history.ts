@@ -112,6 +112,15 @@ function parseReply(text: string, came: () => string): ExactJson {
   }
 }
 
+/** The entries as sent. A list sent as null where there is none is an empty one. */
+function listOf(fields: Fields, total: number, notices: string[], came: () => string): readonly unknown[] {
+  const list: unknown = fields['list'];
+  if (Array.isArray(list)) return list;
+  if (list !== null || total !== 0) throw new PlatformReplyInvalid(`list is no array: ${came()}`);
+  notices.push('an empty list sent as null');
+  return [];
+}
+
 function pageOf(
   text: string,
   excerpt: Excerpt,
@@ -122,13 +131,16 @@ function pageOf(
   const { value, digitsOf } = parseReply(text, came);
   const { fields, within } = envelopeOf(value, came);
   const asked = { pageNum: query.pageNum, pageSize };
+  const notices: string[] = [];
+  const total = wholeNumberOf(fields, 'total', digitsOf, came);
+  const list = listOf(fields, total, notices, came);
   for (const [field, wanted] of Object.entries(asked)) {
     const got = wholeNumberOf(fields, field, digitsOf, came);
-    if (got !== wanted) throw new PlatformReplyInvalid(`asked for ${field} ${wanted}, answered ${got}`);
+    if (got === wanted) continue;
+    if (field !== 'pageNum' || got !== 0 || list.length > 0)
+      throw new PlatformReplyInvalid(`asked for ${field} ${wanted}, answered ${got}`);
+    notices.push('an empty page sent as page 0');
   }
-  const total = wholeNumberOf(fields, 'total', digitsOf, came);
-  const list: unknown = fields['list'];
-  if (!Array.isArray(list)) throw new PlatformReplyInvalid(`list is no array: ${came()}`);
   if (list.length > pageSize) {
     throw new PlatformReplyInvalid(
       `the page holds ${list.length} entries, more than the ${pageSize} asked for`,
@@ -136,7 +148,6 @@ function pageOf(
   }
   const entries: LedgerEntry[] = [];
   const rejected: RejectedEntry[] = [];
-  const notices: string[] = [];
   let raws: readonly string[] | null = null;
   const reading = {
     zone,

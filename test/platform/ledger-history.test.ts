@@ -81,6 +81,56 @@ describe('the request', () => {
   });
 });
 
+describe('what the document leaves room for', () => {
+  test.each([
+    ['inAmount', { inAmount: '12.5', outAmount: '0' }, { credit: '12.50', debit: null }, 'outAmount'],
+    ['outAmount', { inAmount: '0.00', outAmount: '7' }, { credit: null, debit: '7.00' }, 'inAmount'],
+  ])('%s beside a zero is the amount, and the zero is told', async (_, sent, kept, zero) => {
+    const page = await readEntry(sent);
+    expect(page.entries).toMatchObject([kept]);
+    expect(page.notices).toEqual([`${zero} sent as zero instead of null`]);
+  });
+
+  test('two zeros, and two amounts, stay unreadable: nobody can tell which is meant', async () => {
+    for (const [inAmount, outAmount] of [
+      ['0', '0.0'],
+      ['1', '2'],
+    ] as const) {
+      const page = await readEntry({ inAmount, outAmount });
+      expect(page.rejected).toMatchObject([{ reason: expect.stringMatching(/^both inAmount/) }]);
+    }
+  });
+
+  test('a type sent as a number is its digits, and told', async () => {
+    const page = await readEntry({ busiType: '1001' });
+    expect(page.entries).toMatchObject([{ transactionType: '1001' }]);
+    expect(page.notices).toEqual(['busiType sent as a number instead of text']);
+  });
+
+  test('batch numbers and types of up to 255 characters are kept, however many bytes those have', async () => {
+    const [batchNo, transactionType] = ['9'.repeat(255), '\u{1f600}'.repeat(255)];
+    const page = await readEntry({ batchNo: `"${batchNo}"`, busiType: `"${transactionType}"` });
+    expect(page.entries).toMatchObject([{ batchNo, transactionType }]);
+  });
+
+  test('an empty page may be page 0 and its list null, which is told; one with entries may not', async () => {
+    const empty = '{"pageNum":0,"pageSize":100,"total":0,"list":null}';
+    expect(await read(empty)).toEqual({
+      total: 0,
+      entries: [],
+      rejected: [],
+      notices: ['an empty list sent as null', 'an empty page sent as page 0'],
+    });
+    for (const wrong of [
+      '{"pageNum":1,"pageSize":100,"total":3,"list":null}',
+      pageText([entryText()], { pageNum: 0 }),
+      pageText([], { pageNum: 2 }),
+    ]) {
+      expect(await rejection(read(wrong))).toBeInstanceOf(PlatformReplyInvalid);
+    }
+  });
+});
+
 describe('a page', () => {
   test('gives entries with the digits as sent and amounts in their one spelling', async () => {
     const debit = { batchNo: '"B2"', inAmount: undefined, outAmount: '1E+3', vailAmount: '-887.5' };
@@ -135,13 +185,12 @@ describe('a page', () => {
     ['batchNo is a number, not text', { batchNo: '123' }, null],
     ['batchNo is not text', { batchNo: 'null' }, null],
     ['batchNo is empty', { batchNo: '""' }, null],
-    ['batchNo has over 64 characters', { batchNo: `"${'9'.repeat(65)}"` }, null],
+    ['batchNo has over 255 characters', { batchNo: `"${'9'.repeat(256)}"` }, null],
     ['batchNo holds control characters or broken Unicode', { batchNo: '"B\\u0000"' }, null],
     ['batchNo holds control characters or broken Unicode', { batchNo: '"B\\ud800"' }, null],
-    ['busiType is a number, not text', { busiType: '7' }, 'B1'],
     ['currency is not three capital letters', { currency: '"usd"' }, 'B1'],
     ['currency is not three capital letters', { currency: '156' }, 'B1'],
-    ['both inAmount (12.50) and outAmount (0.00) are set', { outAmount: '0' }, 'B1'],
+    ['both inAmount (12.50) and outAmount (3.00) are set', { outAmount: '3' }, 'B1'],
     ['neither inAmount nor outAmount is set', { inAmount: 'null' }, 'B1'],
     ['inAmount is negative', { inAmount: '-1' }, 'B1'],
     ['outAmount is negative', { inAmount: 'null', outAmount: '-0.01' }, 'B1'],
@@ -247,7 +296,7 @@ describe('a reply that is no page', () => {
       '{"pageNum":1,"pageSize":100,"list":[]}',
       'without total',
     ],
-    ['a list that is none', '{"pageNum":1,"pageSize":100,"total":0,"list":null}', 'list is no array'],
+    ['a list that is none', '{"pageNum":1,"pageSize":100,"total":0,"list":{}}', 'list is no array'],
     ['another page', pageText([], { pageNum: 2 }), 'asked for pageNum 1, answered 2'],
     ['another page size', pageText([], { pageSize: 20 }), 'asked for pageSize 100, answered 20'],
     ['a total below zero', pageText([], { total: -1 }), 'total is no whole number'],
