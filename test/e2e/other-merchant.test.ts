@@ -79,6 +79,8 @@ const REPLIES: readonly (readonly [string, Conduct])[] = [
 describe('one merchant’s platform', () => {
   test.each(REPLIES)(
     'answers with %s: the other’s night is whole, and the report is kept',
+    // A total that is a lie costs thousands of calls before the reader gives up.
+    { timeout: 240_000 },
     async (_, conduct) => {
       const stage = await openNight();
       const { reader } = await gatewayTo(stage, { [OTHER.merchantNo]: conduct });
