@@ -13,7 +13,7 @@ import {
 
 /** The clock tolerance: windows are asked for that much wider where a platform's answers look as if its clock were off. */
 export const TOLERANCE_S = 2;
-const SLACK_MS = TOLERANCE_S * 1_000;
+export const SLACK_MS = TOLERANCE_S * 1_000;
 
 export interface CertifiedWindow extends Window {
   readonly runId: number | null;

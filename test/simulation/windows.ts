@@ -2,12 +2,14 @@
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunReport } from '../../src/run/report.ts';
+import { isClockOff } from '../../src/store/platform-clock.ts';
 import { covers } from './history-state.ts';
 import type { Oracle } from './oracle.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
 import { windowCases, type Reading, type WindowCase } from './window-cases.ts';
 import { wrongCopy } from './window-copy-law.ts';
 import {
+  SLACK_MS,
   TOLERANCE_S,
   vanishedThoughHeld,
   wrongCertificates,
@@ -144,7 +146,8 @@ async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Pr
     if (exitCode === 0 && hasWreck) return ['exit 0, though an entry cannot be read'];
     if (afterMs === firstMs) continue;
     // A platform that tells another order each time may stay uncertified, by bad luck alone.
-    const broken = wrongCopy(platform, { rows, windows, exitCode });
+    const slackMs = (await isClockOff(rig.db)) ? SLACK_MS : 0;
+    const broken = wrongCopy(platform, { rows, windows, exitCode, slackMs });
     return drawn.order === 'restless' && ![0, 3].includes(exitCode) ? [] : broken;
   }
   return [];
