@@ -19,6 +19,12 @@ export interface PlannedWindow {
   readonly now: Date;
 }
 
+/** A planned window read whole, in however many parts. */
+export interface WholeReading extends PlannedWindow {
+  /** Unreadable entries without batchNo that it brought, identical ones counted each. */
+  readonly namelessWrecks: number;
+}
+
 /**
  * Notes what is stored inside `window` and came neither readable nor unreadable, and forgets it of what came again.
  * Returns how many entries of the planned window are noted now.
@@ -88,14 +94,13 @@ interface CurrencyAbsence {
 
 /**
  * Judges what is noted of a planned window that was read whole: marks as vanished what is believed, leaves the rest
- * noted. Where the window holds wrecks without batchNo, each of them may be one of the absent: nothing is marked then.
+ * noted. Where it brought wrecks without batchNo, each of them may be one of the absent: nothing is marked then.
  */
-export async function judgeAbsent(trx: Transaction<DB>, within: PlannedWindow): Promise<AbsenceJudged> {
-  const { merchantNo, planned, currency } = within;
+export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
+  const { merchantNo, planned, currency, namelessWrecks: wrecks } = within;
   const absences = await absencesIn(trx, within);
   if (absences.length === 0) return { vanished: 0, doubt: null };
   const absent = absences.reduce((sum, one) => sum + one.absent, 0);
-  const wrecks = await namelessWrecks(trx, within);
   if (wrecks >= absent) {
     await sql`
       DELETE FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
@@ -133,14 +138,6 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
     ) AS held
     FROM absent ORDER BY currency`.execute(trx);
   return rows;
-}
-
-async function namelessWrecks(trx: Transaction<DB>, { merchantNo, planned }: PlannedWindow): Promise<number> {
-  const { rows } = await sql<{ wrecks: number }>`
-    SELECT coalesce(sum(occurrences), 0)::bigint AS wrecks FROM quarantined_entry
-    WHERE merchant_no = ${merchantNo} AND batch_no IS NULL AND released_at IS NULL
-      AND span && int8range(${planned.beginMs}, ${planned.endMs}, '[]')::int8multirange`.execute(trx);
-  return rows[0]!.wrecks;
 }
 
 /** All of the accounts given, and of any other what was confirmed. By primary key, as arrays no planner mistakes. */

@@ -12,7 +12,8 @@ type Wreck = RejectedEntry & { readonly occurrences: number };
 
 /**
  * Keeps the reading's rejected entries and narrows where the others can lie. Returns how many are new, or back after
- * they were gone. Reading the same wreck again in the same window writes nothing.
+ * they were gone. Reading the same wreck again in the same window writes nothing. One without batchNo may have an
+ * identical one elsewhere, so only certified readings without it narrow where it can lie.
  */
 export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
   const { merchantNo, window, reading, currency } = toStore;
@@ -61,11 +62,13 @@ async function keepRejected(
         SELECT FROM quarantined_entry same
         WHERE same.merchant_no = ${merchantNo} AND same.fingerprint = sent.fingerprint
           AND same.released_at IS NULL AND same.reason = sent.reason AND same.occurrences = sent.occurrences
-          AND same.span <@ sent.span
+          AND CASE WHEN sent.batch_no IS NULL THEN sent.span <@ same.span ELSE same.span <@ sent.span END
       )
       ON CONFLICT (merchant_no, fingerprint) DO UPDATE
         SET released_at = NULL, reason = excluded.reason, occurrences = excluded.occurrences,
-          span = CASE WHEN q.released_at IS NULL AND q.span && excluded.span THEN q.span * excluded.span
+          span = CASE WHEN q.released_at IS NOT NULL THEN excluded.span
+            WHEN q.batch_no IS NULL THEN q.span + excluded.span
+            WHEN q.span && excluded.span THEN q.span * excluded.span
             ELSE excluded.span END
     )
     SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`.execute(trx);

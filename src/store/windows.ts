@@ -3,11 +3,11 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { storeCertificate } from './certificates.ts';
 import type { Lease } from './lease.ts';
-import { judgeAbsent, noteAbsent, type AbsenceJudged, type PlannedWindow } from './mark-vanished.ts';
+import { judgeAbsent, noteAbsent, type AbsenceJudged, type WholeReading } from './mark-vanished.ts';
 import { storeRejected } from './quarantine.ts';
 import type { DB } from './schema.ts';
 import { storeEntries } from './store-entries.ts';
-import type { StoredWindow, WindowToStore } from './window-reading.ts';
+import type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 import { writeTransaction } from './write-transaction.ts';
 
 export { certifiedWindows, uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
@@ -37,23 +37,30 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
     await lockMerchant(trx, merchantNo);
     const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
     const batchNos = [...entries, ...reading.rejected].flatMap(({ batchNo }) => batchNo ?? []);
+    const namelessWrecks = countNameless(reading);
     const within = { merchantNo, planned, currency, runId, now };
     const absent = await noteAbsent(trx, { ...within, window, certified: reading.certified, batchNos });
     const quarantined = await storeRejected(trx, toStore);
     await storeCertificate(trx, toStore);
     const isJudged = absent > 0 && isWhole && reading.certified;
-    const judged = isJudged ? await judgeAbsent(trx, within) : { vanished: 0, doubt: null };
+    const judged = isJudged
+      ? await judgeAbsent(trx, { ...within, namelessWrecks })
+      : { vanished: 0, doubt: null };
     return { ...stored, ...judged, quarantined, isUnsettled: absent > 0 && !isWhole };
   });
 }
 
 /** Judges what the parts of a planned window lacked, once all of them are stored. Throws like `storeWindow`. */
-export function settlePlanned(db: Kysely<DB>, lease: Lease, planned: PlannedWindow): Promise<AbsenceJudged> {
+export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
-    await lockMerchant(trx, planned.merchantNo);
-    return judgeAbsent(trx, planned);
+    await lockMerchant(trx, whole.merchantNo);
+    return judgeAbsent(trx, whole);
   });
 }
+
+/** Unreadable entries without batchNo, identical ones counted each. */
+export const countNameless = ({ rejected }: WindowReading): number =>
+  rejected.filter(({ batchNo }) => batchNo === null).length;
 
 const lockMerchant = (trx: Transaction<DB>, merchantNo: string) =>
   sql`SELECT pg_advisory_xact_lock(${MERCHANT_LOCK_CLASS}, hashtext(${merchantNo}))`.execute(trx);

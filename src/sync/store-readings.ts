@@ -6,7 +6,7 @@ import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { StoredWindow } from '../store/window-reading.ts';
-import { settlePlanned, storeWindow } from '../store/windows.ts';
+import { countNameless, settlePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 
@@ -68,11 +68,17 @@ interface Progress {
   readonly asked: Asked;
   storedMs: number;
   isUnsettled: boolean;
+  namelessWrecks: number;
 }
 
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const { db, lease, merchantNo, runId, now, signal } = options;
-  const planned = options.planned.map((asked): Progress => ({ asked, storedMs: 0, isUnsettled: false }));
+  const planned = options.planned.map((asked): Progress => ({
+    asked,
+    storedMs: 0,
+    isUnsettled: false,
+    namelessWrecks: 0,
+  }));
   const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
   const uncertified: UncertifiedSpan[] = [];
   const notices: Record<string, number> = {};
@@ -100,8 +106,12 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     for (const sentence of sentences) note(sentence);
     whole.storedMs += lengthMs(part.window);
     whole.isUnsettled ||= did.isUnsettled;
+    whole.namelessWrecks += countNameless(reading);
     if (!whole.isUnsettled || whole.storedMs < lengthMs(window)) return;
-    const { vanished, doubt } = await settlePlanned(db, lease, about);
+    const { vanished, doubt } = await settlePlanned(db, lease, {
+      ...about,
+      namelessWrecks: whole.namelessWrecks,
+    });
     stored.vanished += vanished;
     blame(window, doubt);
   };

@@ -17,7 +17,7 @@ export interface Group {
 
 /** Something that happens just before a call is answered. */
 export interface Happening {
-  readonly what: 'join' | 'leave' | 'amend' | 'wreck';
+  readonly what: 'join' | 'leave' | 'amend' | 'wreck' | 'wreckNameless';
   readonly call: number;
   readonly pick: number;
 }
@@ -58,7 +58,7 @@ const groups: fc.Arbitrary<Group> = fc.record({
 });
 
 const happenings: fc.Arbitrary<Happening> = fc.record({
-  what: fc.constantFrom('join', 'join', 'leave', 'leave', 'amend', 'wreck'),
+  what: fc.constantFrom('join', 'join', 'leave', 'leave', 'amend', 'wreck', 'wreckNameless'),
   call: fc.oneof(fc.nat(6), fc.nat(40)),
   pick: fc.nat(400),
 });

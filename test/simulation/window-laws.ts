@@ -1,6 +1,19 @@
 /** What a certificate may claim, and what no reading may do to what is stored. */
 import type { Window } from '../../src/ledger/entry.ts';
-import { isInside, type Call, type Held, type WindowPlatform } from './window-platform.ts';
+import {
+  dayOf,
+  dayWindow,
+  isInside,
+  isNameless,
+  nameOf,
+  type Call,
+  type Held,
+  type WindowPlatform,
+} from './window-platform.ts';
+
+/** The clock tolerance: windows are asked for that much wider where a platform's answers look as if its clock were off. */
+export const TOLERANCE_S = 2;
+export const SLACK_MS = TOLERANCE_S * 1_000;
 
 export interface CertifiedWindow extends Window {
   readonly runId: number | null;
@@ -16,8 +29,9 @@ export interface StoredRow {
 
 const holds = (outer: Window, inner: Window): boolean =>
   inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;
-const nameOf = ({ batchNo, version }: { batchNo: string; version: number }): string =>
-  `${batchNo} v${version}`;
+
+const overlaps = (one: Window, other: Window): boolean =>
+  one.beginMs <= other.endMs && one.endMs >= other.beginMs;
 
 /** What happened inside a window between the first and the last call that read it. */
 function movesWithin(
@@ -41,16 +55,28 @@ function movesWithin(
 
 /**
  * A certified window holds exactly what the platform held at one instant of its reading. Where several kinds of change
- * met in one reading no count can tell: then everything stored was at least held at some instant.
+ * met in one reading no count can tell: then everything stored was at least held at some instant. As many entries as
+ * the planned day holds wrecks without batchNo may stay from before: each wreck may be one of them.
  */
 export function wrongCertificates(
   platform: WindowPlatform,
   calls: readonly Call[],
   windows: readonly CertifiedWindow[],
+  before: readonly StoredRow[],
   rows: readonly StoredRow[],
 ): string[] {
+  const stoodBefore = new Set(before.filter(({ vanished }) => !vanished).map(nameOf));
+  const staying = new Map<number, Set<string>>();
+  const mayStay = (adds: readonly string[], window: Window): boolean => {
+    const day = dayOf(window.beginMs);
+    const stay = new Set([...(staying.get(day) ?? []), ...adds]);
+    staying.set(day, stay);
+    return adds.every((one) => stoodBefore.has(one)) && stay.size <= namelessOn(dayWindow(day), calls);
+  };
   return windows.flatMap((window) => {
-    const reading = (call: Call) => call.query.batchNo === undefined && holds(window, call.query.window);
+    const widest = { beginMs: window.beginMs - SLACK_MS, endMs: window.endMs + SLACK_MS };
+    const reading = ({ query }: Call) =>
+      query.batchNo === undefined && holds(widest, query.window) && overlaps(window, query.window);
     const first = calls.findIndex(reading);
     if (first === -1) return [];
     const during = calls.slice(first, calls.findLastIndex(reading) + 1);
@@ -76,8 +102,13 @@ export function wrongCertificates(
     const oneKind = [joined > 0, left > 0, amended > 0].filter(Boolean).length <= 1 && amended <= 1;
     const name = `${new Date(window.beginMs).toISOString()} to ${new Date(window.endMs).toISOString()}`;
     if (oneKind) {
-      const states = new Set(during.map(({ held }) => held));
-      if ([...states].some((held) => list(held.values()).join() === stored.join())) return [];
+      const additions = [...new Set(during.map(({ held }) => held))].flatMap((held) => {
+        const there = new Set(list(held.values()));
+        const adds = stored.filter((one) => !there.has(one));
+        return stored.length - adds.length === there.size ? [adds] : [];
+      });
+      const [fewest] = additions.sort((a, b) => a.length - b.length);
+      if (fewest !== undefined && (fewest.length === 0 || mayStay(fewest, window))) return [];
       const last = list(during.at(-1)!.held.values());
       const lacks = last.filter((one) => !stored.includes(one));
       const adds = stored.filter((one) => !last.includes(one));
@@ -88,17 +119,34 @@ export function wrongCertificates(
     }
     const ever = new Set(during.flatMap(({ held }) => list(held.values())));
     const never = stored.filter((one) => !ever.has(one));
-    return never.length === 0
+    return never.length === 0 || mayStay(never, window)
       ? []
       : [`a certified window holds entries never held there: ${name}, ${never[0]}`];
   });
 }
 
-/** Entries marked vanished that the platform held throughout the reading, readable or not. */
+/** The most wrecks without batchNo that a day held at one call. */
+const namelessOn = (day: Window, calls: readonly Call[]): number => {
+  const count = (held: Call['held']) =>
+    [...held.values()].filter((one) => isNameless(one) && isInside(one, day)).length;
+  return Math.max(...[...new Set(calls.map(({ held }) => held))].map(count));
+};
+
+export interface Step {
+  readonly before: readonly StoredRow[];
+  readonly after: readonly StoredRow[];
+  /** The platform said once that a window is empty which was not. */
+  readonly emptied: boolean;
+}
+
+/**
+ * Entries marked vanished that the platform held throughout the reading, readable or not. Where it said of a window that
+ * it is empty, a few are believed at once: fewer than three or at most half of the day, and never all of it.
+ */
 export function vanishedThoughHeld(
+  platform: WindowPlatform,
   calls: readonly Call[],
-  before: readonly StoredRow[],
-  after: readonly StoredRow[],
+  { before, after, emptied }: Step,
 ): string[] {
   const states = [...new Set(calls.map(({ held }) => held))];
   const wasThere = new Set(before.filter(({ vanished }) => !vanished).map(({ batchNo }) => batchNo));
@@ -106,8 +154,16 @@ export function vanishedThoughHeld(
   const { joined, left } = movesWithin(calls, everything);
   // A reading can mistake one that left for one that joined, and then miss a third: no count can tell.
   if (states.length === 0 || (joined > 0 && left > 0)) return [];
+  const dayOfEntry = (batchNo: string) => dayOf(platform.trueMsOf(batchNo));
+  const isBelieved = (batchNo: string): boolean => {
+    const onDay = after.filter((one) => dayOfEntry(one.batchNo) === dayOfEntry(batchNo));
+    const gone = onDay.filter((one) => one.vanished && wasThere.has(one.batchNo)).length;
+    const held = gone + onDay.filter((one) => !one.vanished).length;
+    return gone < held && (gone < 3 || gone <= held / 2);
+  };
   return after
     .filter(({ batchNo, vanished }) => vanished && wasThere.has(batchNo))
     .filter(({ batchNo }) => states.every((held) => held.has(batchNo)))
+    .filter(({ batchNo }) => !emptied || !isBelieved(batchNo))
     .map(({ batchNo }) => `an entry held throughout is marked vanished: ${batchNo}`);
 }

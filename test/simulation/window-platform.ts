@@ -5,7 +5,7 @@ import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platfo
 import { below, seeded } from '../../src/sandbox/random.ts';
 import type { Group, Happening, Reading, WindowCase } from './window-cases.ts';
 
-const PAGE_SIZE = 100;
+export const PAGE_SIZE = 100;
 const DAY_MS = 86_400_000;
 export const FIRST_DAY = '2026-03-10';
 export const LAST_DAY = '2026-03-11';
@@ -42,6 +42,19 @@ const wreckOf = (name: string, kind: Group['wreck']): RejectedEntry | null => {
 export const isInside = ({ trueMs }: Held, { beginMs, endMs }: Window): boolean =>
   trueMs >= beginMs && trueMs <= endMs;
 
+export const dayOf = (ms: number): number => Math.floor((ms - FIRST_MS) / DAY_MS);
+
+/** A day as it is planned to be read. */
+export const dayWindow = (day: number): Window => ({
+  beginMs: FIRST_MS + day * DAY_MS,
+  endMs: FIRST_MS + (day + 1) * DAY_MS - 1,
+});
+
+export const nameOf = ({ batchNo, version }: { batchNo: string; version: number }): string =>
+  `${batchNo} v${version}`;
+
+export const isNameless = ({ wreck }: Held): boolean => wreck !== null && wreck.batchNo === null;
+
 export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
   const random = seeded(`windows ${drawn.seed}`);
   let held = new Map<string, Held>();
@@ -70,7 +83,10 @@ export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
     const next = new Map(held);
     if (what === 'leave') next.delete(chosen.batchNo);
     else if (what === 'amend') next.set(chosen.batchNo, { ...chosen, version: chosen.version + 1 });
-    else next.set(chosen.batchNo, { ...chosen, wreck: wreckOf(chosen.batchNo, 'named') });
+    else {
+      const kind = what === 'wreckNameless' ? 'identical' : 'named';
+      next.set(chosen.batchNo, { ...chosen, wreck: wreckOf(chosen.batchNo, kind) });
+    }
     held = next;
   };
 
@@ -122,7 +138,10 @@ export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
       );
       const page = ordered(found, window).slice((pageNum - 1) * PAGE_SIZE, pageNum * PAGE_SIZE);
       if (misdeed.what === 'short' && strikes) page.pop();
-      if (misdeed.what === 'doubled' && strikes && page.length > 1) page[page.length - 1] = page[0]!;
+      // A nameless wreck shown twice is two identical ones to any reader: nobody can tell.
+      const twin = page.find((one) => !isNameless(one));
+      if (misdeed.what === 'doubled' && strikes && page.length > 1 && twin !== undefined)
+        page[page.length - 1] = twin;
       return {
         total: Math.max(0, found.length + (misdeed.what === 'totals' && strikes ? misdeed.by : 0)),
         entries: page.filter(({ wreck }) => wreck === null).map(entryOf),

@@ -1,0 +1,87 @@
+/** What the copy has to be once the platform behaves and was read twice. */
+import type { Window } from '../../src/ledger/entry.ts';
+import { covers } from './history-state.ts';
+import type { StoredRow } from './window-laws.ts';
+import {
+  dayWindow,
+  isInside,
+  isNameless,
+  nameOf,
+  PAGE_SIZE,
+  type WindowPlatform,
+} from './window-platform.ts';
+
+const DAYS: readonly Window[] = [dayWindow(0), dayWindow(1)];
+
+export interface Copy {
+  readonly rows: readonly StoredRow[];
+  readonly windows: readonly Window[];
+  readonly exitCode: number;
+  /** How much wider windows are asked for: wrecks near an edge then come with the windows on both sides. */
+  readonly slackMs: number;
+}
+
+/**
+ * Each day is certified and holds exactly what the platform holds. Where the platform holds wrecks without batchNo, each
+ * of them may be a stored entry: as many as they are may stay in the copy, and where more are missing nothing is proven.
+ */
+export function wrongCopy(platform: WindowPlatform, copy: Copy): string[] {
+  const days = DAYS.map((day) => {
+    const seen = compare(platform, copy, day);
+    const mayStay = copy.slackMs > 0 && seen.nameless > 0 ? Infinity : seen.nameless;
+    const isOpen =
+      seen.nameless > 0 && (seen.unaccounted > seen.nameless || isUndecidable(platform, copy, day));
+    return { ...seen, mayStay, isOpen, isCertified: covers(copy.windows, day) };
+  });
+  if (![0, 3].includes(copy.exitCode) && !days.some(({ isOpen }) => isOpen))
+    return [`a calm reading does not certify all: exit code ${copy.exitCode}`];
+  return days.flatMap(({ isCertified, isOpen, lacks, unaccounted, mayStay }) => {
+    if (!isCertified && !isOpen) return ['a calm reading does not certify all: a day is missing'];
+    return lacks.length === 0 && (!isCertified || unaccounted <= mayStay)
+      ? []
+      : [
+          `after a calm reading the copy is not exact: it lacks [${lacks.join(', ')}], ${unaccounted} too many`,
+        ];
+  });
+}
+
+/** `unaccounted`: stored, and not shown by the platform under its batchNo. */
+function compare(
+  platform: WindowPlatform,
+  { rows, slackMs }: Copy,
+  day: Window,
+): { lacks: readonly string[]; unaccounted: number; nameless: number } {
+  const held = [...platform.held().values()];
+  const here = held.filter((one) => isInside(one, day));
+  const named = new Set(here.filter((one) => !isNameless(one)).map(({ batchNo }) => batchNo));
+  const stored = rows.filter(({ batchNo, vanished }) => {
+    const ms = platform.trueMsOf(batchNo);
+    return !vanished && ms >= day.beginMs && ms <= day.endMs;
+  });
+  const has = new Set(stored.map(nameOf));
+  return {
+    lacks: here
+      .filter(({ wreck }) => wreck === null)
+      .map(nameOf)
+      .filter((one) => !has.has(one)),
+    unaccounted: stored.filter(({ batchNo }) => !named.has(batchNo)).length,
+    nameless: held.filter((one) => isNameless(one) && isInside(one, wider(day, slackMs))).length,
+  };
+}
+
+/** Identical wrecks that no window separates and that may stand on two pages: nobody can tell them from one that moved. */
+function isUndecidable(platform: WindowPlatform, { slackMs }: Copy, day: Window): boolean {
+  const held = [...platform.held().values()];
+  return held
+    .filter((one) => isInside(one, day))
+    .some(({ trueMs }) => {
+      const instant = { beginMs: trueMs, endMs: trueMs };
+      const together = held.filter((one) => isInside(one, wider(instant, 2 * slackMs)));
+      return together.length > PAGE_SIZE && together.filter(isNameless).length > 1;
+    });
+}
+
+const wider = ({ beginMs, endMs }: Window, byMs: number): Window => ({
+  beginMs: beginMs - byMs,
+  endMs: endMs + byMs,
+});
