@@ -27,8 +27,13 @@ const MINUTE_MS = 60_000;
 const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 /** A night's run begins half past one. */
 const NIGHT_MS = 90 * MINUTE_MS;
-/** Runs at the end, with nothing going wrong any more: the first finds what was left open, the second must be calm. */
-const CLOSING_RUNS = 2;
+/**
+ * Runs at the end, with nothing going wrong any more: the first finds what was left open, the second is the second
+ * reading that vanished entries wait for, the third must be calm.
+ */
+const CLOSING_RUNS = 3;
+/** Between two of them: a second reading counts only when it comes so much later. */
+const CLOSING_PAUSE_MS = 120 * MINUTE_MS;
 
 interface Stage {
   readonly rig: Rig;
@@ -194,7 +199,10 @@ async function close(stage: Stage, runs: number) {
   const range = { from: addDays(platform.firstDay, -1), to: addDays(platform.lastDay, 1) };
   const request: RunRequest = { command: 'run', range, merchants: [MERCHANT], currencies: null };
   const findings: string[] = [];
-  for (let run = 1; run <= runs; run += 1) findings.push(...(await step(stage, request, null)));
+  for (let run = 1; run <= runs; run += 1) {
+    findings.push(...(await step(stage, request, null)));
+    stage.nowMs += CLOSING_PAUSE_MS;
+  }
   const published = await readPublished(stage.folder, MERCHANT.merchantNo);
   return { findings, ending: await endingOf(stage.rig.db, published) };
 }
