@@ -14,8 +14,7 @@ const equal = (a: string, b: string): boolean => compareAmounts(a, b) === 0;
 
 /**
  * Sets each break's hint. In order of worth: a later break takes back exactly what this one is short of (a hold placed
- * and released, as the balance is the available one); it equals a neighbour's amount (an entry missing twice or counted
- * twice); it is twice a neighbour's amount (credit and debit swapped).
+ * and released, as the balance is the available one); what its neighbours' amounts tell.
  */
 export function annotateBreaks(breaks: readonly NeighbouredBreak[]): ContinuityBreak[] {
   const partner = offsetPartners(breaks.map(({ found }) => found.missingNet));
@@ -24,25 +23,38 @@ export function annotateBreaks(breaks: readonly NeighbouredBreak[]): ContinuityB
     if (later !== undefined) {
       return { ...found, hint: 'offset-by-later-break', hintBatchNo: breaks[later]!.found.beforeBatchNo };
     }
-    const neighbours = [
-      { net: netBefore, batchNo: found.afterBatchNo },
-      { net: netAfter, batchNo: found.beforeBatchNo },
-    ];
-    for (const { net, batchNo } of neighbours) {
-      if (net === null) continue;
-      if (equal(found.missingNet, net) || equal(found.missingNet, negated(net))) {
-        return { ...found, hint: 'equals-neighbour', hintBatchNo: batchNo };
-      }
-    }
-    for (const { net, batchNo } of neighbours) {
-      if (net === null) continue;
-      const twice = subtractAmounts(net, negated(net));
-      if (equal(found.missingNet, twice) || equal(found.missingNet, negated(twice))) {
-        return { ...found, hint: 'twice-neighbour', hintBatchNo: batchNo };
-      }
-    }
-    return found;
+    const before = { net: netBefore, batchNo: found.afterBatchNo };
+    const after = { net: netAfter, batchNo: found.beforeBatchNo };
+    return { ...found, ...neighbourHint(found.missingNet, before, after) };
   });
+}
+
+/** An entry beside a break. */
+export interface Neighbour {
+  /** Its signed amount, credits above zero; null where it is not known or there is none. */
+  readonly net: string | null;
+  readonly batchNo: string | null;
+}
+
+/**
+ * What the entries on both sides tell of a break: it equals the amount of one (an entry missing twice or counted twice),
+ * or is twice that (credit and debit swapped).
+ */
+export function neighbourHint(
+  missingNet: string,
+  before: Neighbour,
+  after: Neighbour,
+): Pick<ContinuityBreak, 'hint' | 'hintBatchNo'> {
+  const either = (amount: string): boolean => equal(missingNet, amount) || equal(missingNet, negated(amount));
+  for (const { net, batchNo } of [before, after]) {
+    if (net !== null && either(net)) return { hint: 'equals-neighbour', hintBatchNo: batchNo };
+  }
+  for (const { net, batchNo } of [before, after]) {
+    if (net !== null && either(subtractAmounts(net, negated(net)))) {
+      return { hint: 'twice-neighbour', hintBatchNo: batchNo };
+    }
+  }
+  return { hint: 'unexplained', hintBatchNo: null };
 }
 
 /** Which later break takes an earlier one back exactly, by index, each used once; oldest first. */

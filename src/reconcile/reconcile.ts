@@ -10,7 +10,8 @@ import {
   saveAccountDays,
   type DayFilter,
 } from '../store/account-days.ts';
-import { listBreaks, pairOffsets, replaceBreaks, type BreakRow } from '../store/breaks.ts';
+import { settleHints } from '../store/break-hints.ts';
+import { listBreaks, replaceBreaks, type BreakRow } from '../store/breaks.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
@@ -104,7 +105,9 @@ function saveAccount(
       account,
       due.map(({ figures }) => figures),
     );
-    if (breaks.opened.length + breaks.healed.length > 0) await pairOffsets(trx, account);
+    if (chained.breaks.length + breaks.opened.length + breaks.healed.length > 0) {
+      await settleHints(trx, account, days);
+    }
     await markChangedDays(trx, account, chained.left);
     await clearChangedDays(
       trx,

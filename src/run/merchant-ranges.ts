@@ -1,6 +1,7 @@
 /** The days each merchant's ledger is read for: those asked for, or its nightly default from what is proven. */
 import type { Kysely } from 'kysely';
-import { dayOf } from '../ledger/business-day.ts';
+import { dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import type { Window } from '../ledger/entry.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/schema.ts';
 import { coverageOf } from './coverage.ts';
@@ -12,6 +13,11 @@ import type { RunDeps, RunRequest, RunWork } from './work.ts';
 export interface MerchantDays extends DayRange {
   /** Days besides, of ranges asked for earlier and not finished. */
   readonly takenUp: readonly DayRange[];
+  /**
+   * Days of a nightly default that nothing proven lies before: were they not read whole, no gap would tell a later run of
+   * them. Null where there are none.
+   */
+  readonly beforeProof: DayRange | null;
 }
 
 /** All time, for questions about everything certified. */
@@ -28,19 +34,38 @@ export async function merchantRanges(options: {
 }): Promise<ReadonlyMap<string, MerchantDays>> {
   const { db, merchants, asked, zone, resweepDays, now } = options;
   const today = dayOf(now.getTime(), zone);
-  if (asked !== null) return new Map(merchants.map((merchantNo) => [merchantNo, { ...asked, takenUp: [] }]));
+  if (asked !== null) {
+    return new Map(merchants.map((merchantNo) => [merchantNo, { ...asked, takenUp: [], beforeProof: null }]));
+  }
   const requested = await requestedStanding(db, merchants, { zone, now });
   const ranges = await Promise.all(
     merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
-      const { provenThroughMs } = coverageOf(await certifiedWindows(db, merchantNo, ALL_TIME), now.getTime());
+      const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
+      const { provenThroughMs } = coverageOf(certified, now.getTime());
       // A day counts as proven once its last instant is: the day of the first unproven instant is read again.
       const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
       const range = nightlyRange(today, resweepDays, firstUnread);
       const own = requested.filter((one) => one.merchantNo === merchantNo);
-      return [merchantNo, { ...range, takenUp: takenUpDays(own, range) }];
+      const beforeProof = daysBeforeProof(range, certified, own, zone);
+      return [merchantNo, { ...range, takenUp: takenUpDays(own, range), beforeProof }];
     }),
   );
   return new Map(ranges);
+}
+
+/** Days of `range` up to the first instant under certificate, without those that `open` requests hold already. Pure. */
+export function daysBeforeProof(
+  { from, to }: DayRange,
+  certified: readonly Window[],
+  open: readonly DayRange[],
+  zone: string,
+): DayRange | null {
+  const firstMs = Math.min(...certified.map(({ beginMs }) => beginMs));
+  const days = daysFromTo(from, to).filter(
+    (day) =>
+      dayWindow(day, zone).beginMs < firstMs && !open.some((range) => range.from <= day && day <= range.to),
+  );
+  return days.length === 0 ? null : { from: days[0]!, to: days.at(-1)! };
 }
 
 /** What a run covers: the range of each merchant asked for, and the outer one for the record. */

@@ -1,5 +1,6 @@
 /** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
+import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { planWindows } from '../sync/plan.ts';
 import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
@@ -52,14 +53,21 @@ async function syncOne(
   },
 ): Promise<MerchantSync> {
   const { merchantNo } = merchant;
-  const range = ranges.get(merchantNo)!;
+  const { beforeProof, ...range } = ranges.get(merchantNo)!;
+  const days = { merchantNo, ...range };
+  /** Later nights begin after the first proven day: what lies before it stays asked for, as days asked for by date do. */
+  const keepAsked = async (): Promise<void> => {
+    if (beforeProof === null) return;
+    const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
+    await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
+  };
   try {
     const latestMs = deps.now().getTime() - deps.settleDelayMs;
     const windows = [range, ...range.takenUp].flatMap(({ from, to }) =>
       planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }),
     );
     const notJoined = await join(merchant);
-    if (notJoined !== null) return { merchantNo, ...range, report: NOTHING_SYNCED, notJoined };
+    if (notJoined !== null) return { ...days, report: NOTHING_SYNCED, notJoined };
     const report = await syncMerchant({
       reader: deps.reader,
       db: deps.db,
@@ -74,10 +82,12 @@ async function syncOne(
       signal,
       onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
     });
-    return { merchantNo, ...range, report };
+    if (report.failure !== null || report.interrupted || report.uncertified.length > 0) await keepAsked();
+    return { ...days, report };
   } catch (error) {
     if (concernsAll(error, signal)) throw error;
     const failure = error instanceof Error ? error : new Error(String(error));
-    return { merchantNo, ...range, report: { ...NOTHING_SYNCED, failure } };
+    await keepAsked();
+    return { ...days, report: { ...NOTHING_SYNCED, failure } };
   }
 }

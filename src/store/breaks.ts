@@ -1,7 +1,6 @@
 /** Breaks of the balance chain: found, found again, healed, or resolved by a person. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
-import { offsetPartners } from '../ledger/hints.ts';
 import { canonicalAmount, compareAmounts } from '../ledger/money.ts';
 import type { ContinuityBreak as BreakTable, DB } from './schema.ts';
 
@@ -92,14 +91,13 @@ const columnsOf = (one: ContinuityBreak) => ({
   end_ms: one.span.endMs,
 });
 
-/** A hint at a later break looks beyond the days at hand: it is `pairOffsets` that keeps it. */
+/** Hints are not looked at: they depend on more than the days at hand, and it is `settleHints` (break-hints.ts) that keeps them. */
 const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
   row.day === one.day &&
   compareAmounts(row.expected_balance, one.expectedBalance) === 0 &&
   compareAmounts(row.found_balance, one.foundBalance) === 0 &&
   row.begin_ms === one.span.beginMs &&
-  row.end_ms === one.span.endMs &&
-  (row.hint === 'offset-by-later-break' || (row.hint === one.hint && row.hint_batch_no === one.hintBatchNo));
+  row.end_ms === one.span.endMs;
 
 const updateBreak = (trx: Transaction<DB>, id: number, one: ContinuityBreak) =>
   trx.updateTable('continuity_break').set(columnsOf(one)).where('id', '=', id).execute();
@@ -131,42 +129,6 @@ const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Pr
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .returningAll()
     .execute();
-
-/** Breaks looked at to pair offsets; an account with more is past being explained by hints. */
-const PAIRED_BREAKS_MAX = 10_000;
-
-/**
- * Hints at the later break that takes an earlier one back, over all of an account's days: a hold placed on one day and
- * released on another. Writes only rows whose hint changes; a pair that is no more leaves its break unexplained.
- */
-export async function pairOffsets(trx: Transaction<DB>, account: Account): Promise<void> {
-  const rows = await trx
-    .selectFrom('continuity_break')
-    .select(['id', 'before_batch_no', 'missing_net', 'hint', 'hint_batch_no'])
-    .where('merchant_no', '=', account.merchantNo)
-    .where('currency', '=', account.currency)
-    .where('status', '<>', 'healed')
-    .orderBy('begin_ms')
-    .orderBy('id')
-    .limit(PAIRED_BREAKS_MAX)
-    .execute();
-  const partners = offsetPartners(rows.map((row) => row.missing_net));
-  for (const [index, row] of rows.entries()) {
-    const partner = partners.get(index);
-    const hintBatchNo = partner === undefined ? null : rows[partner]!.before_batch_no;
-    const hint = partner === undefined ? 'unexplained' : 'offset-by-later-break';
-    const stands =
-      partner === undefined
-        ? row.hint !== 'offset-by-later-break'
-        : row.hint === hint && row.hint_batch_no === hintBatchNo;
-    if (stands) continue;
-    await trx
-      .updateTable('continuity_break')
-      .set({ hint, hint_batch_no: hintBatchNo })
-      .where('id', '=', row.id)
-      .execute();
-  }
-}
 
 /** Closes an open break with a person's note; undefined where no open break has that id. */
 export const resolveBreak = (

@@ -147,3 +147,19 @@ describe('what is proven', () => {
     expect(await status()).toMatchObject({ provenFrom: OLD.from, provenThrough: '2026-03-05' });
   });
 });
+
+test('the first night of a merchant, not read whole, is taken up by the next one', async () => {
+  const first = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2 }) });
+  try {
+    const night = (now: string) => first.run({ range: null }, { resweepDays: 0, now: () => new Date(now) });
+    first.sandbox.setHostility({ downAfterRequests: 0 });
+    expect(await night('2026-03-02T09:00:00Z')).toMatchObject({ exitCode: 4 });
+    first.sandbox.setHostility({});
+    const { sync, exitCode } = await night('2026-03-03T09:00:00Z');
+    expect(exitCode).toBe(0);
+    expect(sync[0]!.takenUp).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
+    expect((await storedOf(first)).map(({ booked_at: at }) => at.slice(0, 10))).toContain('2026-03-01');
+  } finally {
+    await first.close();
+  }
+});

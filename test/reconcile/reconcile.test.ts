@@ -330,6 +330,30 @@ test('a hold placed on one day and released on another is told as such, until th
   expect(await hints()).toEqual([['2026-03-02', '-40.00', 'unexplained', null]]);
 });
 
+test('the same breaks have the same hints, found day by day or before and after they were a pair', async () => {
+  // Short by the amount of B0001, the last entry of the day before.
+  const short = LEDGER.map((entry, index) =>
+    index >= 2 && index < 4 ? { ...entry, balance: subtractAmounts(entry.balance, '25.00') } : entry,
+  );
+  const hints = async () => (await listBreaks(database.db)).map((b) => [b.day, b.hint, b.hint_batch_no]);
+  const atNeighbour = [['2026-03-02', 'equals-neighbour', 'B0001']];
+  await synced(short, DAYS.slice(0, 2));
+  await reconciled();
+  expect(await hints()).toEqual(atNeighbour);
+  await synced(short, DAYS);
+  await reconciled();
+  expect(await hints()).toEqual([
+    ['2026-03-02', 'offset-by-later-break', 'B0004'],
+    ['2026-03-04', 'unexplained', null],
+  ]);
+  await synced(
+    short.filter(({ batchNo }) => batchNo !== 'B0004' && batchNo !== 'B0005'),
+    DAYS,
+  );
+  await reconciled();
+  expect(await hints()).toEqual(atNeighbour);
+});
+
 test('of a day broken all over, every break is counted and a bounded number is kept', async () => {
   const shattered = Array.from({ length: BREAKS_KEPT_MAX + 200 }, (_, index) => ({
     ...LEDGER[0]!,

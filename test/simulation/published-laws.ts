@@ -148,7 +148,8 @@ export function notAsRecorded(published: Published, records: readonly StatementR
             record.closing,
             record.verdict,
             record.break_count,
-            record.restarted,
+            // A day that takes up from one that is not published as it now stands says so with a reason.
+            record.restarted || statement.openingReason !== undefined,
           ];
     if (stored.join() !== recorded.join())
       findings.push(

@@ -14,6 +14,8 @@ export interface PublishedStatement {
   readonly rows: number;
   readonly opening: string;
   readonly openingDerived: boolean;
+  /** Why the opening does not rest on the statement before. */
+  readonly openingReason?: string;
   readonly creditTotal: string;
   readonly creditCount: number;
   readonly debitTotal: string;
