@@ -7,7 +7,7 @@ import {
   accountDays,
   FROM,
   MERCHANT,
-  objectsOf,
+  bytesOf,
   openStage,
   scenario,
   storedOf,
@@ -29,11 +29,6 @@ const statementRows = ({ house }: Stage) =>
     .orderBy('day')
     .orderBy('revision')
     .execute();
-/** All but the manifests' epoch, which counts how many runs took the lease. */
-const bytesOf = async (stage: Stage) =>
-  new Map(
-    [...(await objectsOf(stage))].map(([key, text]) => [key, text.replace(/^ {2}"epoch": \d+,$/m, '')]),
-  );
 const outcomeOf = async (stage: Stage) => ({
   entries: await storedOf(stage),
   days: await accountDays(stage),

@@ -6,6 +6,7 @@ import {
   accountDays,
   DAYS,
   MERCHANT,
+  bytesOf,
   objectsOf,
   openStage,
   OTHER,
@@ -64,7 +65,7 @@ describe('a platform that goes down half-way', () => {
     await undisturbed.run();
     expect(await storedOf(stage)).toEqual(await storedOf(undisturbed));
     expect(await accountDays(stage)).toEqual(await accountDays(undisturbed));
-    expect(await objectsOf(stage)).toEqual(await objectsOf(undisturbed));
+    expect(await bytesOf(stage)).toEqual(await bytesOf(undisturbed));
   });
 
   test('for one merchant only (a refused token) leaves the other whole', async () => {

@@ -254,6 +254,12 @@ export async function objectsOf({ house }: Stage): Promise<Map<string, string>> 
   return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The same without the manifests' epoch, which counts how many runs took the lease. */
+export const bytesOf = async (stage: Stage): Promise<Map<string, string>> =>
+  new Map(
+    [...(await objectsOf(stage))].map(([key, text]) => [key, text.replace(/^ {2}"epoch": \d+,$/m, '')]),
+  );
+
 /** `USD 2026-03-02 r1` of each statement a run published. */
 export const publishedIn = ({ publish }: RunReport): string[] =>
   (publish?.published ?? [])
