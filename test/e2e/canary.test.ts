@@ -3,7 +3,7 @@
  * them, as a user would; and none of them in any output, log, file or plain column afterwards.
  */
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const { word } = canaries;
 const MERCHANT = { merchantNo: 'SBX-M-1', token: word('merchant token') };
 const AGENT_TOKEN = word('agent token');
 const secretKey = (name: string): string =>
-  canaries.planted(name, Buffer.from(word(name).padEnd(32, 'k')).toString('base64'));
+  canaries.planted(name, createHash('sha256').update(word(name)).digest('base64'));
 const KEY = secretKey('secret key');
 const OTHER_KEY = secretKey('other secret key');
 const DATABASE_PASSWORD = word('database password');

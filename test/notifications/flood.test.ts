@@ -98,14 +98,11 @@ onBothDatabases((store) => {
           body: JSON.stringify(onboardingResult(reviewed)).slice(0, chance.below(100)),
         }),
         () =>
-          push(
-            reviewed.path,
-            onboardingResult(reviewed, { token: chance.pick(['', null, 7, 'a b', ['t']]) }),
-          ),
+          push(reviewed.path, onboardingResult(reviewed, { token: chance.pick(['', null, 'a b', ['t']]) })),
         () =>
           push(reviewed.path, onboardingResult(reviewed, { code: chance.pick([null, 0, '', 'S0000000']) })),
         () =>
-          push(pending.path, beneficiaryResult(pending, { status: chance.pick(['', '4', '02', 4, null]) })),
+          push(pending.path, beneficiaryResult(pending, { status: chance.pick(['', '5', '02', 5, null]) })),
         () => push(pending.path, [beneficiaryResult(pending)]),
         () => ({ path: reviewed.path, body: '['.repeat(chance.below(60_000)) }),
         // Of another type, or by the path with a slash behind it: taken in all the same, and no result.
