@@ -103,7 +103,7 @@ onBothDatabases((store) => {
           push(reviewed.path, onboardingResult(reviewed, { code: chance.pick([null, 0, '', 'S0000000']) })),
         () =>
           push(pending.path, beneficiaryResult(pending, { status: chance.pick(['', '5', '02', 5, null]) })),
-        () => push(pending.path, [beneficiaryResult(pending)]),
+        () => push(pending.path, [JSON.stringify(beneficiaryResult(pending))]),
         () => ({ path: reviewed.path, body: '['.repeat(chance.below(60_000)) }),
         // Of another type, or by the path with a slash behind it: taken in all the same, and no result.
         () => ({ path: reviewed.path, body: 'code=S00000', type: 'application/x-www-form-urlencoded' }),
