@@ -101,35 +101,37 @@ export async function replacementOf(db: Kysely<DB>, id: number): Promise<Applica
   return found(await db.selectFrom('application').selectAll().where('replaces', '=', id).executeTakeFirst());
 }
 
-/** What the platform said of it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
-export async function applicationDetail(
+type SecretColumn = 'payload_ciphertext' | 'detail_ciphertext' | 'recorded_name_ciphertext';
+
+/** One encrypted column of an application, decrypted; null where it holds nothing, or there is no such application. */
+async function decrypted(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
   id: number,
+  column: SecretColumn,
 ): Promise<string | null> {
   const row = await db
     .selectFrom('application')
-    .select(['mer_order_no', 'detail_ciphertext'])
+    .select(['mer_order_no as merOrderNo', `${column} as ciphertext`])
     .where('id', '=', id)
     .executeTakeFirst();
-  if (row?.detail_ciphertext == null) return null;
-  return decryptSecret(secretKeys, detailPlace(row.mer_order_no), row.detail_ciphertext);
+  if (row?.ciphertext == null) return null;
+  return decryptSecret(secretKeys, { table: 'application', row: row.merOrderNo, column }, row.ciphertext);
 }
 
-/** The merchant's English name as the last result told it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
-export async function recordedName(
+/** What the platform said of it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export const applicationDetail = (
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
   id: number,
-): Promise<string | null> {
-  const row = await db
-    .selectFrom('application')
-    .select(['mer_order_no', 'recorded_name_ciphertext'])
-    .where('id', '=', id)
-    .executeTakeFirst();
-  if (row?.recorded_name_ciphertext == null) return null;
-  return decryptSecret(secretKeys, recordedNamePlace(row.mer_order_no), row.recorded_name_ciphertext);
-}
+): Promise<string | null> => decrypted(db, secretKeys, id, 'detail_ciphertext');
+
+/** The merchant's English name as the last result told it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+export const recordedName = (
+  db: Kysely<DB>,
+  secretKeys: readonly SecretKey[],
+  id: number,
+): Promise<string | null> => decrypted(db, secretKeys, id, 'recorded_name_ciphertext');
 
 /** What was sent, decrypted; null where there is no such application or it was forgotten. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export async function applicationPayload(
@@ -137,14 +139,8 @@ export async function applicationPayload(
   secretKeys: readonly SecretKey[],
   id: number,
 ): Promise<unknown> {
-  const row = await db
-    .selectFrom('application')
-    .select(['mer_order_no', 'payload_ciphertext'])
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row?.payload_ciphertext == null
-    ? null
-    : readPayload(secretKeys, row.mer_order_no, row.payload_ciphertext);
+  const payload = await decrypted(db, secretKeys, id, 'payload_ciphertext');
+  return payload === null ? null : JSON.parse(payload);
 }
 
 const readPayload = (secretKeys: readonly SecretKey[], merOrderNo: string, ciphertext: string): unknown =>

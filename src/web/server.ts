@@ -136,7 +136,6 @@ const REFUSALS: Readonly<Record<number, { readonly error: string }>> = {
   400: { error: 'bad request' },
   404: { error: 'not found' },
   413: { error: `more than ${BODY_BYTES_MAX / 1_024} kB` },
-  415: { error: 'application/json only' },
   503: { error: 'try again later' },
 };
 
