@@ -8,6 +8,7 @@ import { tzOffset } from '@date-fns/tz';
 import { zonesAt } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 
 const MINUTE_MS = 60_000;
 /** Offsets lie between -12:00 and +14:00; both ways the same, to find an odd one too. */
@@ -69,6 +70,9 @@ export type ZoneFinding =
  * Finds out whether an entry is where its timestamp puts it: found there, and not found where it must not be, as a
  * platform may ignore the dates when it is given a batchNo. Then the same is asked without batchNo, as windows are.
  *
+ * Where it must not be is asked first. It came with a page before and is found at its second after, so it was there to
+ * be found in between: an entry that has just left would be found nowhere, which proves nothing.
+ *
  * Two calls where the zone is right, four where dates are ignored beside a batchNo; about a dozen to find the offset where
  * the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the times filtered by.
  */
@@ -76,20 +80,16 @@ export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: nu
   const { batchNo, bookedMs } = entry;
   const places = placesOf(bookedMs, toleranceMs);
   const [exact, off] = [places[0]!, places[1]];
-  // Asked at once: behind a full line of pages, a second call would wait as long as the first.
-  const [atSecond, elsewhere] = await Promise.all([
-    probe(batchNo, exact.window),
-    probe(batchNo, elsewhereOf(bookedMs, toleranceMs)),
-  ]);
+  const elsewhere = await probe(batchNo, elsewhereOf(bookedMs, toleranceMs));
   let place = exact;
-  let answer = answerOf(atSecond, entry, exact);
+  let answer = answerOf(await probe(batchNo, exact.window), entry, exact);
   if (answer !== 'found' && off !== undefined) {
     place = off;
     answer = answerOf(await probe(batchNo, off.window), entry, off);
   }
   if (answer === 'others') return { kind: 'unclear', why: othersCame(entry) };
   if (answer === 'found') {
-    if (holds(elsewhere, entry)) return findByWindow(probe, entry, toleranceMs);
+    if (isAmiss(elsewhere, entry, toleranceMs)) return findByWindow(probe, entry, toleranceMs);
     return { kind: 'proven', clock: place.clock };
   }
   return findOffset(probe, entry, toleranceMs);
@@ -132,23 +132,29 @@ const elsewhereOf = (bookedMs: number, toleranceMs: number): Window =>
 const holds = (page: LedgerPage, { batchNo }: LedgerEntry): boolean =>
   [...page.entries, ...page.rejected].some((one) => one.batchNo === batchNo);
 
+/** Whether what came for the second where the entry must not be shows it, or others booked at no such time. */
+const isAmiss = (page: LedgerPage, entry: LedgerEntry, toleranceMs: number): boolean => {
+  const place = lastPlace('exact', elsewhereOf(entry.bookedMs, toleranceMs), toleranceMs);
+  return holds(page, entry) || page.entries.some((one) => !isNear(one, place));
+};
+
 /** The same without batchNo, for a platform that ignores dates beside it. */
 async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
+  const elsewhere = await probe(null, elsewhereOf(entry.bookedMs, toleranceMs));
   for (const place of placesOf(entry.bookedMs, toleranceMs)) {
     const page = await probe(null, place.window);
     const astray = page.entries.filter((one) => !isNear(one, place));
     if (page.entries.length === 0 || (astray.length > 0 && !place.isLast)) continue;
     if (astray.length > 0) return astrayIn(astray, page, place.window, toleranceMs);
-    const elsewhere = await probe(null, elsewhereOf(entry.bookedMs, toleranceMs));
-    return holds(elsewhere, entry)
-      ? { kind: 'unclear', why: datesIgnored }
-      : { kind: 'proven', clock: place.clock };
+    if (isAmiss(elsewhere, entry, toleranceMs)) return { kind: 'unclear', why: datesIgnored };
+    if (!holds(page, entry) && page.entries.length < PAGE_SIZE_MAX) break;
+    return { kind: 'proven', clock: place.clock };
   }
   return {
     kind: 'unclear',
     why:
       `beside a batchNo the platform ignores beginDate and endDate, and asked for the second of entry ${entry.batchNo}, ` +
-      `booked ${entry.bookedAt}, without batchNo, it finds nothing`,
+      `booked ${entry.bookedAt}, without batchNo, it does not find it`,
   };
 }
 

@@ -5,8 +5,9 @@ import { KINDS, type Oracle } from './oracle.ts';
 import { openOracle } from './oracles.ts';
 
 const SEED = Number(process.env['DAYBOOK_TEST_SEED'] ?? 2404);
-/** How long each kind is tried here; `npm run simulate` goes on for as long as it is told to. */
+/** How long, and how often at most, each kind is tried here; `npm run simulate` goes on for as long as it is told to. */
 const EXPLORE_MS = { chains: 4_000, windows: 12_000, histories: 20_000 };
+const EXPLORE_RUNS = { chains: 20_000, windows: 150, histories: 30 };
 const TIMEOUT_MS = 120_000;
 
 describe.each(KINDS)('%s', (kind) => {
@@ -30,7 +31,7 @@ describe.each(KINDS)('%s', (kind) => {
     const budget = {
       seed: SEED,
       untilMs: now() + EXPLORE_MS[kind],
-      runsMax: Infinity,
+      runsMax: EXPLORE_RUNS[kind],
       now,
       known: new Set<string>(),
     };

@@ -55,15 +55,15 @@ function movesWithin(
 
 /**
  * A certified window holds exactly what the platform held at one instant of its reading. Where several kinds of change
- * met in one reading no count can tell: then everything stored was at least held at some instant. As many entries as
+ * met in one reading, or a change met totals that lie, no count can tell: then everything stored was at least held at
+ * some instant. As many entries as
  * the planned day holds wrecks without batchNo may stay from before: each wreck may be one of them.
  */
 export function wrongCertificates(
   platform: WindowPlatform,
   calls: readonly Call[],
   windows: readonly CertifiedWindow[],
-  before: readonly StoredRow[],
-  rows: readonly StoredRow[],
+  { before, after: rows, liesInTotals }: Step,
 ): string[] {
   const stoodBefore = new Set(before.filter(({ vanished }) => !vanished).map(nameOf));
   const staying = new Map<number, Set<string>>();
@@ -99,7 +99,9 @@ export function wrongCertificates(
       .map(nameOf)
       .sort();
     const { joined, left, amended } = movesWithin(during, window);
-    const oneKind = [joined > 0, left > 0, amended > 0].filter(Boolean).length <= 1 && amended <= 1;
+    const moved = [joined > 0, left > 0, amended > 0];
+    const kinds = [...moved, liesInTotals && moved.includes(true)].filter(Boolean);
+    const oneKind = kinds.length <= 1 && amended <= 1;
     const name = `${new Date(window.beginMs).toISOString()} to ${new Date(window.endMs).toISOString()}`;
     if (oneKind) {
       const additions = [...new Set(during.map(({ held }) => held))].flatMap((held) => {
@@ -137,6 +139,8 @@ export interface Step {
   readonly after: readonly StoredRow[];
   /** The platform said once that a window is empty which was not. */
   readonly emptied: boolean;
+  /** Some of its totals were wrong. */
+  readonly liesInTotals: boolean;
 }
 
 /**
@@ -146,14 +150,15 @@ export interface Step {
 export function vanishedThoughHeld(
   platform: WindowPlatform,
   calls: readonly Call[],
-  { before, after, emptied }: Step,
+  { before, after, emptied, liesInTotals }: Step,
 ): string[] {
   const states = [...new Set(calls.map(({ held }) => held))];
   const wasThere = new Set(before.filter(({ vanished }) => !vanished).map(({ batchNo }) => batchNo));
   const everything = { beginMs: 0, endMs: Number.MAX_SAFE_INTEGER };
   const { joined, left } = movesWithin(calls, everything);
-  // A reading can mistake one that left for one that joined, and then miss a third: no count can tell.
-  if (states.length === 0 || (joined > 0 && left > 0)) return [];
+  // A reading can mistake one that left for one that joined, or for a total that is wrong, and then miss a third: no
+  // count can tell.
+  if (states.length === 0 || (left > 0 && (joined > 0 || liesInTotals))) return [];
   const dayOfEntry = (batchNo: string) => dayOf(platform.trueMsOf(batchNo));
   const isBelieved = (batchNo: string): boolean => {
     const onDay = after.filter((one) => dayOfEntry(one.batchNo) === dayOfEntry(batchNo));

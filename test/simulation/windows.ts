@@ -62,7 +62,7 @@ async function read(rig: Rig, platform: WindowPlatform, reading: Reading, afterM
 
 interface Stored {
   readonly rows: readonly StoredRow[];
-  /** Certified, and holding nothing that waits for a second reading. */
+  /** Certified, holding nothing that waits for a second reading, and not read in vain by a later run. */
   readonly windows: readonly CertifiedWindow[];
   readonly kept: ReadonlySet<string>;
 }
@@ -70,11 +70,15 @@ interface Stored {
 async function storedIn({ db }: Rig): Promise<Stored> {
   const entries = await db.selectFrom('ledger_entry').selectAll().orderBy('batch_no').execute();
   const versions = await db.selectFrom('ledger_entry_version').select(['batch_no', 'credit']).execute();
-  const windows = await db
-    .selectFrom('sync_window')
-    .selectAll()
-    .where('certified_at', 'is not', null)
-    .execute();
+  const read = await db.selectFrom('sync_window').selectAll().execute();
+  const isInVain = (row: (typeof read)[number]) => row.certified_at === null;
+  const meet = (one: (typeof read)[number], other: (typeof read)[number]) =>
+    one.begin_ms <= other.end_ms && one.end_ms >= other.begin_ms;
+  const runOf = (row: (typeof read)[number]) => Number(row.run_id ?? 0);
+  const windows = read.filter(
+    (row) =>
+      !isInVain(row) && !read.some((one) => isInVain(one) && runOf(one) > runOf(row) && meet(one, row)),
+  );
   const waiting = await db.selectFrom('absent_entry').select(['begin_ms', 'end_ms']).execute();
   return {
     rows: entries.map((row) => ({
@@ -100,7 +104,8 @@ async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
   for (const [nth, reading] of drawn.readings.entries()) {
     const { calls, report, error } = await read(rig, platform, reading, nth * 60_000);
     const after = await storedIn(rig);
-    const fresh = after.windows.filter(({ runId }) => error === null || runId === nth + 1);
+    const known = new Set(before.windows.map(({ runId }) => runId));
+    const fresh = after.windows.filter(({ runId }) => !known.has(runId));
     const say = (list: readonly string[]) =>
       void findings.push(...list.map((one) => `reading ${nth}: ${one}`));
     if (error !== null && !namedErrors.includes(error.name))
@@ -115,9 +120,11 @@ async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
     );
     if (drawn.zoneOffMinutes === 0) {
       const emptied = reading.misdeed.what === 'emptyOnce';
+      const liesInTotals = reading.misdeed.what === 'totals';
+      const step = { before: before.rows, after: after.rows, emptied, liesInTotals };
       if (!emptied && report?.sync[0]?.report.failure === null)
-        say(wrongCertificates(platform, calls, fresh, before.rows, after.rows));
-      say(vanishedThoughHeld(platform, calls, { before: before.rows, after: after.rows, emptied }));
+        say(wrongCertificates(platform, calls, fresh, step));
+      say(vanishedThoughHeld(platform, calls, step));
     }
     say(
       [...before.kept].filter((one) => !after.kept.has(one)).map((one) => `a stored content is lost: ${one}`),

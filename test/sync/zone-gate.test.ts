@@ -236,6 +236,30 @@ test('where all filters are ignored, nothing is claimed', async () => {
   expect(outcome).toBeInstanceOf(TimeZoneUnproven);
 });
 
+test('where all filters are ignored, many entries of one second prove nothing either', async () => {
+  const bookings = spread(250, { beginMs: DAY.beginMs, endMs: DAY.beginMs + 999 });
+  const faults: Faults = { ignoresBatchNo: true, ignoresWindow: true, order: 'shuffled' };
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const { outcome } = await check({ bookings, zone: 'Asia/Shanghai', believedZone: 'UTC', faults, seed });
+    expect(outcome).toBeInstanceOf(TimeZoneUnproven);
+  }
+});
+
+test('where all dates are ignored, an entry that leaves in the middle of its proof proves nothing', async () => {
+  for (const leavesAt of [2, 3, 4, 5, 6, 7]) {
+    const { outcome } = await check({
+      bookings: spread(1, DAY),
+      zone: 'Asia/Shanghai',
+      believedZone: 'UTC',
+      faults: { ignoresWindow: true },
+      onQuery: (_, count, bookings) => {
+        if (count === leavesAt) bookings.shift();
+      },
+    });
+    expect(outcome).not.toBe('proven');
+  }
+});
+
 test('an entry that is gone by the time it is asked for is passed over for another', async () => {
   const { outcome } = await check({
     onQuery: (_, count, bookings) => {
