@@ -7,6 +7,8 @@ export default defineConfig({
     setupFiles: ['test/support/fast-check.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for comes as soon as it can; how soon is the machine's affair.
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     reporters: ['default', 'json'],
     outputFile: { json: '.vitest-report.json' },

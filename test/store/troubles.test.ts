@@ -59,21 +59,22 @@ describe('a read that a lost connection cuts short', () => {
 
   it('is made again however often backends are killed under it', async () => {
     const { db, close } = await openDatabase({ databaseUrl: admin.url, dataDir: '' });
-    const kill = () =>
-      sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_sleep%'`.execute(
-        admin.db,
-      );
-    const reading = Promise.all(
-      [1, 2, 3].map((n) => sql<{ n: number }>`SELECT ${n}::int AS n, pg_sleep(0.3)`.execute(db)),
-    );
-    const sleeping = () =>
-      sql`SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT $1::int%' AND state = 'active'`.execute(
-        admin.db,
-      );
-    await expect.poll(async () => (await sleeping()).rows.length).toBe(3);
-    await kill();
-    expect((await reading).map(({ rows }) => rows[0]!.n)).toEqual([1, 2, 3]);
+    const waiting = sql<{ pid: number }>`
+      SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    const LOCK = 4_711;
+    const reading: Promise<number>[] = [];
+    await admin.db.connection().execute(async (holder) => {
+      await sql`SELECT pg_advisory_lock(${LOCK})`.execute(holder);
+      const read = (n: number) => sql<{ n: number }>`SELECT ${n}::int AS n, pg_advisory_lock_shared(${LOCK})`;
+      reading.push(...[1, 2, 3].map(async (n) => (await read(n).execute(db)).rows[0]!.n));
+      for (let killed = 0; killed < 2; killed += 1) {
+        await expect.poll(async () => (await waiting.execute(admin.db)).rows.length).toBe(3);
+        for (const { pid } of (await waiting.execute(admin.db)).rows)
+          await sql`SELECT pg_terminate_backend(${pid}, 10000)`.execute(admin.db);
+      }
+      await sql`SELECT pg_advisory_unlock(${LOCK})`.execute(holder);
+    });
+    expect(await Promise.all(reading)).toEqual([1, 2, 3]);
     await close();
   });
 
