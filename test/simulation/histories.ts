@@ -191,11 +191,12 @@ async function newStage(rig: Rig, drawn: HistoryCase, platform: HistoryPlatform)
 }
 
 /** When the calm at the end begins, and the days its runs are over: all there are, and all that were asked for. */
-function calmOf({ platform, nowMs }: Stage): { readonly nowMs: number; readonly range: DayRange } {
+function calmOf({ platform, nowMs, asked }: Stage): { readonly nowMs: number; readonly range: DayRange } {
+  const firstDays = [addDays(platform.firstDay, -1), ...asked.map(({ from }) => from)];
   const afterAll = [addDays(dayOf(nowMs, platform.zone), 1), addDays(platform.lastDay, 2)].sort()[1]!;
   return {
     nowMs: dayWindow(afterAll, platform.zone).beginMs + NIGHT_MS,
-    range: { from: addDays(platform.firstDay, -1), to: addDays(afterAll, -1) },
+    range: { from: firstDays.sort()[0]!, to: addDays(afterAll, -1) },
   };
 }
 
