@@ -46,7 +46,10 @@ interface Stage {
   clockMs: number;
   /** A step died, and nothing whole has been published since. */
   unsettled: boolean;
+  /** Ranges of every currency that were to be read. */
   readonly asked: { from: string; to: string }[];
+  /** The first day that was to be read in any currency. */
+  firstAsked: string;
   lastExitCode: number;
   /** What stands in the database after the last step. */
   state: State;
@@ -123,15 +126,12 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   const after = await stateOf(rig.db);
   stage.state = after;
   const published = await readPublished(stage.folder, MERCHANT.merchantNo);
-  if (
-    report !== null &&
-    request.currencies === null &&
-    (request.command === 'run' || request.command === 'sync')
-  )
-    stage.asked.push({ from: report.from, to: report.to });
-  else if (request.currencies === null && request.range !== null && request.command !== 'publish') {
-    const reads = request.command !== 'reconcile';
-    if (reads) stage.asked.push(request.range);
+  if (request.command === 'run' || request.command === 'sync') {
+    const range = report ?? request.range;
+    // A night that died left no report: what it would have read at least.
+    const from = range?.from ?? addDays(dayOf(nowMs, platform.zone), -1 - stage.drawn.resweepDays);
+    if (from < stage.firstAsked) stage.firstAsked = from;
+    if (range !== null && request.currencies === null) stage.asked.push({ from: range.from, to: range.to });
   }
   const common = {
     platform,
@@ -185,18 +185,21 @@ async function newStage(rig: Rig, drawn: HistoryCase, platform: HistoryPlatform)
     clockMs: Date.parse('2026-06-01T00:00:00Z'),
     unsettled: false,
     asked: [],
+    firstAsked: addDays(platform.firstDay, -1),
     lastExitCode: 0,
     state: await stateOf(rig.db),
   };
 }
 
 /** When the calm at the end begins, and the days its runs are over: all there are, and all that were asked for. */
-function calmOf({ platform, nowMs, asked }: Stage): { readonly nowMs: number; readonly range: DayRange } {
-  const firstDays = [addDays(platform.firstDay, -1), ...asked.map(({ from }) => from)];
+function calmOf({ platform, nowMs, firstAsked }: Stage): {
+  readonly nowMs: number;
+  readonly range: DayRange;
+} {
   const afterAll = [addDays(dayOf(nowMs, platform.zone), 1), addDays(platform.lastDay, 2)].sort()[1]!;
   return {
     nowMs: dayWindow(afterAll, platform.zone).beginMs + NIGHT_MS,
-    range: { from: firstDays.sort()[0]!, to: addDays(afterAll, -1) },
+    range: { from: firstAsked, to: addDays(afterAll, -1) },
   };
 }
 
