@@ -74,7 +74,7 @@ async function storedIn({ db }: Rig): Promise<Stored> {
   const isInVain = (row: (typeof read)[number]) => row.certified_at === null;
   const meet = (one: (typeof read)[number], other: (typeof read)[number]) =>
     one.begin_ms <= other.end_ms && one.end_ms >= other.begin_ms;
-  const runOf = (row: (typeof read)[number]) => Number(row.run_id ?? 0);
+  const runOf = (row: (typeof read)[number]) => row.run_id ?? 0;
   const windows = read.filter(
     (row) =>
       !isInVain(row) && !read.some((one) => isInVain(one) && runOf(one) > runOf(row) && meet(one, row)),
