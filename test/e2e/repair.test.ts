@@ -141,6 +141,14 @@ describe('published files', () => {
     await rm(join(root, MANIFEST));
     expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { repaired: [{ key: MANIFEST }] } });
     await storeIsDatabase();
+    await sql`DELETE FROM statement_manifest`.execute(db);
+    const text = await readFile(join(root, MANIFEST), 'utf8');
+    await writeFile(join(root, MANIFEST), text.replace(/"sha256": "[0-9a-f]{4}/, '"sha256": "0000'));
+    expect(await stage.run()).toMatchObject({
+      exitCode: 0,
+      publish: { repaired: [{ key: MANIFEST, damage: 'altered' }] },
+    });
+    await storeIsDatabase();
   });
 });
 
