@@ -11,6 +11,7 @@ import {
   resolveNotification,
   type NotificationRow,
 } from '../store/notification-outcomes.ts';
+import { freeSpace } from '../store/free-space.ts';
 import { adoptSecretKey } from '../store/key-check.ts';
 import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
@@ -57,10 +58,17 @@ function addProcessCommand(notifications: Command): void {
     .description('look at what came in, once, as `daybook serve` does all the time')
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database: { db }, now }) => {
+      await withHouse(settings, async ({ database, now }) => {
+        const { db } = database;
         const { secretKeys } = settings;
         await adoptSecretKey(db, secretKeys);
-        const report = await processNotifications({ db, secretKeys, now, signal: stopSignal() });
+        const report = await processNotifications({
+          db,
+          secretKeys,
+          now,
+          signal: stopSignal(),
+          freeSpace: () => freeSpace(database, ['notification']),
+        });
         const found = Object.entries(report.outcomes);
         tell(self, {
           document: report,

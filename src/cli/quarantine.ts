@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { UsageError } from '../run/exit-codes.ts';
 import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, line, lines } from './text.ts';
 
 const RAW_SHOWN_MAX = 300;
@@ -40,8 +41,7 @@ export function addQuarantineCommand(program: Command): void {
         });
       });
     });
-  quarantine
-    .command('acknowledge')
+  withBy(quarantine.command('acknowledge'))
     .argument('<id>', 'the entry’s number')
     .requiredOption('--note <text>', 'why it needs nobody any more; kept with it')
     .description('close an entry that a person has cleared up; it is kept as it came')
@@ -51,8 +51,10 @@ export function addQuarantineCommand(program: Command): void {
       if (note.trim() === '')
         throw new UsageError('--note is empty; say why the entry needs nobody any more.');
       await withHouse(offlineSettings(self), async ({ database, now }) => {
-        if (!(await acknowledgeQuarantined(database.db, Number(id), note.trim(), now())))
-          throw new UsageError(unknown);
+        await doneBy(database.db, deedOf(self, Number(id), note.trim()), now(), async (trx) => {
+          if (!(await acknowledgeQuarantined(trx, Number(id), note.trim(), now())))
+            throw new UsageError(unknown);
+        });
         tell(self, { document: { id: Number(id), acknowledged: true }, text: `entry ${id} is acknowledged` });
       });
     });

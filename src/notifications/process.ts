@@ -30,6 +30,8 @@ export interface ProcessDeps {
   readonly unknownKept?: UnknownKept;
   /** Whether old posts of such paths are thrown away now; always unless told. */
   readonly sweeps?: boolean;
+  /** Called once such posts are gone, for a database that does not use their space again by itself. */
+  readonly freeSpace?: () => Promise<void>;
 }
 
 export interface ProcessReport {
@@ -51,7 +53,7 @@ const OPERATIONS = {
  * what a notification changes and that it did is one commit. Rejects when the database is lost.
  */
 export async function processNotifications(deps: ProcessDeps): Promise<ProcessReport> {
-  const { db, secretKeys, now, signal, unknownKept = UNKNOWN_KEPT, sweeps = true } = deps;
+  const { db, secretKeys, now, signal, unknownKept = UNKNOWN_KEPT, sweeps = true, freeSpace } = deps;
   const outcomes: Partial<Record<NotificationOutcome, number>> = {};
   const count = (outcome: NotificationOutcome, more = 1): void => {
     if (more > 0) outcomes[outcome] = (outcomes[outcome] ?? 0) + more;
@@ -61,6 +63,7 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
   const unknown = await settleUnknownPaths(db, now());
   count('unknown', unknown);
   const dropped = sweeps ? await dropOldUnknown(db, unknownKept, now()) : 0;
+  if (dropped > 0) await freeSpace?.();
   // A submission whose process died will never store its reply: its result need not wait for that.
   await markBrokenOff(db, now());
   let key: Promise<Buffer> | undefined;

@@ -75,7 +75,7 @@ function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: st
     // Told to come back later: it was not taken on.
     const isPutOff = (statusCode === 429 || statusCode === 503) && askedMs !== null;
     const message = `${call.subject}: the platform answered ${statusCode}${said}`;
-    const error = new PlatformUnreachable(message, !isPutOff);
+    const error = new PlatformUnreachable(message, !isPutOff, call.redact(text));
     return failed(error, 'yes', askedMs);
   }
   if (statusCode === 401 || statusCode === 403) {
@@ -90,6 +90,7 @@ function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: st
       `${call.subject}: the platform redirects to ${location} (${statusCode}); ${mend}`,
       // 307 and 308 ask for the same call elsewhere; the others may point to what it led to.
       statusCode !== 307 && statusCode !== 308,
+      call.redact(text),
     );
     return failed(error, 'no');
   }

@@ -60,7 +60,10 @@ function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, onNot
     onNotice(`${field} sent as a number instead of text`);
     return digits;
   }
-  if (value === '' && field === 'batchNo') throw new Unreadable(`${field} is empty`);
+  if (value === '') {
+    if (field === 'batchNo') throw new Unreadable(`${field} is empty`);
+    onNotice(`${field} is empty`);
+  }
   if (charactersIn(value) > NAME_CHARACTERS_MAX)
     throw new Unreadable(`${field} has over ${NAME_CHARACTERS_MAX} characters`);
   if (CONTROL.test(value) || !value.isWellFormed()) {
@@ -138,6 +141,7 @@ function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; b
   const inside = instants.find((ms) => ms >= window.beginMs && ms <= window.endMs);
   const bookedMs = inside ?? instants[0] ?? skippedInstant(bookedAt, zone);
   if (bookedMs === undefined) throw new Unreadable(`busiDate is a time that ${zone} does not have`);
+  if (instants.length === 0) reading.onNotice(`busiDate is a time that ${zone} skips`);
   if (bookedMs < BOOKED_MS_MIN || bookedMs > BOOKED_MS_MAX) {
     throw new Unreadable(
       'busiDate lies before September 2001 or after November 2286, where the platform cannot be asked for it',

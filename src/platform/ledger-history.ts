@@ -82,19 +82,23 @@ function envelopeOf(json: unknown, came: () => string): { readonly fields: Field
   return { fields: json, within: 0 };
 }
 
-/** A whole number of the envelope, sent as a number or, as some do, as text. */
-function wholeNumberOf(
-  fields: Fields,
-  field: string,
-  digitsOf: ExactJson['digitsOf'],
-  came: () => string,
-): number {
+interface EnvelopeReading {
+  readonly digitsOf: ExactJson['digitsOf'];
+  readonly notices: string[];
+  readonly came: () => string;
+}
+
+/** A whole number of the envelope; sent as text, or as `1.0`, it is one all the same, and told. */
+function wholeNumberOf(fields: Fields, field: string, { digitsOf, notices, came }: EnvelopeReading): number {
   const value = fields[field];
-  const digits = digitsOf(value) ?? (typeof value === 'string' ? value : '');
+  const number = digitsOf(value);
+  const digits = number ?? (typeof value === 'string' ? value : '');
   const plain = plainDecimal(digits);
   if (plain === null || !/^\d{1,15}(?:\.0+)?$/.test(plain)) {
     throw new PlatformReplyInvalid(`${field} is no whole number: ${came()}`);
   }
+  if (number === null) notices.push(`${field} sent as text instead of a number`);
+  else if (!/^\d+$/.test(number)) notices.push(`${field} not sent as plain digits`);
   return Number(plain);
 }
 
@@ -132,10 +136,11 @@ function pageOf(
   const { fields, within } = envelopeOf(value, came);
   const asked = { pageNum: query.pageNum, pageSize };
   const notices: string[] = [];
-  const total = wholeNumberOf(fields, 'total', digitsOf, came);
+  const envelope = { digitsOf, notices, came };
+  const total = wholeNumberOf(fields, 'total', envelope);
   const list = listOf(fields, total, notices, came);
   for (const [field, wanted] of Object.entries(asked)) {
-    const got = wholeNumberOf(fields, field, digitsOf, came);
+    const got = wholeNumberOf(fields, field, envelope);
     if (got === wanted) continue;
     if (field !== 'pageNum' || got !== 0 || list.length > 0)
       throw new PlatformReplyInvalid(`asked for ${field} ${wanted}, answered ${got}`);

@@ -1,6 +1,6 @@
 /** sp1101, merchant access application: hands one in, once, and tells a receipt from anything else (4.3). */
-import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
-import { cameOf, isPrintable, openReply, saysNo } from './reply.ts';
+import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from './errors.ts';
+import { cameOf, codesIn, isPrintable, opened, openReply, saysNo, type Opened } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { APPLICATION_ACCEPTED } from './wire.ts';
 
@@ -25,14 +25,20 @@ export interface MerchantAccessClient {
   readonly submit: (payload: object, signal?: AbortSignal) => Promise<ApplicationReceipt>;
 }
 
-/** The receipt (4.3): code S00001 in whatever envelope, for the order number that was sent, if it names one. */
+/** Code S00001 (4.3), in whatever envelope and by whatever field tells a code. */
+const isReceipt = ({ layers }: Opened): boolean =>
+  layers.some((layer) => codesIn(layer).includes(APPLICATION_ACCEPTED.code));
+
+/** The reply's text as a receipt, for the order number that was sent, if it names one. */
 function receiptOf(text: string, excerpt: Excerpt, payload: object): ApplicationReceipt {
   const came = () => cameOf(text, excerpt);
   const reply = openReply(text, excerpt, REPLY_FIELDS);
-  if (!reply.layers.some(({ code }) => code === APPLICATION_ACCEPTED.code)) {
-    if (saysNo(reply)) throw new PlatformRejected(`the application was not accepted: ${came()}`, false, text);
-    throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${came()}`);
-  }
+  if (isReceipt(reply)) return receiptIn(reply, payload);
+  if (saysNo(reply)) throw new PlatformRejected(`the application was not accepted: ${came()}`, false, text);
+  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${came()}`);
+}
+
+function receiptIn(reply: Opened, payload: object): ApplicationReceipt {
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
   const echo = reply.field('merOrderNo') ?? null;
   if (echo !== null && echo !== sent) {
@@ -45,12 +51,20 @@ function receiptOf(text: string, excerpt: Excerpt, payload: object): Application
   };
 }
 
-/** What an answer that is no success says, where it is a receipt all the same: HTTP statuses are not shown (7). */
+/**
+ * What an answer that is no success says, where it is a receipt all the same: HTTP statuses are not shown (7). Throws
+ * `PlatformReplyInvalid` for one that is for another order: received, and not to be taken for a refusal.
+ */
 function receiptDespite(error: unknown, payload: object): ApplicationReceipt | null {
-  const text = error instanceof PlatformRejected ? error.replyText() : null;
-  if (text === null) return null;
+  const isAnswer = error instanceof PlatformRejected || error instanceof PlatformUnreachable;
+  const text = isAnswer ? error.replyText() : null;
+  const reply = text === null ? null : openedOrNull(text);
+  return reply !== null && isReceipt(reply) ? receiptIn(reply, payload) : null;
+}
+
+function openedOrNull(text: string): Opened | null {
   try {
-    return receiptOf(text, () => '', payload);
+    return opened(text, REPLY_FIELDS);
   } catch {
     return null;
   }

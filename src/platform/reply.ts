@@ -89,12 +89,15 @@ export function opened(text: string, expected: readonly string[]): Opened | null
   return { body, layers, field };
 }
 
+/** What an object says by its fields for codes. */
+export const codesIn = (layer: ReplyFields): readonly unknown[] =>
+  CODE_FIELDS.map((name) => layer[name]).filter(isGiven);
+
 /**
  * Whether the reply says no: by the codes beside its fields, or where there are none by those around them. A code by which
  * others say that all is well is no refusal.
  */
 export function saysNo({ body, layers }: Opened): boolean {
-  const codesIn = (layer: ReplyFields) => CODE_FIELDS.map((name) => layer[name]).filter(isGiven);
   const own = codesIn(body);
   const codes = own.length > 0 ? own : layers.flatMap(codesIn);
   return codes.length > 0 && !codes.some((code) => WELL.test(String(code)));

@@ -7,7 +7,7 @@ import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
 import { openingTrouble, statementTrouble } from './embedded-failures.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
-import { closeFiles, keepFilesOwn, ownFolder } from './owner-only.ts';
+import { closeFiles, ownFiles, ownFolder } from './owner-only.ts';
 import type { DB } from './schema.ts';
 import { sturdyDialect, type Sturdiness } from './sturdy-dialect.ts';
 import { troubleOf } from './troubles.ts';
@@ -28,8 +28,7 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
     await ownFolder(folder);
     lock = await lockFolder(folder);
     const isNew = (await readdir(folder)).length === 0;
-    const pglite = await Pglite.create({ dataDir: folder, parsers: COLUMN_PARSERS });
-    keepFilesOwn(pglite);
+    const pglite = await Pglite.create({ fs: await ownFiles(folder), parsers: COLUMN_PARSERS });
     if (isNew) await closeFiles(folder);
     return embeddedDatabase(
       pglite,

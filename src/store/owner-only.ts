@@ -1,5 +1,6 @@
 /** The embedded database's folder is its owner's alone, as PostgreSQL wants its own to be. */
 import type { PGlite } from '@electric-sql/pglite';
+import type { NodeFS } from '@electric-sql/pglite/nodefs';
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
@@ -31,16 +32,31 @@ interface EngineFiles {
   readonly chmod: (file: unknown, mode: number, dontFollow?: boolean) => void;
 }
 
-/** The engine gives what it makes the mode 0666, past every umask: from now on it is 0600. */
-export function keepFilesOwn({ Module }: PGlite): void {
-  const files = Module.FS as unknown as EngineFiles;
+/**
+ * The engine's files in a folder. It gives what it makes the mode 0666, past every umask; here it is 0600, from its first
+ * file on: it writes some as it starts.
+ */
+export async function ownFiles(folder: string): Promise<NodeFS> {
+  // Loaded with the engine, which setups with a server never need.
+  const { NodeFS: Files } = await import('@electric-sql/pglite/nodefs');
+  const files = new Files(folder);
+  const init = files.init.bind(files);
+  files.init = async (pglite, options) => {
+    const { emscriptenOpts } = await init(pglite, options);
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), keepOwn] } };
+  };
+  return files;
+}
+
+function keepOwn({ FS }: Pick<PGlite['Module'], 'FS'>): void {
+  const files = FS as unknown as EngineFiles;
   const chmodAsAsked = files.chmod.bind(files);
   const chmodOwn: EngineFiles['chmod'] = (file, mode, dontFollow) =>
     chmodAsAsked(file, mode & FOLDER_MODE, dontFollow);
   Object.assign(files, { chmod: chmodOwn });
 }
 
-/** Closes the files of a database that was just made; its own maker does not know `keepFilesOwn` yet. */
+/** Closes the files of a database that was just made; its own maker does not go through `ownFiles`. */
 export async function closeFiles(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? FOLDER_MODE : FILE_MODE);

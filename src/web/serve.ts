@@ -7,6 +7,7 @@ import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import type { House } from '../run/house.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import { freeSpace } from '../store/free-space.ts';
 import { adoptSecretKey } from '../store/key-check.ts';
 import type { DB } from '../store/schema.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
@@ -49,7 +50,7 @@ export interface ServeHouse extends Pick<House, 'database' | 'now'> {
  * the one known, as nothing could be taken in; or `ListenRefused`.
  */
 export async function serve(
-  { database: { db }, now, readinessDb = db, drainMs = DRAIN_MS_MAX }: ServeHouse,
+  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX }: ServeHouse,
   { secretKeys, listen, healthListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
   { onRefusal, onProcessed, onFault }: ServeEvents,
@@ -60,6 +61,7 @@ export async function serve(
         'bytes, such as `k1:$(head -c 32 /dev/urandom | base64)`.',
     );
   }
+  const { db } = database;
   await adoptSecretKey(db, secretKeys);
   const stopping = new AbortController();
   const processing = keepProcessing({
@@ -67,6 +69,7 @@ export async function serve(
     secretKeys,
     now,
     signal: stopping.signal,
+    freeSpace: () => freeSpace(database, ['notification']),
     onReport: onProcessed,
     onFault,
   });

@@ -81,6 +81,32 @@ it('a revealed result and a resolved one say who did it, the name given or the s
   expect((await daybook(['audit'], env)).stdout).toMatch(/Ada +notifications resolve +2 +case 4711/);
 }, 120_000);
 
+it('an unreadable entry that a person closes says who did it', async () => {
+  await database.db
+    .insertInto('quarantined_entry')
+    .values({
+      merchant_no: 'M1',
+      batch_no: null,
+      raw: '{}',
+      reason: 'batchNo is missing',
+      fingerprint: 'f',
+      span: '{[1,2)}',
+      first_seen_at: NOW,
+      released_at: null,
+      acknowledged_at: null,
+      note: null,
+      run_id: null,
+    })
+    .execute();
+  const close = (...flags: string[]) =>
+    daybook(['quarantine', 'acknowledge', '1', '--note', 'case 4711', ...flags], env);
+  expect((await close('--by', 'Ada')).code).toBe(0);
+  // What was not done leaves nothing.
+  expect((await close('--by', 'Bob')).code).toBe(2);
+  const closed = (await deeds()).filter(({ command }) => command.startsWith('quarantine'));
+  expect(closed).toEqual([{ by: 'Ada', command: 'quarantine acknowledge', subject: '1', note: 'case 4711' }]);
+}, 120_000);
+
 it('a downloaded statement leaves its name', async () => {
   const stage = await openStage();
   try {

@@ -113,6 +113,22 @@ describe('what the document leaves room for', () => {
     expect(page.entries).toMatchObject([{ batchNo, transactionType }]);
   });
 
+  test.each([
+    ['2.0', 'total not sent as plain digits'],
+    ['"2"', 'total sent as text instead of a number'],
+    ['2e0', 'total not sent as plain digits'],
+  ])('a total of %s is two, and told', async (total, notice) => {
+    const entries = ['"B1"', '"B2"'].map((batchNo) => entryText({ batchNo }));
+    const text = `{"pageNum":1,"pageSize":100,"total":${total},"list":[${entries.join(',')}]}`;
+    expect(await read(text)).toMatchObject({ total: 2, notices: [notice] });
+  });
+
+  test('a type that is empty is kept, and told', async () => {
+    const page = await readEntry({ busiType: '""' });
+    expect(page.entries).toMatchObject([{ transactionType: '' }]);
+    expect(page.notices).toEqual(['busiType is empty']);
+  });
+
   test('an empty page may be page 0 and its list null, which is told; one with entries may not', async () => {
     const empty = '{"pageNum":0,"pageSize":100,"total":0,"list":null}';
     expect(await read(empty)).toEqual({
@@ -255,9 +271,10 @@ describe('the instant of a timestamp', () => {
     expect(page.entries[0]!.bookedMs).toBe(at('2026-10-25T00:30:00Z'));
   });
 
-  test('that clocks skipped is where it would have been without the skip', async () => {
+  test('that clocks skipped is where it would have been without the skip, and told', async () => {
     const hour = await readEntry({ busiDate: '"2026-03-29 02:30:00"' }, 'Europe/Berlin');
     expect(hour.entries[0]!.bookedMs).toBe(at('2026-03-29T01:30:00Z'));
+    expect(hour.notices).toEqual(['busiDate is a time that Europe/Berlin skips']);
     const day = await readEntry({ busiDate: '"2011-12-30 12:00:00"' }, 'Pacific/Apia');
     expect(day.entries[0]!.bookedMs).toBe(at('2011-12-30T12:00:00-10:00'));
   });

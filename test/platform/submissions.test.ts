@@ -43,6 +43,7 @@ describe('an application (sp1101)', () => {
     ['with an empty bizFlow', { ...RECEIPT, bizFlow: '' }, null],
     ['with a bizFlow of 33 characters', { ...RECEIPT, bizFlow: 'F'.repeat(33) }, null],
     ['of a code alone', { code: 'S00001' }, null],
+    ['of a code by another name', { respCode: 'S00001', bizFlow: 'F1' }, 'F1'],
     ['of a code beside an error’s words', { code: 'S00001', error: 'none', errorCode: 0 }, null],
   ])('a receipt %s is one, and is asked for once', async (_, reply, flow) => {
     const { receipt, received } = await submit(reply);
@@ -50,11 +51,23 @@ describe('an application (sp1101)', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('a receipt with an HTTP status of failure is one all the same', async () => {
-    const { url, received } = await stranger(answer(JSON.stringify(RECEIPT), 400));
+  test.each<[number, Record<string, string>]>([
+    [307, { location: '/elsewhere' }],
+    [400, {}],
+    [401, {}],
+    [500, {}],
+    [503, { 'retry-after': '1' }],
+  ])('a receipt with an HTTP status of failure, %i, is one all the same', async (status, headers) => {
+    const { url, received } = await stranger(answer(JSON.stringify(RECEIPT), status, headers));
     const client = createMerchantAccessClient(transportTo(url).transport);
     expect(await client.submit(APPLICATION)).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
     expect(received).toHaveLength(1);
+  });
+
+  test('a receipt for another order is no refusal, whatever the HTTP status', async () => {
+    const { url } = await stranger(answer(JSON.stringify({ ...RECEIPT, merOrderNo: 'A-2' }), 400));
+    const error = await rejection(createMerchantAccessClient(transportTo(url).transport).submit(APPLICATION));
+    expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
   });
 
   test.each<[string, unknown]>([
