@@ -19,7 +19,8 @@ const ONCE = { operation: 'sp1101', access: { kind: 'agent' }, repeatable: false
 /** How often the platform got the call, and what became of it, where a second call would be answered well. */
 async function sendOnce(first: Act, more: Parameters<typeof transportTo>[1] = {}) {
   const { url, received } = await stranger(first, answer('ok'));
-  const { transport } = transportTo(url, { timeoutMs: 200, ...more });
+  // Long enough to be sent on a machine with much else to do.
+  const { transport } = transportTo(url, { timeoutMs: first === stall ? 2_000 : 30_000, ...more });
   const outcome = await transport.post(callOf(ONCE)).catch((error: unknown) => error as Error);
   return { outcome, calls: received.length };
 }
