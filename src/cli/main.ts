@@ -7,5 +7,11 @@ import { runCommandLine } from './program.ts';
 const OWNER_ONLY = 0o077;
 
 process.umask(OWNER_ONLY);
+for (const stream of [process.stdout, process.stderr]) stream.on('error', dropWhenClosed);
 keepHeapSmall();
 await runCommandLine(process.argv);
+
+/** Who reads only the first lines (`| head`) wants no more; the work itself goes on to its end. */
+function dropWhenClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}

@@ -5,6 +5,7 @@ import { UsageError } from '../run/exit-codes.ts';
 import { adoptSecretKey } from '../store/key-check.ts';
 import { addMerchant, disableMerchant, listMerchants } from '../store/merchants.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { table } from './text.ts';
 
 /** platform-api.md 6.1, 8. */
@@ -18,8 +19,7 @@ interface AddFlags {
 
 export function addMerchantsCommand(program: Command): void {
   const merchants = program.command('merchants').description('whose ledgers to sync');
-  merchants
-    .command('add')
+  withBy(merchants.command('add'))
     .description(
       'add a merchant, or give one a new token; the token is stored encrypted (needs DAYBOOK_SECRET_KEYS)',
     )
@@ -35,12 +35,10 @@ export function addMerchantsCommand(program: Command): void {
       const token = await tokenFrom(flags);
       await withHouse(settings, async ({ database, now }) => {
         await adoptSecretKey(database.db, settings.secretKeys);
-        const { added } = await addMerchant(database.db, {
-          merchantNo,
-          token,
-          secretKeys: settings.secretKeys,
-          now: now(),
-        });
+        const merchant = { merchantNo, token, secretKeys: settings.secretKeys, now: now() };
+        const { added } = await doneBy(database.db, deedOf(self, merchantNo), now(), (trx) =>
+          addMerchant(trx, merchant),
+        );
         tell(self, {
           document: { merchantNo, added },
           text: added
@@ -87,16 +85,17 @@ export function addMerchantsCommand(program: Command): void {
         });
       });
     });
-  merchants
-    .command('disable')
+  withBy(merchants.command('disable'))
     .argument('<no>', 'merchant number')
     .description('stop syncing a merchant; what is stored stays')
     .action(async (merchantNo: string, _flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
-        if (!(await disableMerchant(database.db, merchantNo)))
+      await withHouse(offlineSettings(self), async ({ database, now }) => {
+        await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
+          if (await disableMerchant(trx, merchantNo)) return;
           throw new UsageError(
             `merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`,
           );
+        });
         tell(self, {
           document: { merchantNo, status: 'disabled' },
           text: `merchant ${merchantNo} is disabled`,

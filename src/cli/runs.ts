@@ -6,6 +6,7 @@ import { notesOf, reasonOf, withStates, type KnownRun } from '../run/run-state.t
 import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
 import { endText, reasonText } from './run-text.ts';
 import { lines, table } from './text.ts';
 
@@ -32,8 +33,7 @@ export function addRunsCommand(program: Command): void {
       if (id === undefined) await listRuns(all ?? false, self);
       else await showRun(idOf(id, `${id} is no run’s number; \`daybook runs\` lists them.`), self);
     });
-  runs
-    .command('forget-range')
+  withBy(runs.command('forget-range'))
     .argument('<id>', 'the range’s number, as `daybook status` tells it')
     .description(
       'give up days that were asked for with --from and --to and are not read; what was read stays',
@@ -42,7 +42,9 @@ export function addRunsCommand(program: Command): void {
       const unknown = `no open range has the number ${id}; \`daybook status\` tells them.`;
       await withHouse(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
-        if (!(await forgetRequestedRange(database.db, rangeId, now()))) throw new UsageError(unknown);
+        await doneBy(database.db, deedOf(self, rangeId), now(), async (trx) => {
+          if (!(await forgetRequestedRange(trx, rangeId, now()))) throw new UsageError(unknown);
+        });
         tell(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
       });
     });

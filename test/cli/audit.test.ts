@@ -184,3 +184,25 @@ it('forgets a closed application whole, keeps that it was there, and refuses an 
   const merchants = await database.db.selectFrom('merchant').select('merchant_no').execute();
   expect(merchants).not.toContainEqual({ merchant_no: 'M-B2' });
 }, 120_000);
+
+it('whose ledgers are read, and a range given up, say who decided', async () => {
+  const given = { ...env, TOKEN: 'made-up' };
+  const add = (...flags: string[]) =>
+    daybook(['merchants', 'add', '--merchant-no', 'M7', '--token-env', 'TOKEN', ...flags], given);
+  expect((await add('--by', 'Ada')).code).toBe(0);
+  expect((await daybook(['merchants', 'disable', 'M7', '--by', 'Bob'], env)).code).toBe(0);
+  expect((await daybook(['merchants', 'disable', 'M8', '--by', 'Bob'], env)).code).toBe(2);
+  const { id } = await database.db
+    .insertInto('requested_range')
+    .values({ merchant_no: 'M7', currency: '', from_day: FROM, to_day: FROM, requested_at: NOW })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const giveUp = () => daybook(['runs', 'forget-range', String(id), '--by', 'Cleo'], env);
+  expect((await giveUp()).code).toBe(0);
+  expect((await giveUp()).code).toBe(2);
+  expect((await deeds()).slice(0, 3)).toEqual([
+    { by: 'Cleo', command: 'runs forget-range', subject: String(id), note: null },
+    { by: 'Bob', command: 'merchants disable', subject: 'M7', note: null },
+    { by: 'Ada', command: 'merchants add', subject: 'M7', note: null },
+  ]);
+}, 120_000);
