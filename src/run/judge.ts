@@ -31,6 +31,9 @@ export interface Verdict {
   readonly reasons: readonly Reason[];
 }
 
+/** Sentences of one kind that are told of one merchant; the rest is counted, so that nothing else is lost among them. */
+const TOLD_MAX = 10;
+
 const READS_ON =
   'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
 
@@ -51,7 +54,7 @@ export function judge(
           : null,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
-    ...(outcome.publish?.withheld ?? []).map(reasonOfWithheld),
+    ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
@@ -96,13 +99,18 @@ function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reas
         : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
     });
   }
-  for (const { problem } of report.uncertified) {
-    reasons.push({
+  const uncertified = report.uncertified.map(({ problem }) => ({
+    exitCode: EXIT.incomplete,
+    what: `${merchantNo}: ${problem}`,
+    todo: 'run the day again; if it stays so, send this sentence to the platform',
+  }));
+  reasons.push(
+    ...firstOf(uncertified, (more) => ({
       exitCode: EXIT.incomplete,
-      what: `${merchantNo}: ${problem}`,
-      todo: 'run the day again; if it stays so, send this sentence to the platform',
-    });
-  }
+      what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
+      todo: '`daybook status` tells what is missing, and with --json each of them',
+    })),
+  );
   if (report.failure !== null) {
     reasons.push({
       exitCode: ownExitCode(report.failure),
@@ -111,6 +119,31 @@ function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reas
     });
   }
   return reasons;
+}
+
+/** The first ones, and one that counts the rest. */
+const firstOf = (all: readonly Reason[], rest: (more: number) => Reason): Reason[] =>
+  all.length <= TOLD_MAX ? [...all] : [...all.slice(0, TOLD_MAX), rest(all.length - TOLD_MAX)];
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** Those that keep the run from being done, merchant by merchant, then those that do not. */
+function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
+  const isDone = ({ cause }: WithheldDay) => cause === 'not-over';
+  const byMerchant = Map.groupBy(
+    withheld.filter((one) => !isDone(one)),
+    ({ account }) => account.merchantNo,
+  );
+  return [
+    ...[...byMerchant].flatMap(([merchantNo, days]) =>
+      firstOf(days.map(reasonOfWithheld), (more) => ({
+        exitCode: EXIT.incomplete,
+        what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
+        todo: 'the run that mends this publishes them',
+      })),
+    ),
+    ...withheld.filter(isDone).map(reasonOfWithheld),
+  ];
 }
 
 const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({

@@ -82,6 +82,31 @@ describe('the judgement of a run', () => {
     expect(verdict([], null)).toEqual({ exitCode: 0, notes: [] });
   });
 
+  test('of one merchant that has a thousand windows or days to tell of, the first ones and the count of the rest', () => {
+    const many = Array.from({ length: 1_000 }, (_, at) => ({
+      window: { beginMs: at * 1_000, endMs: at * 1_000 + 999 },
+      problem: `window ${at} does not add up`,
+    }));
+    const [day] = withheld('uncertified').withheld;
+    const days = (merchantNo: string, count: number) =>
+      Array.from({ length: count }, () => ({ ...day!, account: { merchantNo, currency: 'USD' } }));
+    const { exitCode, notes } = verdict(
+      [synced({ uncertified: many }), synced({ uncertified: [uncertified] }, 'M2')],
+      { ...withheld('uncertified'), withheld: [...days('M1', 500), ...days('M2', 1)] },
+    );
+    expect(exitCode).toBe(4);
+    expect(notes).toHaveLength(2 * 11 + 2);
+    expect(notes.slice(9, 12)).toEqual([
+      'M1: window 9 does not add up',
+      'M1: 990 more windows could not be certified',
+      'M2: the window does not add up',
+    ]);
+    expect(notes.slice(-2)).toEqual([
+      'M1: 490 more account days are not published',
+      'M2 USD 2026-03-05 is not published: the reason',
+    ]);
+  });
+
   test.each<[string, Parameters<typeof verdict>, number, string]>([
     ['a break this run found', [[synced()], null, { newBreaks: 1 }], 3, '1 new break: see `daybook breaks`'],
     [
