@@ -17,6 +17,8 @@ export interface Reason {
   readonly what: string;
   /** What to do about it; null where the sentence says it already. */
   readonly todo: string | null;
+  /** Whose trouble it is; absent where it concerns every merchant, or needs a person only. */
+  readonly merchantNo?: string;
 }
 
 /** A failure that ended the run early, for all merchants. */
@@ -52,6 +54,7 @@ export function judge(
         exitCode === EXIT.fault
           ? 'please report it; the other merchants are done, and this one’s statements stay as they were'
           : null,
+      merchantNo,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
@@ -97,18 +100,21 @@ function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reas
       todo: notJoined.mayPass
         ? 'the next run tries again'
         : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
+      merchantNo,
     });
   }
   const uncertified = report.uncertified.map(({ problem }) => ({
     exitCode: EXIT.incomplete,
     what: `${merchantNo}: ${problem}`,
     todo: 'run the day again; if it stays so, send this sentence to the platform',
+    merchantNo,
   }));
   reasons.push(
     ...firstOf(uncertified, (more) => ({
       exitCode: EXIT.incomplete,
       what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
       todo: '`daybook status` tells what is missing, and with --json each of them',
+      merchantNo,
     })),
   );
   if (report.failure !== null) {
@@ -116,6 +122,7 @@ function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reas
       exitCode: ownExitCode(report.failure),
       what: ownSentence(merchantNo, report.failure),
       todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
+      merchantNo,
     });
   }
   return reasons;
@@ -140,6 +147,7 @@ function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
         exitCode: EXIT.incomplete,
         what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
         todo: 'the run that mends this publishes them',
+        merchantNo,
       })),
     ),
     ...withheld.filter(isDone).map(reasonOfWithheld),
@@ -151,6 +159,7 @@ const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => 
   exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
   todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
+  merchantNo: account.merchantNo,
 });
 
 const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
@@ -220,4 +229,5 @@ const reasonOfRequested = (range: RequestedStanding): Reason => ({
     `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not proven whole: ` +
     `${daysName(range.missingDays)} missing`,
   todo: `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
+  merchantNo: range.merchantNo,
 });

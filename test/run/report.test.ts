@@ -231,12 +231,13 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     publish: withheld('uncertified'),
     troubles: [],
     standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
-    reasons: [{ exitCode: 4, what: 'a note', todo: null }],
+    reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
     elapsedMs: 12,
   };
   expect(figuresOf(report)).toEqual({
     merchants: ['M1', 'M2'],
+    merchantsDone: ['M1'],
     requests: 18,
     windows: 8,
     uncertified: 1,
@@ -259,7 +260,12 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     repaired: 0,
     unrepaired: 0,
     elapsedMs: 12,
-    reasons: [{ exitCode: 4, what: 'a note', todo: null }],
+    reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
   });
+  const forAll = {
+    ...report,
+    reasons: [...report.reasons, { exitCode: 4, what: 'the disk is full', todo: null }] as const,
+  };
+  expect(figuresOf(forAll)).toMatchObject({ merchantsDone: [] });
 });
