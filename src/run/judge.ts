@@ -1,9 +1,8 @@
 /** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
 import type { UnlinkedOpening } from '../statements/openings.ts';
-import type { WithheldDay } from '../statements/publish.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
-import { ownExitCode, ownSentence } from './isolation.ts';
-import type { MerchantSync, Standing } from './report.ts';
+import { reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
+import type { Standing } from './report.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './sync-tally.ts';
@@ -17,6 +16,8 @@ export interface Reason {
   readonly what: string;
   /** What to do about it; null where the sentence says it already. */
   readonly todo: string | null;
+  /** Whose trouble it is; absent where it concerns every merchant, or needs a person only. */
+  readonly merchantNo?: string;
 }
 
 /** A failure that ended the run early, for all merchants. */
@@ -30,9 +31,6 @@ export interface Verdict {
   /** Gravest first. */
   readonly reasons: readonly Reason[];
 }
-
-const READS_ON =
-  'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
 
 /** Judges what the stages did and what is open after them. */
 export function judge(
@@ -49,9 +47,10 @@ export function judge(
         exitCode === EXIT.fault
           ? 'please report it; the other merchants are done, and this one’s statements stay as they were'
           : null,
+      merchantNo,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
-    ...(outcome.publish?.withheld ?? []).map(reasonOfWithheld),
+    ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
@@ -84,41 +83,6 @@ const GRAVEST_FIRST: readonly ExitCode[] = [
 
 const inOrder = (reasons: readonly Reason[]): Reason[] =>
   GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
-
-function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reason[] {
-  const reasons: Reason[] = [];
-  if (notJoined !== undefined) {
-    reasons.push({
-      exitCode: notJoined.mayPass ? EXIT.incomplete : EXIT.needsPerson,
-      what: `${merchantNo} is known, but its ledger could not join yet: ${notJoined.problem}`,
-      todo: notJoined.mayPass
-        ? 'the next run tries again'
-        : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
-    });
-  }
-  for (const { problem } of report.uncertified) {
-    reasons.push({
-      exitCode: EXIT.incomplete,
-      what: `${merchantNo}: ${problem}`,
-      todo: 'run the day again; if it stays so, send this sentence to the platform',
-    });
-  }
-  if (report.failure !== null) {
-    reasons.push({
-      exitCode: ownExitCode(report.failure),
-      what: ownSentence(merchantNo, report.failure),
-      todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
-    });
-  }
-  return reasons;
-}
-
-const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
-  // A day that is still going on is no failure; asking for it was meant.
-  exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
-  what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
-  todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
-});
 
 const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
   exitCode: EXIT.needsPerson,
@@ -187,4 +151,5 @@ const reasonOfRequested = (range: RequestedStanding): Reason => ({
     `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not proven whole: ` +
     `${daysName(range.missingDays)} missing`,
   todo: `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
+  merchantNo: range.merchantNo,
 });

@@ -16,17 +16,22 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
     const options = { ...deps, lease, merchantNo, runId };
+    const days = ranges.get(merchantNo) ?? { from, to };
     const report = await publishDays({
       ...options,
       ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
       ...(request.command === 'publish' && request.range !== null ? { fromDay: from, toDay: to } : {}),
+      // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
+      ...(request.range === null
+        ? {}
+        : { answersFor: { merchantNo, currencies: request.currencies, from: days.from, to: days.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });
     outcome.publish = joined(before, report, NOTHING_REPAIRED);
     const repair = await repairFiles({
       ...options,
-      ...daysToCompare(ranges.get(merchantNo) ?? { from, to }, report),
+      ...daysToCompare(days, report),
       onFile: (soFar) => (outcome.publish = joined(before, report, soFar)),
     });
     outcome.publish = joined(before, report, repair);

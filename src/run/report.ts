@@ -4,7 +4,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
 import type { SyncReport } from '../sync/sync.ts';
-import type { ExitCode } from './exit-codes.ts';
+import { isGoodEnd, type ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './judge.ts';
 import type { Proven } from './proven.ts';
@@ -105,14 +105,22 @@ export function accountDaysTouched({ reconcile, publish }: RunReport): {
   };
 }
 
+/** Of the merchants read, those for which nothing of the run was left undone, whatever became of the others. */
+function merchantsDone(read: readonly string[], reasons: readonly Reason[]): string[] {
+  const undone = reasons.filter(({ exitCode }) => !isGoodEnd(exitCode)).map(({ merchantNo }) => merchantNo);
+  return undone.includes(undefined) ? [] : read.filter((merchantNo) => !undone.includes(merchantNo));
+}
+
 /** The figures kept with the run: counts only, nothing of any entry. */
 export function figuresOf(report: RunReport): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);
+  const merchants = report.sync
+    .filter(({ notJoined }) => notJoined === undefined)
+    .map(({ merchantNo }) => merchantNo);
   return {
-    merchants: report.sync
-      .filter(({ notJoined }) => notJoined === undefined)
-      .map(({ merchantNo }) => merchantNo),
+    merchants,
+    merchantsDone: merchantsDone(merchants, report.reasons),
     requests: read.requests,
     windows: read.windows,
     uncertified: read.uncertified.length,

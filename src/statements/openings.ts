@@ -4,7 +4,12 @@ import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import { looseOpenings, type AccountOnDay, type LooseOpening } from '../store/openings.ts';
+import {
+  looseOpenings,
+  type AccountOnDay,
+  type DaysOfMerchant,
+  type LooseOpening,
+} from '../store/openings.ts';
 import type { DB } from '../store/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 
@@ -19,14 +24,17 @@ export interface UnlinkedOpening {
   readonly why: string;
 }
 
-/** Holds the days, and the account's published day after each, against the law; returns those that need a person. */
+/**
+ * Holds the days, the published ones `within`, and the account's published day after each against the law; returns those
+ * that need a person.
+ */
 export async function unlinkedOpenings(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],
-  zone: string,
+  { within, zone }: { readonly within: DaysOfMerchant | null; readonly zone: string },
 ): Promise<UnlinkedOpening[]> {
   const unlinked: UnlinkedOpening[] = [];
-  for (const { restarted, ...loose } of await looseOpenings(db, days)) {
+  for (const { restarted, ...loose } of await looseOpenings(db, days, within)) {
     const why = await whyUnlinked({ restarted, ...loose }, db, zone);
     if (why !== null) unlinked.push({ ...loose, why });
   }

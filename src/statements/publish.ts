@@ -3,7 +3,7 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { earliestChangedDays, markChangedDays, type DayFilter } from '../store/account-days.ts';
-import { publishedDaysAfter, type AccountOnDay } from '../store/openings.ts';
+import { publishedDaysAfter, type AccountOnDay, type DaysOfMerchant } from '../store/openings.ts';
 import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
@@ -17,6 +17,8 @@ export interface PublishOptions extends PublishDayOptions {
   readonly currenciesAsked?: readonly string[];
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
+  /** Days the call answers for even where none of them is due: they are held against the law of openings as well. */
+  readonly answersFor?: DaysOfMerchant;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
   /** Told after each day what the whole call did so far, as a failure later on takes nothing of it back. */
   readonly onDay?: (soFar: PublishReport) => void;
@@ -50,7 +52,7 @@ export interface PublishReport {
   /** Account days that were due and stand as they were published. */
   readonly unchanged: number;
   readonly withheld: readonly WithheldDay[];
-  /** Of the days touched and the published day after each: those that do not open on the closing before them. */
+  /** Of the days touched or answered for, and the published day after each: those that do not open on the closing before. */
   readonly unlinked: readonly UnlinkedOpening[];
 }
 
@@ -96,7 +98,9 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
   await refreshManifestsAfter(progress, options);
   options.onProgress?.({ daysDone, days: daysDone });
   const touched = [...progress.written, ...progress.withheld];
-  return { ...reportOf(progress), unlinked: await unlinkedOpenings(db, touched, options.zone) };
+  const within = options.answersFor ?? null;
+  const unlinked = await unlinkedOpenings(db, touched, { within, zone: options.zone });
+  return { ...reportOf(progress), unlinked };
 }
 
 /** What a call did so far. */

@@ -18,6 +18,14 @@ export interface LooseOpening extends AccountOnDay {
   readonly previousClosing: string;
 }
 
+/** Days of one merchant; without currencies, of every account it has. */
+export interface DaysOfMerchant {
+  readonly merchantNo: string;
+  readonly currencies: readonly string[] | null;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
 /** The days asked about, as rows `(merchant_no, currency, day)`. */
 const asked = (days: readonly AccountOnDay[]) => sql`
   SELECT DISTINCT asked.merchant_no, asked.currency, asked.day
@@ -26,6 +34,12 @@ const asked = (days: readonly AccountOnDay[]) => sql`
     ${arrayLiteral(days.map(({ account }) => account.currency))}::text[],
     ${arrayLiteral(days.map(({ day }) => day))}::date[]
   ) AS asked (merchant_no, currency, day)`;
+
+/** The published ones of a merchant's days, as such rows. */
+const publishedOf = ({ merchantNo, currencies, from, to }: DaysOfMerchant) => sql`
+  SELECT DISTINCT merchant_no, currency, day FROM statement
+  WHERE merchant_no = ${merchantNo} AND day BETWEEN ${from} AND ${to}
+    AND ${currencies === null ? sql`true` : sql`currency = ANY (${arrayLiteral(currencies)}::text[])`}`;
 
 /** The account's first published day after each: one jump along the statement's primary key. */
 const dayAfterEach = sql`
@@ -37,12 +51,17 @@ const dayAfterEach = sql`
   ) AS later`;
 
 /**
- * Of the days, and the account's published day after each, those that do not open on the closing published before
+ * Of the days, of the published ones `within`, and of the account's published day after each, those that do not open on the closing published before
  * them, or that derive their opening though something was published before. An account's first statement has nothing
  * before it and is never among them.
  */
-export async function looseOpenings(db: Kysely<DB>, days: readonly AccountOnDay[]): Promise<LooseOpening[]> {
-  if (days.length === 0) return [];
+export async function looseOpenings(
+  db: Kysely<DB>,
+  days: readonly AccountOnDay[],
+  within: DaysOfMerchant | null = null,
+): Promise<LooseOpening[]> {
+  if (days.length === 0 && within === null) return [];
+  const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
   const { rows } = await sql<{
     merchant_no: string;
     currency: string;
@@ -52,7 +71,7 @@ export async function looseOpenings(db: Kysely<DB>, days: readonly AccountOnDay[
     previous_day: BusinessDay;
     previous_closing: string;
   }>`
-    WITH asked AS (${asked(days)}), looked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
+    WITH asked AS (${all}), looked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
     SELECT looked_at.merchant_no, looked_at.currency, looked_at.day, own.opening, own.restarted,
       earlier.day AS previous_day, earlier.closing AS previous_closing
     FROM looked_at

@@ -139,11 +139,15 @@ export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string):
   return rows as unknown as RunRow[];
 }
 
-/** When the merchant's ledger was last read by a run that ended well; null where it never was. */
+/**
+ * When the merchant's ledger was last read by a run that ended well for it, whatever became of the others; null where it
+ * never was. A run of an earlier version says only how it ended for all.
+ */
 export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<Date | null> {
   const { rows } = await sql<{ finished_at: Date }>`
     SELECT finished_at FROM run
-    WHERE exit_code IN (0, 3) AND figures->'merchants' @> to_jsonb(${merchantNo}::text)
+    WHERE figures->'merchantsDone' @> to_jsonb(${merchantNo}::text)
+      OR (exit_code IN (0, 3) AND figures->'merchants' @> to_jsonb(${merchantNo}::text))
     ORDER BY started_at DESC, id DESC LIMIT 1`.execute(db);
   return rows[0]?.finished_at ?? null;
 }

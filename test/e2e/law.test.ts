@@ -191,6 +191,11 @@ describe('days whose neighbour is not published', () => {
     expect(report).toMatchObject({ exitCode: 3, publish: { unlinked: [{ day: DAYS[2] }] } });
     expect(report.notes.join()).toContain(`daybook run --from ${DAYS[1]!} --to ${DAYS[1]!}`);
     await expectLawful();
+    const again = { exitCode: 3, notes: report.notes };
+    expect(await stage.run(of(DAYS[2]!))).toMatchObject({ ...again, publish: { published: [] } });
+    expect(await stage.run({ command: 'publish', ...of(DAYS[2]!) })).toMatchObject(again);
+    expect(await stage.run(of(DAYS[0]!))).toMatchObject({ exitCode: 3 });
+    expect(await stage.run(of(DAYS[3]!))).toMatchObject({ exitCode: 0 });
     expect(await stage.run(of(DAYS[1]!))).toMatchObject({ exitCode: 0 });
     await expectLawful();
     expect((await openings()).map(([, , , restarted]) => restarted)).toEqual([true, false, false, false]);

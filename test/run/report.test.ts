@@ -82,6 +82,31 @@ describe('the judgement of a run', () => {
     expect(verdict([], null)).toEqual({ exitCode: 0, notes: [] });
   });
 
+  test('of one merchant that has a thousand windows or days to tell of, the first ones and the count of the rest', () => {
+    const many = Array.from({ length: 1_000 }, (_, at) => ({
+      window: { beginMs: at * 1_000, endMs: at * 1_000 + 999 },
+      problem: `window ${at} does not add up`,
+    }));
+    const [day] = withheld('uncertified').withheld;
+    const days = (merchantNo: string, count: number) =>
+      Array.from({ length: count }, () => ({ ...day!, account: { merchantNo, currency: 'USD' } }));
+    const { exitCode, notes } = verdict(
+      [synced({ uncertified: many }), synced({ uncertified: [uncertified] }, 'M2')],
+      { ...withheld('uncertified'), withheld: [...days('M1', 500), ...days('M2', 1)] },
+    );
+    expect(exitCode).toBe(4);
+    expect(notes).toHaveLength(2 * 11 + 2);
+    expect(notes.slice(9, 12)).toEqual([
+      'M1: window 9 does not add up',
+      'M1: 990 more windows could not be certified',
+      'M2: the window does not add up',
+    ]);
+    expect(notes.slice(-2)).toEqual([
+      'M1: 490 more account days are not published',
+      'M2 USD 2026-03-05 is not published: the reason',
+    ]);
+  });
+
   test.each<[string, Parameters<typeof verdict>, number, string]>([
     ['a break this run found', [[synced()], null, { newBreaks: 1 }], 3, '1 new break: see `daybook breaks`'],
     [
@@ -206,12 +231,13 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     publish: withheld('uncertified'),
     troubles: [],
     standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
-    reasons: [{ exitCode: 4, what: 'a note', todo: null }],
+    reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
     elapsedMs: 12,
   };
   expect(figuresOf(report)).toEqual({
     merchants: ['M1', 'M2'],
+    merchantsDone: ['M1'],
     requests: 18,
     windows: 8,
     uncertified: 1,
@@ -234,7 +260,12 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     repaired: 0,
     unrepaired: 0,
     elapsedMs: 12,
-    reasons: [{ exitCode: 4, what: 'a note', todo: null }],
+    reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
   });
+  const forAll = {
+    ...report,
+    reasons: [...report.reasons, { exitCode: 4, what: 'the disk is full', todo: null }] as const,
+  };
+  expect(figuresOf(forAll)).toMatchObject({ merchantsDone: [] });
 });

@@ -114,6 +114,16 @@ describe('status', () => {
     expect(await status()).toMatchObject([{ provenThrough: TO, missing: [] }]);
   });
 
+  test('a run is a good one for each merchant that it did, though another one’s trouble left it incomplete', async () => {
+    const token = 'another-made-up-one';
+    expect(await stage.run({ merchants: [MERCHANT, { ...OTHER, token }] })).toMatchObject({ exitCode: 4 });
+    const both = { merchants: [merchantNo, OTHER.merchantNo], maxAgeMs: 26 * HOUR_MS };
+    expect(await status(both)).toMatchObject([
+      { merchantNo, lastGoodRunAt: stage.house.now(), tooOld: false },
+      { merchantNo: OTHER.merchantNo, lastGoodRunAt: null, tooOld: true },
+    ]);
+  });
+
   test('open breaks are counted per merchant, and a run of one merchant says nothing of another', async () => {
     const [, entry] = stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
     stage.sandbox.takeOut(merchantNo, entry!.batchNo);

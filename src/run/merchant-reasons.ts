@@ -1,0 +1,84 @@
+/** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
+import type { WithheldDay } from '../statements/publish.ts';
+import { EXIT } from './exit-codes.ts';
+import { ownExitCode, ownSentence } from './isolation.ts';
+import type { Reason } from './judge.ts';
+import type { MerchantSync } from './report.ts';
+
+/** Sentences of one kind that are told of one merchant; the rest is counted, so that nothing else is lost among them. */
+const TOLD_MAX = 10;
+
+const READS_ON =
+  'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
+
+/** What went wrong while one merchant's ledger was read. */
+export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reason[] {
+  const reasons: Reason[] = [];
+  if (notJoined !== undefined) {
+    reasons.push({
+      exitCode: notJoined.mayPass ? EXIT.incomplete : EXIT.needsPerson,
+      what: `${merchantNo} is known, but its ledger could not join yet: ${notJoined.problem}`,
+      todo: notJoined.mayPass
+        ? 'the next run tries again'
+        : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
+      merchantNo,
+    });
+  }
+  const uncertified = report.uncertified.map(({ problem }) => ({
+    exitCode: EXIT.incomplete,
+    what: `${merchantNo}: ${problem}`,
+    todo: 'run the day again; if it stays so, send this sentence to the platform',
+    merchantNo,
+  }));
+  reasons.push(
+    ...firstOf(uncertified, (more) => ({
+      exitCode: EXIT.incomplete,
+      what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
+      todo: '`daybook status` tells what is missing, and with --json each of them',
+      merchantNo,
+    })),
+  );
+  if (report.failure !== null) {
+    reasons.push({
+      exitCode: ownExitCode(report.failure),
+      what: ownSentence(merchantNo, report.failure),
+      todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
+      merchantNo,
+    });
+  }
+  return reasons;
+}
+
+/** The first ones, and one that counts the rest. */
+const firstOf = (all: readonly Reason[], rest: (more: number) => Reason): Reason[] =>
+  all.length <= TOLD_MAX ? [...all] : [...all.slice(0, TOLD_MAX), rest(all.length - TOLD_MAX)];
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** Those that keep the run from being done, merchant by merchant, then those that do not. */
+export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
+  const isDone = ({ cause }: WithheldDay) => cause === 'not-over';
+  const byMerchant = Map.groupBy(
+    withheld.filter((one) => !isDone(one)),
+    ({ account }) => account.merchantNo,
+  );
+  return [
+    ...[...byMerchant].flatMap(([merchantNo, days]) =>
+      firstOf(days.map(reasonOfWithheld), (more) => ({
+        exitCode: EXIT.incomplete,
+        what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
+        todo: 'the run that mends this publishes them',
+        merchantNo,
+      })),
+    ),
+    ...withheld.filter(isDone).map(reasonOfWithheld),
+  ];
+}
+
+const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
+  // A day that is still going on is no failure; asking for it was meant.
+  exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
+  what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
+  todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
+  merchantNo: account.merchantNo,
+});
