@@ -72,7 +72,10 @@ export function createRenewal(options: {
     );
   };
   return async () => {
-    if (isAsking) return checkAge();
+    if (isAsking) {
+      checkAge();
+      return;
+    }
     isAsking = true;
     const askedAtMs = monotonicMs();
     try {
