@@ -79,7 +79,11 @@ function boundedClient(client: pg.PoolClient, statementMs: number): PostgresPool
   function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
   function query<Row>(asked: string | PostgresCursor<Row>, values: readonly unknown[] = []): unknown {
     if (typeof asked !== 'string') throw new TypeError('rows are read in batches here, by no cursor');
-    return inTime(client, statementMs, () => client.query(asked, values as unknown[]));
+    return inTime(client, statementMs, async () => {
+      const result: unknown = await client.query(asked, values as unknown[]);
+      // Of several statements sent as one, the last is what was asked.
+      return Array.isArray(result) ? (result.at(-1) as unknown) : result;
+    });
   }
   return { query, release: (error) => client.release(error) };
 }

@@ -160,10 +160,20 @@ export async function releaseLease(db: Kysely<DB>, lease: Lease): Promise<void> 
  * transaction's id, by which it can later be told whether it was committed.
  */
 export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<string> {
+  // Without parameters, so that it goes to the server together with the statement that begins the transaction.
   const { rows } = await sql<{ xid: string }>`
     SELECT pg_current_xact_id()::text AS xid FROM lease
-    WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
+    WHERE name = ${sql.lit(lease.name)} AND epoch = ${sql.lit(lease.epoch)} AND expires_at IS NOT NULL
     FOR SHARE`.execute(trx);
   if (rows[0] === undefined) throw new LeaseLost(lease);
   return rows[0].xid;
+}
+
+/** Throws `LeaseLost` unless this run holds the lease at this moment: for what is not written in a transaction. */
+export async function askLease(db: Kysely<DB>, lease: Lease): Promise<void> {
+  // FOR SHARE waits for a taker that is about to commit.
+  const { rows } = await sql`
+    SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
+    FOR SHARE`.execute(db);
+  if (rows[0] === undefined) throw new LeaseLost(lease);
 }

@@ -18,7 +18,7 @@ export interface Sturdiness {
   readonly told: (error: unknown) => Promise<unknown>;
   /** Pauses before a read is made again; none where that cannot help. */
   readonly delaysMs: readonly number[];
-  /** SQL that goes with the statement that begins a transaction, at no further cost. */
+  /** SQL that goes with the statement that begins a transaction, at no further cost. Only for a server. */
   readonly transactionSettings?: string;
 }
 
@@ -41,14 +41,55 @@ class SturdyConnection implements DatabaseConnection {
   #inner: DatabaseConnection | null = null;
   /** What came before on the connection (BEGIN, SET) may matter: only a first statement can move to another one. */
   #isUsed = false;
+  /** Begins a transaction, and waits for its first statement: where that has no parameters, both are one message. */
+  #begin: string | null = null;
 
   constructor(driver: Driver, sturdiness: Sturdiness) {
     this.#driver = driver;
     this.#sturdiness = sturdiness;
   }
 
+  /** Has `beginOn` begin a transaction; what it sends goes out with the first statement after it. */
+  async begin(beginOn: (on: DatabaseConnection) => Promise<void>): Promise<void> {
+    const { transactionSettings } = this.#sturdiness;
+    if (transactionSettings === undefined) return this.using(beginOn);
+    this.#isUsed = true;
+    await beginOn({
+      executeQuery: ({ sql }) => {
+        this.#begin = `${sql}; ${transactionSettings}`;
+        return Promise.resolve({ rows: [] });
+      },
+      streamQuery: () => {
+        throw new TypeError('a transaction does not begin with a stream');
+      },
+    });
+  }
+
+  /** What is to be sent for `query`, once the transaction that it is the first of has begun. */
+  async #begun(inner: DatabaseConnection, query?: CompiledQuery): Promise<CompiledQuery | undefined> {
+    const begin = this.#begin;
+    this.#begin = null;
+    if (begin === null) return query;
+    if (query?.parameters.length === 0) return CompiledQuery.raw(`${begin}; ${query.sql}`);
+    await inner.executeQuery(CompiledQuery.raw(begin));
+    return query;
+  }
+
+  /** Ends the transaction by `work`; one in which nothing was asked never began. */
+  async end(work: (inner: DatabaseConnection) => Promise<void>): Promise<void> {
+    if (this.#begin === null) return this.using(work);
+    this.#begin = null;
+  }
+
   /** Hands the connection itself to `work` and tells what it throws. */
-  async using<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
+  using<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
+    return this.#telling(async (inner) => {
+      await this.#begun(inner);
+      return work(inner);
+    });
+  }
+
+  async #telling<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
     this.#isUsed = true;
     try {
       this.#inner ??= await this.#driver.acquireConnection();
@@ -64,7 +105,9 @@ class SturdyConnection implements DatabaseConnection {
     const pause = createPatience(delaysMs);
     for (;;) {
       try {
-        return await this.using((inner) => inner.executeQuery<Row>(query));
+        return await this.#telling(async (inner) =>
+          inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query),
+        );
       } catch (error) {
         if (!mayMove || !(isConnectionError(error) || isContention(error))) throw error;
         await this.release();
@@ -90,15 +133,6 @@ function sturdy(connection: DatabaseConnection): SturdyConnection {
   throw new TypeError('a connection of another driver');
 }
 
-/** The connection for a driver that begins a transaction on it: `settings` go with the statement it sends. */
-const withSettings = (inner: DatabaseConnection, settings: string | undefined): DatabaseConnection =>
-  settings === undefined
-    ? inner
-    : {
-        executeQuery: (begin) => inner.executeQuery(CompiledQuery.raw(`${begin.sql}; ${settings}`)),
-        streamQuery: (query, chunkSize) => inner.streamQuery(query, chunkSize),
-      };
-
 function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
   const using = (connection: DatabaseConnection, work: (inner: DatabaseConnection) => Promise<void>) =>
     sturdy(connection).using(work);
@@ -108,11 +142,9 @@ function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
     acquireConnection: () => Promise.resolve(new SturdyConnection(driver, sturdiness)),
     releaseConnection: (connection) => sturdy(connection).release(),
     beginTransaction: (connection, settings: TransactionSettings) =>
-      using(connection, (inner) =>
-        driver.beginTransaction(withSettings(inner, sturdiness.transactionSettings), settings),
-      ),
-    commitTransaction: (connection) => using(connection, (inner) => driver.commitTransaction(inner)),
-    rollbackTransaction: (connection) => using(connection, (inner) => driver.rollbackTransaction(inner)),
+      sturdy(connection).begin((on) => driver.beginTransaction(on, settings)),
+    commitTransaction: (connection) => sturdy(connection).end((inner) => driver.commitTransaction(inner)),
+    rollbackTransaction: (connection) => sturdy(connection).end((inner) => driver.rollbackTransaction(inner)),
     savepoint: (connection, name, compile) =>
       using(connection, async (inner) => driver.savepoint?.(inner, name, compile)),
     rollbackToSavepoint: (connection, name, compile) =>

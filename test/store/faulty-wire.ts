@@ -11,7 +11,7 @@ export interface FaultyWire {
    * or on connections that carry this text to the server. `after`: the server still gets that message.
    */
   swallow: { readonly message?: string; readonly when?: 'before' | 'after'; readonly times?: number } | null;
-  /** Connections that daybook has open. */
+  /** Connections that daybook has not closed. */
   readonly openClients: () => number;
   /** Statements answered since last asked, by connection logins and all: what a round trip was made for. */
   readonly takeStatements: () => string[];
@@ -28,8 +28,8 @@ export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
     if (wire.delayMs === 0) work();
     else setTimeout(work, wire.delayMs);
   };
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     let isSilent = false;
     clients.add(client);
     client.setNoDelay(true);
@@ -40,6 +40,10 @@ export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
     ] as const) {
       open.add(socket);
       socket.on('error', () => undefined);
+      socket.on('end', () => {
+        clients.delete(socket);
+        if (!isSilent) later(() => other.end());
+      });
       socket.on('close', () => {
         open.delete(socket);
         clients.delete(socket);
