@@ -11,7 +11,7 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay, type AccountDayRow } from '../store/account-days.ts';
-import type { Lease } from '../store/lease.ts';
+import { askLease, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import {
   changesSince,
@@ -124,7 +124,7 @@ const inOrder = (rows: readonly StatementRow[]): StatementRow[] =>
 /** Asks the database whether this run still holds the lease. */
 export const leaseFence = ({ db, lease }: Pick<PublishDayOptions, 'db' | 'lease'>): Fence => ({
   epoch: lease.epoch,
-  assertHeld: () => writeTransaction(db, lease, () => Promise.resolve()),
+  assertHeld: () => askLease(db, lease),
 });
 
 /** Writes the account's statement where it differs from the one that stands; null where it does not. */

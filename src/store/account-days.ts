@@ -85,6 +85,15 @@ export const dayBefore = (
 ): Promise<AccountDayRow | undefined> =>
   ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
 
+/** The account's days up to `day`, the last one first, at most `limit`. Served by the primary key. */
+export const accountDaysUpTo = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+  limit: number,
+): Promise<AccountDayRow[]> =>
+  ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit).execute();
+
 /** The account's days from `day` on, in order, at most `limit`. Served by the primary key. */
 export const accountDaysFrom = (
   db: Kysely<DB>,

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import { chainedTogether, daysChainedBefore, type DayEnd } from '../ledger/days-together.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { accountDay, dayAfter, dayBefore, type AccountDayRow } from './account-days.ts';
+import { accountDaysUpTo, dayAfter, dayBefore, type AccountDayRow } from './account-days.ts';
 import type { DB } from './schema.ts';
 
 export interface DaysTogether {
@@ -18,12 +18,15 @@ export async function daysTogether(
   account: Account,
   day: BusinessDay,
 ): Promise<DaysTogether | null> {
-  const own = await accountDay(db, account, day);
-  if (own === undefined) return null;
+  const [own, previous] = await accountDaysUpTo(db, account, day, 2);
+  if (own?.day !== day) return null;
   const known = new Map<BusinessDay, AccountDayRow>([[day, own]]);
+  /** The day before each that was asked for; the walk ends by asking for that of the first day. */
+  const before = new Map<BusinessDay, AccountDayRow | undefined>([[day, previous]]);
   const earlier = await daysChainedBefore(day, {
     before: async (of) => {
-      const row = await dayBefore(db, account, of);
+      const row = before.has(of) ? before.get(of) : await dayBefore(db, account, of);
+      before.set(of, row);
       if (row === undefined) return undefined;
       known.set(row.day, row);
       return endOf(row);
@@ -36,7 +39,7 @@ export async function daysTogether(
     if (next === undefined || !chainedTogether(endOf(last), !next.restarted)) break;
     days.push((last = next));
   }
-  return { days, before: await dayBefore(db, account, days[0]!.day) };
+  return { days, before: before.get(days[0]!.day) };
 }
 
 const endOf = ({ day, clean_end: cleanEnd }: AccountDayRow): DayEnd => ({ day, cleanEnd });

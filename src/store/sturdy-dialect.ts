@@ -2,23 +2,24 @@
  * The one place every statement goes through: a fault of the surroundings is told as such, and a read that a lost
  * connection cut short is made again, as write transactions are.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type {
+import {
   CompiledQuery,
-  DatabaseConnection,
-  Dialect,
-  Driver,
-  QueryResult,
-  TransactionSettings,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  type TransactionSettings,
 } from 'kysely';
 import { isConnectionError, isContention } from './errors.ts';
-import { lostForGood } from './retry.ts';
+import { createPatience } from './retry.ts';
 
 export interface Sturdiness {
   /** The error to throw in place of one of the database's. */
   readonly told: (error: unknown) => Promise<unknown>;
   /** Pauses before a read is made again; none where that cannot help. */
   readonly delaysMs: readonly number[];
+  /** SQL that goes with the statement that begins a transaction, at no further cost. Only for a server. */
+  readonly transactionSettings?: string;
 }
 
 /** `dialect` with all its statements under `sturdiness`. */
@@ -40,14 +41,55 @@ class SturdyConnection implements DatabaseConnection {
   #inner: DatabaseConnection | null = null;
   /** What came before on the connection (BEGIN, SET) may matter: only a first statement can move to another one. */
   #isUsed = false;
+  /** Begins a transaction, and waits for its first statement: where that has no parameters, both are one message. */
+  #begin: string | null = null;
 
   constructor(driver: Driver, sturdiness: Sturdiness) {
     this.#driver = driver;
     this.#sturdiness = sturdiness;
   }
 
+  /** Has `beginOn` begin a transaction; what it sends goes out with the first statement after it. */
+  async begin(beginOn: (on: DatabaseConnection) => Promise<void>): Promise<void> {
+    const { transactionSettings } = this.#sturdiness;
+    if (transactionSettings === undefined) return this.using(beginOn);
+    this.#isUsed = true;
+    await beginOn({
+      executeQuery: ({ sql }) => {
+        this.#begin = `${sql}; ${transactionSettings}`;
+        return Promise.resolve({ rows: [] });
+      },
+      streamQuery: () => {
+        throw new TypeError('a transaction does not begin with a stream');
+      },
+    });
+  }
+
+  /** What is to be sent for `query`, once the transaction that it is the first of has begun. */
+  async #begun(inner: DatabaseConnection, query?: CompiledQuery): Promise<CompiledQuery | undefined> {
+    const begin = this.#begin;
+    this.#begin = null;
+    if (begin === null) return query;
+    if (query?.parameters.length === 0) return CompiledQuery.raw(`${begin}; ${query.sql}`);
+    await inner.executeQuery(CompiledQuery.raw(begin));
+    return query;
+  }
+
+  /** Ends the transaction by `work`; one in which nothing was asked never began. */
+  async end(work: (inner: DatabaseConnection) => Promise<void>): Promise<void> {
+    if (this.#begin === null) return this.using(work);
+    this.#begin = null;
+  }
+
   /** Hands the connection itself to `work` and tells what it throws. */
-  async using<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
+  using<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
+    return this.#telling(async (inner) => {
+      await this.#begun(inner);
+      return work(inner);
+    });
+  }
+
+  async #telling<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
     this.#isUsed = true;
     try {
       this.#inner ??= await this.#driver.acquireConnection();
@@ -59,16 +101,17 @@ class SturdyConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { delaysMs } = this.#sturdiness;
-    const pauses = !this.#isUsed && isRead(query) ? delaysMs : [];
-    for (let attempt = 0; ; attempt += 1) {
+    const mayMove = !this.#isUsed && isRead(query) && delaysMs.length > 0;
+    const pause = createPatience(delaysMs);
+    for (;;) {
       try {
-        return await this.using((inner) => inner.executeQuery<Row>(query));
+        return await this.#telling(async (inner) =>
+          inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query),
+        );
       } catch (error) {
-        if (pauses.length === 0 || !(isConnectionError(error) || isContention(error))) throw error;
-        const delayMs = pauses[attempt];
-        if (delayMs === undefined) throw lostForGood(attempt + 1, error);
+        if (!mayMove || !(isConnectionError(error) || isContention(error))) throw error;
         await this.release();
-        await sleep(delayMs);
+        await pause(error);
       }
     }
   }
@@ -99,9 +142,9 @@ function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
     acquireConnection: () => Promise.resolve(new SturdyConnection(driver, sturdiness)),
     releaseConnection: (connection) => sturdy(connection).release(),
     beginTransaction: (connection, settings: TransactionSettings) =>
-      using(connection, (inner) => driver.beginTransaction(inner, settings)),
-    commitTransaction: (connection) => using(connection, (inner) => driver.commitTransaction(inner)),
-    rollbackTransaction: (connection) => using(connection, (inner) => driver.rollbackTransaction(inner)),
+      sturdy(connection).begin((on) => driver.beginTransaction(on, settings)),
+    commitTransaction: (connection) => sturdy(connection).end((inner) => driver.commitTransaction(inner)),
+    rollbackTransaction: (connection) => sturdy(connection).end((inner) => driver.rollbackTransaction(inner)),
     savepoint: (connection, name, compile) =>
       using(connection, async (inner) => driver.savepoint?.(inner, name, compile)),
     rollbackToSavepoint: (connection, name, compile) =>

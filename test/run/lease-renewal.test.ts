@@ -1,0 +1,79 @@
+/** A holder that cannot renew stops by its own monotonic clock, whether the database answers or not. */
+import { describe, expect, it } from 'vitest';
+import { createRenewal, LEASE_TTL_MS } from '../../src/run/lease.ts';
+import { StoreUnreachable } from '../../src/store/errors.ts';
+import { LeaseLost } from '../../src/store/lease.ts';
+
+const LEASE = { name: 'ledger', epoch: 7, holder: 'alpha:1:-' };
+const AWAY = new StoreUnreachable('away');
+
+/** A holder since 0, whose renewals end as `ends` says, one after the other; pending where it says nothing. */
+function holder(ends: (Error | 'renewed')[]) {
+  const lost: string[] = [];
+  let nowMs = 0;
+  let asked = 0;
+  const renew = () => {
+    const end = ends[asked];
+    asked += 1;
+    if (end === undefined) return new Promise<void>(() => undefined);
+    return end === 'renewed' ? Promise.resolve() : Promise.reject(end);
+  };
+  const renewal = createRenewal({
+    lease: LEASE,
+    ttlMs: LEASE_TTL_MS,
+    heldSinceMs: 0,
+    monotonicMs: () => nowMs,
+    renew,
+    onLost: (error) => lost.push(error.message),
+  });
+  const at = (ms: number): Promise<void> => {
+    nowMs = ms;
+    return renewal();
+  };
+  return { at, lost, asked: () => asked };
+}
+
+describe('a lease is renewed', () => {
+  it('and goes on for as long as renewals succeed', async () => {
+    const { at, lost } = holder(Array<'renewed'>(10).fill('renewed'));
+    for (let beat = 1; beat <= 10; beat += 1) await at(beat * 50_000);
+    expect(lost).toEqual([]);
+  });
+
+  it('and is lost at once where another one has it', async () => {
+    const { at, lost } = holder([new LeaseLost(LEASE)]);
+    await at(15_000);
+    expect(lost).toEqual([expect.stringContaining('another one took over')]);
+  });
+
+  it('and outlives a database that is away for less than it lasts', async () => {
+    const { at, lost } = holder(['renewed', AWAY, AWAY, AWAY, 'renewed']);
+    for (const ms of [15_000, 30_000, 45_000, 60_000, 74_000]) await at(ms);
+    expect(lost).toEqual([]);
+  });
+
+  it('and is given up where the database is away for as long as it lasts, counted from the last success', async () => {
+    const { at, lost } = holder(['renewed', AWAY, AWAY, AWAY]);
+    for (const ms of [15_000, 30_000, 74_999]) await at(ms);
+    expect(lost).toEqual([]);
+    await at(75_000);
+    expect(lost).toEqual([expect.stringMatching(/"ledger".*could not be renewed for 60 s/)]);
+  });
+
+  it('and is given up where no answer comes; only one question is open at a time', async () => {
+    const { at, lost, asked } = holder([]);
+    void at(15_000);
+    for (const ms of [30_000, 45_000]) await at(ms);
+    expect(lost).toEqual([]);
+    await at(60_000);
+    expect(lost).toHaveLength(1);
+    expect(asked()).toBe(1);
+  });
+
+  it('and asked for first of all by a process that stood still: nobody may have taken it', async () => {
+    const { at, lost } = holder(['renewed', 'renewed']);
+    await at(15_000);
+    await at(600_000);
+    expect(lost).toEqual([]);
+  });
+});
