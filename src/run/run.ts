@@ -63,7 +63,7 @@ async function runStages(
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await beginRun(request, deps, { from, to });
   const outcome = nothingDone();
-  const end = async (failures: readonly RunFailure[]): Promise<RunReport> => {
+  const end = async (failures: readonly RunFailure[], interrupted = false): Promise<RunReport> => {
     const standing = await standingAfter(request, deps, runId, failures.length > 0);
     const { exitCode, reasons: judged } = judge(outcome, standing, { id: runId, failures });
     const reasons =
@@ -82,7 +82,8 @@ async function runStages(
       notes: reasons.map(({ what }) => what),
       elapsedMs: Math.round(performance.now() - startedMs),
     };
-    await finishRun(deps.db, runId, { exitCode, figures: figuresOf(report), now: deps.now() });
+    const figures = { ...figuresOf(report), interrupted };
+    await finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     return report;
   };
   try {
@@ -97,7 +98,7 @@ async function runStages(
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
     const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
-    if (failure.exitCode === EXIT.incomplete) return end([failure]);
+    if (failure.exitCode === EXIT.incomplete) return end([failure], cause instanceof Interrupted);
     // The report is kept, whatever the caller does with the error; the error itself must not be lost over it.
     await end([failure]).catch(() => undefined);
     throw cause;
