@@ -22,6 +22,7 @@ import { troubleOf } from './troubles.ts';
 export const POOL_CONNECTIONS_MAX = 10;
 export const CONNECT_TIMEOUT_MS = 10_000;
 export const SERVER_VERSION_MIN = 140_000;
+const ENCODING = 'UTF8';
 
 export interface DatabaseSettings {
   /** Null: the embedded database in `dataDir`. */
@@ -43,7 +44,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   const pool = createPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
-    await checkVersion(pool);
+    await checkServer(pool, settings.databaseUrl);
   } catch (error) {
     await pool.end();
     throw openingFailure(settings.databaseUrl, error);
@@ -90,14 +91,22 @@ type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => 
 const defaultParserOf = pg.types.getTypeParser as ParserOf;
 const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
-async function checkVersion(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: number }>(
-    "SELECT current_setting('server_version_num')::int AS version",
+/** Throws `DatabaseUnsupported` for a server that is too old, or a database that cannot hold every character. */
+async function checkServer(pool: pg.Pool, databaseUrl: string): Promise<void> {
+  const { rows } = await pool.query<{ version: number; encoding: string }>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
   );
-  const version = rows[0]?.version ?? 0;
-  if (version >= SERVER_VERSION_MIN) return;
+  const { version, encoding } = rows[0]!;
+  if (version < SERVER_VERSION_MIN) {
+    throw new DatabaseUnsupported(
+      `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,
+    );
+  }
+  if (encoding === ENCODING) return;
   throw new DatabaseUnsupported(
-    `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,
+    `the database ${placeOf(databaseUrl)} has the encoding ${encoding}, which cannot hold every character that the ` +
+      `platform may send; daybook needs ${ENCODING}. Create one with CREATE DATABASE name ENCODING '${ENCODING}' ` +
+      "LOCALE 'C' TEMPLATE template0, and name it in DATABASE_URL.",
   );
 }
 
