@@ -2,7 +2,8 @@
 import { setImmediate as loopTurn, setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
-import { attemptCall, type Failure, type Outcome, type OutgoingCall } from './attempt.ts';
+import { attemptCall, type Failure, type Outcome, type OutgoingCall, type Reply } from './attempt.ts';
+import type { ClockReading } from './clock-reading.ts';
 import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { isPlatformError, saying } from './errors.ts';
@@ -28,6 +29,8 @@ export interface Retry {
 export interface TransportDeps extends TimeSource {
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
+  /** This machine's clock, which the platform's is held against; `clock` where absent, which a test may let jump. */
+  readonly machineClock?: () => number;
   readonly onRetry?: (retry: Retry) => void;
 }
 
@@ -62,8 +65,11 @@ export interface PlatformCall<T> {
   /** Of the calls of one merchant that wait, the lowest is sent first; 0 where not given. */
   readonly rank?: number;
   readonly body: object;
-  /** Makes sense of the reply; throws a `PlatformError` that says what came where there is none. */
-  readonly read: (text: string, excerpt: Excerpt) => T;
+  /**
+   * Makes sense of the reply; throws a `PlatformError` that says what came where there is none. `clock`: what the reply
+   * tells of the platform's clock.
+   */
+  readonly read: (text: string, excerpt: Excerpt, clock: ClockReading | null) => T;
 }
 
 export interface Transport {
@@ -82,9 +88,13 @@ const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
 
 const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
 
-function readReply<T>(text: string, call: PlatformCall<T>, { subject, excerpt }: OutgoingCall): Outcome<T> {
+function readReply<T>(
+  { text, clock }: Reply,
+  call: PlatformCall<T>,
+  { subject, excerpt }: OutgoingCall,
+): Outcome<T> {
   try {
-    return { ok: true, value: call.read(text, excerpt) };
+    return { ok: true, value: call.read(text, excerpt, clock) };
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     const named = saying(`${subject}: ${error.message}`, error);
@@ -125,6 +135,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
         ? (text) => discreetExcerpt(text, call.body)
         : (text) => excerptOf(text, redact),
       nowMs: deps.clock,
+      machineMs: deps.machineClock ?? deps.clock,
     };
   };
 
@@ -168,8 +179,8 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
   const inTurn = async (
     caller: Caller,
     signal: AbortSignal | undefined,
-    send: () => Promise<Outcome<string>>,
-  ): Promise<Outcome<string>> => {
+    send: () => Promise<Outcome<Reply>>,
+  ): Promise<Outcome<Reply>> => {
     const leave = await line.enter(caller, signal);
     let answered: boolean | null = null;
     try {

@@ -1,6 +1,7 @@
 /** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
 import type { UnlinkedOpening } from '../statements/openings.ts';
 import type { WithheldDay } from '../statements/publish.ts';
+import { clockNews, clocksApartText, SET_THE_CLOCK } from './clock-text.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from './isolation.ts';
 import type { MerchantSync, Standing } from './report.ts';
@@ -51,6 +52,7 @@ export function judge(
           : null,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
+    ...reasonsOfClock(outcome.sync),
     ...(outcome.publish?.withheld ?? []).map(reasonOfWithheld),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
@@ -111,6 +113,23 @@ function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reas
     });
   }
   return reasons;
+}
+
+const HELD_BACK_NAMED_MAX = 3;
+
+/** A platform that is behind leaves a day open that is over here; otherwise clocks that differ are good to know. */
+function reasonsOfClock(sync: readonly MerchantSync[]): Reason[] {
+  const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
+    if (unsettled.length === 0) return [];
+    const spans = unsettled.slice(0, HELD_BACK_NAMED_MAX).map(({ beginMs, endMs }) => {
+      return `${new Date(beginMs).toISOString()} to ${new Date(endMs + 1).toISOString()}`;
+    });
+    const what = `${merchantNo}: ${clocksApartText(report)}: ${spans.join(', ')} is not settled there and was not read`;
+    const todo = `${SET_THE_CLOCK}; the next run reads on once the platform's clock has come that far`;
+    return [{ exitCode: EXIT.incomplete, what, todo }];
+  });
+  const news = waiting.length > 0 ? null : clockNews(sumOfSync(sync));
+  return news === null ? waiting : [{ exitCode: EXIT.done, what: news, todo: SET_THE_CLOCK }];
 }
 
 const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({

@@ -31,6 +31,8 @@ export interface MerchantSync {
   /** Days besides, of ranges asked for earlier and not finished. */
   readonly takenUp: readonly DayRange[];
   readonly report: SyncReport;
+  /** Ends of business days that are settled by our clock, and not by the platform's own; none where absent. */
+  readonly unsettled?: readonly Window[];
   /** Set where the merchant is known only, and its ledger was not read. */
   readonly notJoined?: NotJoined;
 }
@@ -122,6 +124,8 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     returned: read.returned,
     quarantined: read.quarantined,
     unchanged: read.unchanged,
+    platformBehindMs: read.platformBehindMs,
+    platformAheadMs: read.platformAheadMs,
     takenUp: report.sync.flatMap(({ merchantNo, takenUp }) =>
       takenUp.map((days) => ({ merchantNo, ...days })),
     ),

@@ -75,6 +75,41 @@ describe('what is sent', () => {
   });
 });
 
+describe('the platform’s clock', () => {
+  const clockOf = async (headers: Record<string, string>) => {
+    const { url } = await stranger(answer('ok', 200, headers));
+    const { transport } = transportTo(url);
+    let told: unknown;
+    await transport.post(callOf({ read: (text, _, clock) => ((told = clock), text) }));
+    return told;
+  };
+  const nowMs = Date.UTC(2026, 3, 1);
+
+  test('is told by the Date header, to the second', async () => {
+    const date = new Date(nowMs - 600_000).toUTCString();
+    expect(await clockOf({ date })).toEqual({ aheadMinMs: -600_000, aheadMaxMs: -599_001 });
+  });
+
+  test('is not told without one, by one that cannot be read, nor by a reply that a cache kept', async () => {
+    const date = new Date(nowMs - 600_000).toUTCString();
+    expect(await clockOf({})).toBeNull();
+    expect(await clockOf({ date: 'half past nine' })).toBeNull();
+    expect(await clockOf({ date, age: '600' })).toBeNull();
+  });
+
+  test('counts with the time the call took, up to the reply’s head', async () => {
+    let nowAtMs = nowMs;
+    const { url } = await stranger((response) => {
+      nowAtMs += 7_000;
+      response.writeHead(200, { date: new Date(nowMs + 3_000).toUTCString() }).end('ok');
+    });
+    const { transport } = transportTo(url, {}, { machineClock: () => nowAtMs });
+    let told: unknown;
+    await transport.post(callOf({ read: (text, _, clock) => ((told = clock), text) }));
+    expect(told).toEqual({ aheadMinMs: -4_000, aheadMaxMs: 3_999 });
+  });
+});
+
 describe('what is sent again', () => {
   test.each([
     ['a reset connection', reset],
