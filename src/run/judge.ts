@@ -146,8 +146,15 @@ const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
 });
 
 function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[] {
-  const { amended, vanished } = sumOfSync(sync);
-  const { newBreaks, knownBreaks, quarantined } = standing;
+  const own = sumOfSync(sync);
+  const { newBreaks, knownBreaks, quarantined, untold } = standing;
+  // What this run stored is among what is untold, unless nobody could be asked.
+  const [amended, vanished] = [
+    Math.max(own.amended, untold.amended),
+    Math.max(own.vanished, untold.vanished),
+  ];
+  const earlier = (all: number, ours: number): string =>
+    all > ours ? `, ${all - ours} of them stored by a run that did not tell` : '';
   const plural = (count: number) => (count === 1 ? '' : 's');
   const told: [number, string, string][] = [
     [
@@ -162,12 +169,12 @@ function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[]
     ],
     [
       amended,
-      `${amended} amended: see \`daybook amendments\``,
+      `${amended} amended${earlier(amended, own.amended)}: see \`daybook amendments\``,
       'ask the platform why it changed booked entries',
     ],
     [
       vanished,
-      `${vanished} vanished: see \`daybook amendments\``,
+      `${vanished} vanished${earlier(vanished, own.vanished)}: see \`daybook amendments\``,
       'ask the platform why it no longer shows them; they are kept, and left out of the chain',
     ],
     [

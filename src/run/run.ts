@@ -2,6 +2,8 @@
 import type { Lease } from '../store/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
+import { forgetUntold } from '../store/untold-changes.ts';
+import { writeTransaction } from '../store/write-transaction.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
@@ -84,6 +86,7 @@ async function runStages(
     };
     const figures = { ...figuresOf(report), interrupted };
     await finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
+    if (standing !== NOTHING_STANDS) await forgetTold(request, deps, lease);
     return report;
   };
   try {
@@ -125,6 +128,12 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
     await recordRequestedRanges(deps.db, { merchants, currencies, ...range, runId, now });
   }
   return runId;
+}
+
+/** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
+async function forgetTold({ merchants }: RunRequest, deps: RunDeps, lease: Lease): Promise<void> {
+  const told = merchants.map(({ merchantNo }) => merchantNo);
+  await writeTransaction(deps.db, lease, (trx) => forgetUntold(trx, told)).catch(() => undefined);
 }
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */

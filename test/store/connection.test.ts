@@ -152,6 +152,7 @@ describe('the embedded database', () => {
       '0011_known_paths',
       '0012_secret_key_check',
       '0013_audit',
+      '0015_untold_changes',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
