@@ -8,7 +8,7 @@ import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { isPlatformError, saying } from './errors.ts';
 import { createLine, type Caller, type TimeSource } from './line.ts';
-import { INVALID_REPLY_RETRIES_MAX, backoffMs } from './retry.ts';
+import { backoffMs, INVALID_REPLY_RETRIES_MAX, RETRY_AFTER_MAX_MS } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
 import type { Operation } from './wire.ts';
@@ -86,6 +86,13 @@ const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
   rank,
 });
 
+/** Whether the platform asks for a longer wait than a run has patience for; null where it does not. */
+const tooLongAWait = (askedMs: number | null): string | null =>
+  askedMs === null || askedMs <= RETRY_AFTER_MAX_MS
+    ? null
+    : `; it asks to wait ${Math.ceil(askedMs / 1_000)} s (Retry-After), and a call waits ${RETRY_AFTER_MAX_MS / 1_000} s ` +
+      'at most: run again after that';
+
 const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
 
 function readReply<T>(
@@ -149,11 +156,15 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     /** Sets the wait before the next try; throws once there is to be none. */
     const judge = ({ error, retry, askedMs, answered }: Failure): void => {
       if (retry === 'seldom') invalidReplies += 1;
-      if (askedMs !== null) line.holdUntil(caller.owner, deps.clock() + askedMs);
+      // Held no longer than this: a later run of the same process must not wait in line for hours.
+      if (askedMs !== null)
+        line.holdUntil(caller.owner, deps.clock() + Math.min(askedMs, RETRY_AFTER_MAX_MS));
       mayHaveArrived ||= error.mayHaveArrived;
-      const mustEnd = retry === 'no' || (!call.repeatable && (mayHaveArrived || answered));
+      const tooLong = tooLongAWait(askedMs);
+      const mustEnd =
+        retry === 'no' || tooLong !== null || (!call.repeatable && (mayHaveArrived || answered));
       const isOver = mustEnd || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
-      if (isOver) throw saying(error.message + timesTried(tries), error, mayHaveArrived);
+      if (isOver) throw saying(error.message + (tooLong ?? '') + timesTried(tries), error, mayHaveArrived);
       waitMs = backoffMs(tries, askedMs, deps.random);
       deps.onRetry?.({ subject: outgoing.subject, retry: tries, waitMs, reason: error.message });
     };

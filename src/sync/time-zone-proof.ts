@@ -73,8 +73,9 @@ export type ZoneFinding =
  * Where it must not be is asked first. It came with a page before and is found at its second after, so it was there to
  * be found in between: an entry that has just left would be found nowhere, which proves nothing.
  *
- * Two calls where the zone is right, four where the clock is off or dates are ignored beside a batchNo; about a dozen to find the offset where
- * the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the times filtered by.
+ * Two calls where the zone is right, four where the clock is off or dates are ignored beside a batchNo; about a dozen to
+ * find the offset where the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the
+ * times filtered by.
  */
 export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
