@@ -14,5 +14,6 @@ GRANT SELECT, INSERT, UPDATE ON
 TO daybook_job;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.
 GRANT SELECT, INSERT ON audit_entry, secret_key_check TO daybook_job;
--- Certificates are replaced by newer ones; changed days and entries that were missing are crossed off their lists.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry TO daybook_job;
+-- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
+-- their lists.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change TO daybook_job;

@@ -1,10 +1,12 @@
 /** `plan`: what `run` with the same flags would do, writing nothing. */
 import type { Command } from 'commander';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { clockNews } from '../run/clock-text.ts';
 import { EXIT, gravest } from '../run/exit-codes.ts';
 import { runDeps } from '../run/house.ts';
 import { daysName } from '../run/judge.ts';
 import { planRun, type PlanReport } from '../run/plan.ts';
+import { sumOfSync } from '../run/sync-tally.ts';
 import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
 import { createProgressLine } from './progress-line.ts';
 import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
@@ -31,8 +33,8 @@ export function addPlanCommand(program: Command): void {
           progress.clear,
         );
         const isWhole = report.sync.every(
-          ({ report: { failure, uncertified, interrupted } }) =>
-            failure === null && uncertified.length === 0 && !interrupted,
+          ({ report: { failure, uncertified, interrupted }, unsettled = [] }) =>
+            failure === null && uncertified.length === 0 && unsettled.length === 0 && !interrupted,
         );
         tell(self, {
           document: { ...report, sync: report.sync.map(syncDocument) },
@@ -65,6 +67,7 @@ function planText(report: PlanReport, zone: string): string {
         read.failure?.message ?? read.uncertified.map(({ problem }) => problem).join(' '),
       ]),
     ),
+    clockNews(sumOfSync(sync)),
     takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
     '',
     daysChanged.length === 0

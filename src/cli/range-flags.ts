@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/exit-codes.ts';
-import { askedRange, type DayRange } from '../run/range.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
 
 export interface RangeFlags {
   readonly from?: string;
@@ -28,7 +29,18 @@ export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | 
       to: flags.to === undefined ? undefined : parseDay(flags.to),
     },
     dayOf(now.getTime(), zone),
+    zone,
   );
+
+/** The zone whose days begin last of all, so that it has the earliest day: what is too early for it is so for any. */
+const LAST_ZONE = 'Etc/GMT+12';
+
+/** A day that a statement may be of, for commands that know no zone. Throws `UsageError`, or `InvalidDay`. */
+export function dayFlag(flag: string, text: string): BusinessDay {
+  const day = parseDay(text);
+  assertAskable(flag, day, LAST_ZONE);
+  return day;
+}
 
 /** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
 export function currenciesOf(flags: RangeFlags): readonly string[] | null {

@@ -8,14 +8,13 @@ import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
-import { parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import type { House } from '../run/house.ts';
 import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
-import { withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { table } from './text.ts';
 
 export function addStatementsCommand(program: Command): void {
@@ -26,8 +25,8 @@ export function addStatementsCommand(program: Command): void {
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
       await withHouse(offlineSettings(self), async ({ database }) => {
         const rows = await listStatements(database.db, {
-          fromDay: flags.from === undefined ? undefined : parseDay(flags.from),
-          toDay: flags.to === undefined ? undefined : parseDay(flags.to),
+          fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
+          toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
           ...(flags.currency.length > 0 ? { currencies: flags.currency } : {}),
         });
         const asked = rows.filter(
@@ -88,7 +87,7 @@ const fileName = ({ object_key }: StatementRow, { forSpreadsheet }: GetFlags): s
 
 async function chosenStatement({ database }: House, flags: GetFlags): Promise<StatementRow> {
   const { merchant, currency, revision } = flags;
-  const day = parseDay(flags.day);
+  const day = dayFlag('--day', flags.day);
   if (revision !== undefined && !/^[1-9]\d{0,8}$/.test(revision))
     throw new UsageError(`--revision ${revision} is no revision; they count from 1.`);
   const found = await statementOf(

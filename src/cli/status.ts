@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
 import { UsageError } from '../run/exit-codes.ts';
+import { clockNews } from '../run/clock-text.ts';
 import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
 import { nextRun, type NextRun } from '../run/next-run.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
@@ -70,6 +71,7 @@ export function addStatusCommand(program: Command): void {
           })),
           text: lines(
             runsText(runs, next),
+            clockText(runs),
             '',
             statusText(statuses, zone, maxAge),
             settings.platform.timeZoneProof === 'trusted' && `\n${TIME_ZONE_ON_TRUST}`,
@@ -103,6 +105,15 @@ function runsText({ last, unsettled }: LastRuns, next: NextRun | null): string {
     (others.length > 0 || (last !== null && reasonOf(last) !== null)) &&
       'see `daybook runs ID` for all of it',
   );
+}
+
+/** What the last run saw of the platform's clock, where that is off. */
+function clockText({ last }: LastRuns): string | null {
+  const [platformBehindMs, platformAheadMs] = ['platformBehindMs', 'platformAheadMs'].map((figure) =>
+    Number(last?.figures[figure] ?? 0),
+  );
+  const news = clockNews({ platformBehindMs: platformBehindMs!, platformAheadMs: platformAheadMs! });
+  return news === null ? null : `seen by run ${last!.id}: ${news}`;
 }
 
 function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: string | undefined): string {

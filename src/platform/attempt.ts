@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import type { Dispatcher, Pool } from 'undici';
+import { clockReadingOf, type ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
 import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
@@ -25,6 +26,12 @@ export interface Failure {
 export type Outcome<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
+/** A reply that may be one of the contract's: its text, and what it tells of the platform's clock, if anything. */
+export interface Reply {
+  readonly text: string;
+  readonly clock: ClockReading | null;
+}
+
 /** One call, ready to send. */
 export interface OutgoingCall {
   /** `sp2404 for merchant M1`: how messages speak of it. */
@@ -39,6 +46,8 @@ export interface OutgoingCall {
   /** What may be told of a reply. */
   readonly excerpt: (text: string) => string;
   readonly nowMs: () => number;
+  /** This machine's own clock, which the platform's is held against. */
+  readonly machineMs: () => number;
 }
 
 const failed = (error: PlatformError, retry: Retryable, askedMs: number | null = null): Outcome<never> => ({
@@ -103,12 +112,14 @@ export async function attemptCall(
   pool: Pool,
   call: OutgoingCall,
   signal?: AbortSignal,
-): Promise<Outcome<string>> {
+): Promise<Outcome<Reply>> {
   const body = Buffer.from(call.body);
   let begun = false;
+  let sentMs = call.machineMs();
   // Pulled when a connection stands and the call is about to be written: until then not a byte of it has left.
   const lateBody = function* (): Generator<Buffer> {
     begun = true;
+    sentMs = call.machineMs();
     yield body;
   };
   // AbortSignal.timeout and .any would keep every reply in memory until the next full garbage collection.
@@ -131,11 +142,13 @@ export async function attemptCall(
       body: Readable.from(lateBody()),
       signal: stop.signal,
     });
+    const clock = clockReadingOf(response.headers, { sentMs, receivedMs: call.machineMs() });
     const bytes = await readBody(response.body);
     if (bytes === null) return invalid(`${call.subject}: the reply has more than ${REPLY_BYTES_MAX} bytes`);
     const isSuccess = response.statusCode >= 200 && response.statusCode < 300;
     if (!isSuccess) return refused(call, response, bytes.toString('utf8'));
-    return { ok: true, value: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { ok: true, value: { text, clock } };
   } catch (error) {
     signal?.throwIfAborted();
     if (stop.signal.reason === late) {

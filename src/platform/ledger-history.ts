@@ -1,6 +1,7 @@
 /** sp2404, transaction history: asks for one page, and lets through only a page that is what was asked for (4.1). */
 import type { LedgerEntry, RejectedEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
+import type { ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
 import { elementTexts, parseExactJson, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
@@ -184,7 +185,10 @@ export function createLedgerReader(transport: Transport, reading: LedgerReading)
   return {
     page: async (query, signal) => {
       const body = requestOf(query, reading.pageSize);
-      const read = (text: string, excerpt: Excerpt) => pageOf(text, excerpt, query, reading);
+      const read = (text: string, excerpt: Excerpt, clock: ClockReading | null): LedgerPage => ({
+        ...pageOf(text, excerpt, query, reading),
+        ...(clock === null ? {} : { clock }),
+      });
       return transport.post(
         {
           operation: 'sp2404',

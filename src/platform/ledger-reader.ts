@@ -1,5 +1,6 @@
 /** What the rest of the house knows of sp2404: one page of one merchant's ledger, already read and checked. */
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { ClockReading } from './clock-reading.ts';
 
 /** What authenticates a merchant's calls (platform-api.md 5). */
 export interface MerchantAccess {
@@ -25,6 +26,8 @@ export interface LedgerPage {
   readonly rejected: readonly RejectedEntry[];
   /** Sentences about entries kept but odd: too many decimals, a code no list knows. */
   readonly notices: readonly string[];
+  /** How the platform's clock stood to ours; absent where the reply did not tell. */
+  readonly clock?: ClockReading;
 }
 
 /**

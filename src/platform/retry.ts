@@ -2,8 +2,8 @@
 
 export const BACKOFF_BASE_MS = 250;
 export const BACKOFF_MAX_MS = 20_000;
-/** A longer Retry-After is cut to this: a run should end and say so rather than sleep for an hour. */
-export const RETRY_AFTER_MAX_MS = 120_000;
+/** Who asks for a longer wait (Retry-After) is not called again: a run should end and say so rather than sleep for an hour. */
+export const RETRY_AFTER_MAX_MS = 600_000;
 /** Sends for a reply that is none of the contract's, which rarely passes by itself. */
 export const INVALID_REPLY_RETRIES_MAX = 2;
 
@@ -17,7 +17,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   if (header === undefined) return null;
   const text = header.trim();
   const asked = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
-  return Number.isNaN(asked) ? null : Math.min(Math.max(asked, 0), RETRY_AFTER_MAX_MS);
+  return Number.isNaN(asked) ? null : Math.max(asked, 0);
 }
 
 /**

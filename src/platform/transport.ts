@@ -2,12 +2,13 @@
 import { setImmediate as loopTurn, setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
-import { attemptCall, type Failure, type Outcome, type OutgoingCall } from './attempt.ts';
+import { attemptCall, type Failure, type Outcome, type OutgoingCall, type Reply } from './attempt.ts';
+import type { ClockReading } from './clock-reading.ts';
 import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
 import { isPlatformError, saying } from './errors.ts';
 import { createLine, type Caller, type TimeSource } from './line.ts';
-import { INVALID_REPLY_RETRIES_MAX, backoffMs } from './retry.ts';
+import { backoffMs, INVALID_REPLY_RETRIES_MAX, RETRY_AFTER_MAX_MS } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
 import type { Operation } from './wire.ts';
@@ -28,6 +29,8 @@ export interface Retry {
 export interface TransportDeps extends TimeSource {
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
+  /** This machine's clock, which the platform's is held against; `clock` where absent, which a test may let jump. */
+  readonly machineClock?: () => number;
   readonly onRetry?: (retry: Retry) => void;
 }
 
@@ -62,8 +65,11 @@ export interface PlatformCall<T> {
   /** Of the calls of one merchant that wait, the lowest is sent first; 0 where not given. */
   readonly rank?: number;
   readonly body: object;
-  /** Makes sense of the reply; throws a `PlatformError` that says what came where there is none. */
-  readonly read: (text: string, excerpt: Excerpt) => T;
+  /**
+   * Makes sense of the reply; throws a `PlatformError` that says what came where there is none. `clock`: what the reply
+   * tells of the platform's clock.
+   */
+  readonly read: (text: string, excerpt: Excerpt, clock: ClockReading | null) => T;
 }
 
 export interface Transport {
@@ -80,11 +86,22 @@ const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
   rank,
 });
 
+/** Whether the platform asks for a longer wait than a run has patience for; null where it does not. */
+const tooLongAWait = (askedMs: number | null): string | null =>
+  askedMs === null || askedMs <= RETRY_AFTER_MAX_MS
+    ? null
+    : `; it asks to wait ${Math.ceil(askedMs / 1_000)} s (Retry-After), and a call waits ${RETRY_AFTER_MAX_MS / 1_000} s ` +
+      'at most: run again after that';
+
 const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
 
-function readReply<T>(text: string, call: PlatformCall<T>, { subject, excerpt }: OutgoingCall): Outcome<T> {
+function readReply<T>(
+  { text, clock }: Reply,
+  call: PlatformCall<T>,
+  { subject, excerpt }: OutgoingCall,
+): Outcome<T> {
   try {
-    return { ok: true, value: call.read(text, excerpt) };
+    return { ok: true, value: call.read(text, excerpt, clock) };
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     const named = saying(`${subject}: ${error.message}`, error);
@@ -125,6 +142,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
         ? (text) => discreetExcerpt(text, call.body)
         : (text) => excerptOf(text, redact),
       nowMs: deps.clock,
+      machineMs: deps.machineClock ?? deps.clock,
     };
   };
 
@@ -138,11 +156,15 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     /** Sets the wait before the next try; throws once there is to be none. */
     const judge = ({ error, retry, askedMs, answered }: Failure): void => {
       if (retry === 'seldom') invalidReplies += 1;
-      if (askedMs !== null) line.holdUntil(caller.owner, deps.clock() + askedMs);
+      // Held no longer than this: a later run of the same process must not wait in line for hours.
+      if (askedMs !== null)
+        line.holdUntil(caller.owner, deps.clock() + Math.min(askedMs, RETRY_AFTER_MAX_MS));
       mayHaveArrived ||= error.mayHaveArrived;
-      const mustEnd = retry === 'no' || (!call.repeatable && (mayHaveArrived || answered));
+      const tooLong = tooLongAWait(askedMs);
+      const mustEnd =
+        retry === 'no' || tooLong !== null || (!call.repeatable && (mayHaveArrived || answered));
       const isOver = mustEnd || tries > settings.retriesMax || invalidReplies > INVALID_REPLY_RETRIES_MAX;
-      if (isOver) throw saying(error.message + timesTried(tries), error, mayHaveArrived);
+      if (isOver) throw saying(error.message + (tooLong ?? '') + timesTried(tries), error, mayHaveArrived);
       waitMs = backoffMs(tries, askedMs, deps.random);
       deps.onRetry?.({ subject: outgoing.subject, retry: tries, waitMs, reason: error.message });
     };
@@ -168,8 +190,8 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
   const inTurn = async (
     caller: Caller,
     signal: AbortSignal | undefined,
-    send: () => Promise<Outcome<string>>,
-  ): Promise<Outcome<string>> => {
+    send: () => Promise<Outcome<Reply>>,
+  ): Promise<Outcome<Reply>> => {
     const leave = await line.enter(caller, signal);
     let answered: boolean | null = null;
     try {

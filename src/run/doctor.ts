@@ -11,9 +11,11 @@ import { migrate, pendingMigrations } from '../store/migrations.ts';
 import { protectionOf } from '../store/protection.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
+import { createPlatformClock, type PlatformClock } from '../sync/platform-clock.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
 import { nextTime, type ScheduledJob } from './due.ts';
+import { clockNews, SET_THE_CLOCK } from './clock-text.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
 import { wallTime } from './wall-time.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
@@ -69,16 +71,19 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
   );
   const latestMs = now().getTime() - settings.settleDelayS * 1_000;
   const answered: MerchantAccess[] = [];
+  const platformClock = createPlatformClock();
   for (const merchant of ofDatabase.merchants) {
     findings.push(
       await finding(`platform, merchant ${merchant.merchantNo}`, async () => {
         const window = { beginMs: latestMs - 999, endMs: latestMs };
-        await reader.page({ merchant, window, pageNum: 1 }, signal);
+        const { clock } = await reader.page({ merchant, window, pageNum: 1 }, signal);
+        platformClock.note(clock);
         answered.push(merchant);
         return settings.platform.baseUrl;
       }),
     );
   }
+  findings.push(...clockFindings(platformClock, settings));
   if (answered.length > 0) {
     const { timeZone } = settings.platform;
     findings.push(
@@ -88,6 +93,16 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
     );
   }
   return findings;
+}
+
+/** Where the platform's clock is off; a platform that is behind for longer than the settle delay keeps days open. */
+function clockFindings(clock: PlatformClock, { settleDelayS }: Settings): Finding[] {
+  const apart = { platformBehindMs: clock.behindMs(), platformAheadMs: clock.aheadMs() };
+  const news = clockNews(apart);
+  if (news === null) return [];
+  const ok = apart.platformBehindMs <= settleDelayS * 1_000;
+  const detail = ok ? news : `${news}, and nothing is read before it is settled there: ${SET_THE_CLOCK}`;
+  return [{ what: 'platform clock', ok, detail, exitCode: ok ? EXIT.done : EXIT.incomplete }];
 }
 
 function nextTimes({ jobs, settings, now }: Patient): string {

@@ -3,7 +3,7 @@ import { instantsOf, splitAtTransitions } from '../ledger/business-day.ts';
 import { cronTimeAfter, cronTimeBefore } from '../settings/cron.ts';
 import { wallMs, wallSecond, wallTime } from './wall-time.ts';
 import { isGoodEnd } from './exit-codes.ts';
-import type { RunRow } from '../store/runs.ts';
+import type { SlotEnd } from '../store/runs.ts';
 
 /** A job that ended incomplete is tried again after this long, until its next slot. */
 export const RETRY_AFTER_MS = 10 * 60_000;
@@ -56,12 +56,10 @@ export function nextTime(when: string, zone: string, now: Date): Date {
   return new Date(after?.beginMs ?? slotMs);
 }
 
-/** What is on record of a slot: how its runs ended, and when the last of each ending did. */
-export type SlotEnd = Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'>;
-
 /**
  * Jobs whose last slot has no good run. A slot with a good run is done for good; one whose run was killed is due again
- * at once (the lease keeps a living one alone); one that ended otherwise is due again after `RETRY_AFTER_MS`.
+ * at once (the lease keeps a living one alone), and so is one that was told to stop, as nothing failed; one that ended
+ * otherwise is due again after `RETRY_AFTER_MS`.
  */
 export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly SlotEnd[]): DueJob[] {
   return slots.filter(({ job, slot }) => {
@@ -69,6 +67,7 @@ export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly Slot
     if (tries.some(({ exitCode }) => isGoodEnd(exitCode))) return false;
     // An end in the future is of a clock that was ahead and has been set back since; nobody waits for it to come.
     const endedAgoMs = tries
+      .filter(({ interrupted }) => !interrupted)
       .flatMap(({ finishedAt }) => (finishedAt === null ? [] : [now.getTime() - finishedAt.getTime()]))
       .filter((ms) => ms >= 0);
     return Math.min(RETRY_AFTER_MS, ...endedAgoMs) >= RETRY_AFTER_MS;

@@ -1,7 +1,7 @@
 /** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
 import type { UnlinkedOpening } from '../statements/openings.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
-import { reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
+import { reasonsOfClock, reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
 import type { Standing } from './report.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
@@ -50,6 +50,7 @@ export function judge(
       merchantNo,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
+    ...reasonsOfClock(outcome.sync),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
@@ -91,8 +92,15 @@ const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
 });
 
 function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[] {
-  const { amended, vanished } = sumOfSync(sync);
-  const { newBreaks, knownBreaks, quarantined } = standing;
+  const own = sumOfSync(sync);
+  const { newBreaks, knownBreaks, quarantined, untold } = standing;
+  // What this run stored is among what is untold, unless nobody could be asked.
+  const [amended, vanished] = [
+    Math.max(own.amended, untold.amended),
+    Math.max(own.vanished, untold.vanished),
+  ];
+  const earlier = (all: number, ours: number): string =>
+    all > ours ? `, ${all - ours} of them stored by a run that did not tell` : '';
   const plural = (count: number) => (count === 1 ? '' : 's');
   const told: [number, string, string][] = [
     [
@@ -107,12 +115,12 @@ function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[]
     ],
     [
       amended,
-      `${amended} amended: see \`daybook amendments\``,
+      `${amended} amended${earlier(amended, own.amended)}: see \`daybook amendments\``,
       'ask the platform why it changed booked entries',
     ],
     [
       vanished,
-      `${vanished} vanished: see \`daybook amendments\``,
+      `${vanished} vanished${earlier(vanished, own.vanished)}: see \`daybook amendments\``,
       'ask the platform why it no longer shows them; they are kept, and left out of the chain',
     ],
     [

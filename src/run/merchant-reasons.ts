@@ -1,9 +1,11 @@
 /** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
 import type { WithheldDay } from '../statements/publish.ts';
+import { clockNews, clocksApartText, SET_THE_CLOCK } from './clock-text.ts';
 import { EXIT } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from './isolation.ts';
 import type { Reason } from './judge.ts';
 import type { MerchantSync } from './report.ts';
+import { sumOfSync } from './sync-tally.ts';
 
 /** Sentences of one kind that are told of one merchant; the rest is counted, so that nothing else is lost among them. */
 const TOLD_MAX = 10;
@@ -47,6 +49,25 @@ export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync
     });
   }
   return reasons;
+}
+
+const HELD_BACK_NAMED_MAX = 3;
+
+/** A platform that is behind leaves a day open that is over here; otherwise clocks that differ are good to know. */
+export function reasonsOfClock(sync: readonly MerchantSync[]): Reason[] {
+  const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
+    if (unsettled.length === 0) return [];
+    const spans = unsettled
+      .slice(0, HELD_BACK_NAMED_MAX)
+      .map(
+        ({ beginMs, endMs }) => `${new Date(beginMs).toISOString()} to ${new Date(endMs + 1).toISOString()}`,
+      );
+    const what = `${merchantNo}: ${clocksApartText(report)}: ${spans.join(', ')} is not settled there and was not read`;
+    const todo = `${SET_THE_CLOCK}; the next run reads on once the platform's clock has come that far`;
+    return [{ exitCode: EXIT.incomplete, what, todo, merchantNo }];
+  });
+  const news = waiting.length > 0 ? null : clockNews(sumOfSync(sync));
+  return news === null ? waiting : [{ exitCode: EXIT.done, what: news, todo: SET_THE_CLOCK }];
 }
 
 /** The first ones, and one that counts the rest. */

@@ -1,6 +1,7 @@
 /** Which business days a run covers. Pure: the clock and what is stored come in. */
-import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** Longest range one run takes; a longer one is a slip more often than a wish. */
@@ -11,6 +12,24 @@ export interface DayRange {
   readonly to: BusinessDay;
 }
 
+/** The first and the last day that the platform can be asked about whole, as its timestamps have 13 digits. */
+export function askableDays(zone: string): DayRange {
+  const [from, to] = [dayOf(INSTANT_MS_MIN, zone), dayOf(INSTANT_MS_MAX, zone)];
+  return {
+    from: dayWindow(from, zone).beginMs >= INSTANT_MS_MIN ? from : addDays(from, 1),
+    to: dayWindow(to, zone).endMs <= INSTANT_MS_MAX ? to : addDays(to, -1),
+  };
+}
+
+/** Throws `UsageError` for a day named by `flag` that no ledger can have. */
+export function assertAskable(flag: string, day: BusinessDay, zone: string): void {
+  const askable = askableDays(zone);
+  const asked = `${flag} ${day} cannot be asked for:`;
+  const why = "as the platform's timestamps have 13 digits";
+  if (day < askable.from) throw new UsageError(`${asked} the earliest day is ${askable.from}, ${why}.`);
+  if (day > askable.to) throw new UsageError(`${asked} the latest day is ${askable.to}, ${why}.`);
+}
+
 /**
  * The range asked for, checked: both ends or one (`--from D` alone ends yesterday, `--to D` alone is that one day).
  * Null without dates: the default of each merchant applies. Throws `UsageError`.
@@ -18,7 +37,10 @@ export interface DayRange {
 export function askedRange(
   asked: { readonly from?: BusinessDay | undefined; readonly to?: BusinessDay | undefined },
   today: BusinessDay,
+  zone: string,
 ): DayRange | null {
+  if (asked.from !== undefined) assertAskable('--from', asked.from, zone);
+  if (asked.to !== undefined) assertAskable('--to', asked.to, zone);
   if (asked.from === undefined && asked.to === undefined) return null;
   const to = asked.to ?? (asked.from !== undefined && asked.from >= today ? asked.from : addDays(today, -1));
   const from = asked.from ?? to;

@@ -109,7 +109,8 @@ export async function executeReferenceRun(work: ReferenceRun): Promise<Reference
     return { ...report, runId, exitCode, notes, elapsedMs };
   } catch (error) {
     const notes = [error instanceof Error ? error.message : String(error)];
-    const end = { exitCode: exitCodeOf(error), figures: { notes }, now: now() };
+    const figures = { notes, interrupted: work.signal.aborted };
+    const end = { exitCode: exitCodeOf(error), figures, now: now() };
     await finishRun(db, runId, end).catch(() => undefined);
     throw error;
   }

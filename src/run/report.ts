@@ -3,6 +3,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
+import type { Changes } from '../store/untold-changes.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
@@ -31,6 +32,8 @@ export interface MerchantSync {
   /** Days besides, of ranges asked for earlier and not finished. */
   readonly takenUp: readonly DayRange[];
   readonly report: SyncReport;
+  /** Ends of business days that are settled by our clock, and not by the platform's own; none where absent. */
+  readonly unsettled?: readonly Window[];
   /** Set where the merchant is known only, and its ledger was not read. */
   readonly notJoined?: NotJoined;
 }
@@ -49,6 +52,8 @@ export interface Standing {
   readonly newBreaks: number;
   /** Open breaks that earlier runs found, and nobody has resolved. */
   readonly knownBreaks: number;
+  /** Amended and vanished entries that no run has told before this one, by whichever run they were stored. */
+  readonly untold: Changes;
   /** Unreadable entries the platform still sends, and nobody has acknowledged. */
   readonly quarantined: number;
   /** Ranges asked for with dates, by this run or an earlier one, that are not proven whole. */
@@ -130,6 +135,8 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     returned: read.returned,
     quarantined: read.quarantined,
     unchanged: read.unchanged,
+    platformBehindMs: read.platformBehindMs,
+    platformAheadMs: read.platformAheadMs,
     takenUp: report.sync.flatMap(({ merchantNo, takenUp }) =>
       takenUp.map((days) => ({ merchantNo, ...days })),
     ),

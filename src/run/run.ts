@@ -2,6 +2,8 @@
 import type { Lease } from '../store/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
+import { forgetUntold } from '../store/untold-changes.ts';
+import { writeTransaction } from '../store/write-transaction.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
@@ -63,7 +65,7 @@ async function runStages(
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await beginRun(request, deps, { from, to });
   const outcome = nothingDone();
-  const end = async (failures: readonly RunFailure[]): Promise<RunReport> => {
+  const end = async (failures: readonly RunFailure[], interrupted = false): Promise<RunReport> => {
     const standing = await standingAfter(request, deps, runId, failures.length > 0);
     const { exitCode, reasons: judged } = judge(outcome, standing, { id: runId, failures });
     const reasons =
@@ -82,7 +84,9 @@ async function runStages(
       notes: reasons.map(({ what }) => what),
       elapsedMs: Math.round(performance.now() - startedMs),
     };
-    await finishRun(deps.db, runId, { exitCode, figures: figuresOf(report), now: deps.now() });
+    const figures = { ...figuresOf(report), interrupted };
+    await finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
+    if (standing !== NOTHING_STANDS) await forgetTold(request, deps, lease);
     return report;
   };
   try {
@@ -97,7 +101,7 @@ async function runStages(
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
     const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
-    if (failure.exitCode === EXIT.incomplete) return end([failure]);
+    if (failure.exitCode === EXIT.incomplete) return end([failure], cause instanceof Interrupted);
     // The report is kept, whatever the caller does with the error; the error itself must not be lost over it.
     await end([failure]).catch(() => undefined);
     throw cause;
@@ -124,6 +128,12 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
     await recordRequestedRanges(deps.db, { merchants, currencies, ...range, runId, now });
   }
   return runId;
+}
+
+/** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
+async function forgetTold({ merchants }: RunRequest, deps: RunDeps, lease: Lease): Promise<void> {
+  const told = merchants.map(({ merchantNo }) => merchantNo);
+  await writeTransaction(deps.db, lease, (trx) => forgetUntold(trx, told)).catch(() => undefined);
 }
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */

@@ -1,6 +1,7 @@
 /** The schedule's loop: a tick asks the database what is due, runs it, and waits for the next tick. */
 import cron from 'node-cron';
-import { dueJobs, lastSlot, type DueJob, type ScheduledJob, type SlotEnd } from './due.ts';
+import type { SlotEnd } from '../store/runs.ts';
+import { dueJobs, lastSlot, type DueJob, type ScheduledJob } from './due.ts';
 
 /** The database is asked at each full minute; the jobs' own times are in their cron expressions. */
 const TICK = '* * * * *';

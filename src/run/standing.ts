@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { countQuarantined } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/open-breaks.ts';
 import type { DB } from '../store/schema.ts';
+import { untoldChanges } from '../store/untold-changes.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
 import { settleRequested } from './requested.ts';
@@ -11,6 +12,7 @@ import { settleRequested } from './requested.ts';
 export const NOTHING_STANDS: Standing = {
   newBreaks: 0,
   knownBreaks: 0,
+  untold: { amended: 0, vanished: 0 },
   quarantined: 0,
   requested: [],
   proven: [],
@@ -42,6 +44,7 @@ export async function standingOf(
   return {
     newBreaks: opened,
     knownBreaks: known,
+    untold: await untoldChanges(db, merchants),
     quarantined: await countQuarantined(db, merchants),
     requested: reads ? requested : [],
     proven,

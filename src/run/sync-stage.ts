@@ -1,4 +1,5 @@
 /** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
+import { dayOf } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { planWindows } from '../sync/plan.ts';
@@ -55,12 +56,6 @@ async function syncOne(
   const { merchantNo } = merchant;
   const { beforeProof, ...range } = ranges.get(merchantNo)!;
   const days = { merchantNo, ...range };
-  /** Later nights begin after the first proven day: what lies before it stays asked for, as days asked for by date do. */
-  const keepAsked = async (): Promise<void> => {
-    if (beforeProof === null) return;
-    const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
-    await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
-  };
   try {
     const latestMs = deps.now().getTime() - deps.settleDelayMs;
     const windows = [range, ...range.takenUp].flatMap(({ from, to }) =>
@@ -68,10 +63,16 @@ async function syncOne(
     );
     const notJoined = await join(merchant);
     if (notJoined !== null) return { ...days, report: NOTHING_SYNCED, notJoined };
+    if (beforeProof !== null) {
+      // Later nights begin after the first proven day: what lies before it stays asked for, as days asked for by date do.
+      const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
+      await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
+    }
     const report = await syncMerchant({
       reader: deps.reader,
       db: deps.db,
       lease,
+      settleDelayMs: deps.settleDelayMs,
       merchant,
       windows,
       zone: deps.zone,
@@ -82,12 +83,14 @@ async function syncOne(
       signal,
       onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
     });
-    if (report.failure !== null || report.interrupted || report.uncertified.length > 0) await keepAsked();
-    return { ...days, report };
+    const unsettled = report.heldBack.filter(({ endMs }) => isEndOfDay(endMs, deps.zone));
+    return { ...days, report, ...(unsettled.length === 0 ? {} : { unsettled }) };
   } catch (error) {
     if (concernsAll(error, signal)) throw error;
     const failure = error instanceof Error ? error : new Error(String(error));
-    await keepAsked();
     return { ...days, report: { ...NOTHING_SYNCED, failure } };
   }
 }
+
+/** A day that is still going on is planned up to what is settled here, so only the others are planned to their end. */
+const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== dayOf(ms + 1, zone);

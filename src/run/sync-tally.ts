@@ -11,6 +11,9 @@ type Addition = {
 };
 const ADDITION: Addition = {
   requests: sum,
+  platformBehindMs: Math.max,
+  platformAheadMs: Math.max,
+  heldBack: (a, b) => [...a, ...b],
   windows: sum,
   entries: sum,
   inserted: sum,

@@ -33,6 +33,8 @@ export const hostilitySchema = z.strictObject({
   downAfterRequests: z.int().min(-1).default(-1),
   /** busiDate is off from the window asked for by so many hours. */
   timeZoneOffsetHours: z.number().min(-26).max(26).default(0),
+  /** Its clock is ahead of the true time by so many seconds, behind where less than 0: Date headers, and what is booked already. */
+  clockOffsetS: z.int().min(-86_400).max(86_400).default(0),
   latencyMs: z.int().min(0).max(60_000).default(0),
 });
 export type Hostility = z.output<typeof hostilitySchema>;

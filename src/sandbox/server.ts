@@ -55,7 +55,8 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   const striker = new Striker();
   striker.switchTo(scenario.hostility);
   const setHostility = (hostility: Partial<Hostility>) => striker.switchTo(hostilitySchema.parse(hostility));
-  const merchants = createMerchants(scenario, () => fixedNowMs ?? Date.now());
+  const offsetMs = (): number => striker.hostility.clockOffsetS * 1_000;
+  const merchants = createMerchants(scenario, () => (fixedNowMs ?? Date.now()) + offsetMs());
   const { ledgerOf } = merchants;
   const pushes = createPushes(scenario.pushes, scenario.latitude);
   const reviews = createReviews({
@@ -72,6 +73,10 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   server.setNotFoundHandler((request, reply) =>
     refuse(reply, 404, 'E40400', `no operation at ${request.url}`),
   );
+  // A scenario may play on another day than today; that is no clock that is off, and its Date is today's.
+  server.addHook('onSend', async (_request, reply) => {
+    if (offsetMs() !== 0) reply.header('date', new Date(Date.now() + offsetMs()).toUTCString());
+  });
   addOperations(server, { scenario, striker, merchants, reviews });
   addControls(server, { scenario, striker, merchants, reviews, pushes, setHostility, setNow });
 

@@ -23,6 +23,7 @@ import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } f
 
 export const POOL_CONNECTIONS_MAX = 10;
 export const SERVER_VERSION_MIN = 140_000;
+const ENCODING = 'UTF8';
 
 export interface DatabaseSettings {
   /** Null: the embedded database in `dataDir`. */
@@ -47,7 +48,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   const pool = openPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX, waits);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
-    await checkVersion(boundedPool(pool, waits));
+    await checkServer(boundedPool(pool, waits), settings.databaseUrl);
   } catch (error) {
     await pool.end();
     throw openingFailure(settings.databaseUrl, error);
@@ -88,15 +89,26 @@ type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => 
 const defaultParserOf = pg.types.getTypeParser as ParserOf;
 const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
-async function checkVersion(pool: PostgresPool): Promise<void> {
+/** Throws `DatabaseUnsupported` for a server that is too old, or a database that cannot hold every character. */
+async function checkServer(pool: PostgresPool, databaseUrl: string): Promise<void> {
   const client = await pool.connect();
-  const version = await client
-    .query<{ version: number }>("SELECT current_setting('server_version_num')::int AS version", [])
-    .then(({ rows }) => rows[0]?.version ?? 0)
+  const { version, encoding } = await client
+    .query<{ version: number; encoding: string }>(
+      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
+      [],
+    )
+    .then(({ rows }) => rows[0]!)
     .finally(() => client.release());
-  if (version >= SERVER_VERSION_MIN) return;
+  if (version < SERVER_VERSION_MIN) {
+    throw new DatabaseUnsupported(
+      `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,
+    );
+  }
+  if (encoding === ENCODING) return;
   throw new DatabaseUnsupported(
-    `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,
+    `the database ${placeOf(databaseUrl)} has the encoding ${encoding}, which cannot hold every character that the ` +
+      `platform may send; daybook needs ${ENCODING}. Create one with CREATE DATABASE name ENCODING '${ENCODING}' ` +
+      "LOCALE 'C' TEMPLATE template0, and name it in DATABASE_URL.",
   );
 }
 

@@ -1,11 +1,11 @@
 /** The embedded database (PGlite): PostgreSQL in this process, one process at a time, for setups without a server. */
 import type { PGlite, Transaction } from '@electric-sql/pglite';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
 import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
 import { openingTrouble, statementTrouble } from './embedded-failures.ts';
+import { isNewFolder } from './embedded-folder.ts';
 import { lockFolder, type FolderLock } from './folder-lock.ts';
 import { closeFiles, ownFiles, ownFolder } from './owner-only.ts';
 import type { DB } from './schema.ts';
@@ -27,7 +27,7 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
     await ownFolder(dataDir);
     await ownFolder(folder);
     lock = await lockFolder(folder);
-    const isNew = (await readdir(folder)).length === 0;
+    const isNew = await isNewFolder(folder);
     const pglite = await Pglite.create({ fs: await ownFiles(folder), parsers: COLUMN_PARSERS });
     if (isNew) await closeFiles(folder);
     return embeddedDatabase(

@@ -106,15 +106,22 @@ export async function latestRuns(
   return rows as unknown as RunRow[];
 }
 
+/** How runs of one slot ended, and when the last of them did. */
+export interface SlotEnd extends Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'> {
+  readonly interrupted: boolean;
+}
+
+const isInterrupted = sql<boolean>`coalesce((figures->>'interrupted')::boolean, false)`;
+
 /**
  * What is on record of some jobs' slots, one row for each way their runs ended, however many runs those were; with the
- * last end of that kind up to `now`.
+ * last end of that kind up to `now`. `interrupted`: the process was told to stop, and the run ended early because of it.
  */
 export async function slotEnds(
   db: Kysely<DB>,
   slots: readonly { readonly job: string; readonly slot: string }[],
   now: Date,
-): Promise<Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'>[]> {
+): Promise<SlotEnd[]> {
   if (slots.length === 0) return [];
   return db
     .selectFrom('run')
@@ -122,10 +129,11 @@ export async function slotEnds(
       'command',
       'slot',
       'exit_code as exitCode',
+      isInterrupted.as('interrupted'),
       fn.max('finished_at').filterWhere('finished_at', '<=', now).as('finishedAt'),
     ])
     .where((run) => run.or(slots.map(({ job, slot }) => run.and({ slot, command: job }))))
-    .groupBy(['command', 'slot', 'exit_code'])
+    .groupBy(['command', 'slot', 'exit_code', isInterrupted])
     .execute();
 }
 

@@ -341,6 +341,13 @@ export interface SyncWindow {
   total: number;
 }
 
+export interface UntoldChange {
+  amended: number;
+  merchant_no: string;
+  run_id: number;
+  vanished: number;
+}
+
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -367,4 +374,5 @@ export interface DB {
   statement_summary: StatementSummary;
   stored_object: StoredObject;
   sync_window: SyncWindow;
+  untold_change: UntoldChange;
 }

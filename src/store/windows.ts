@@ -7,6 +7,7 @@ import { judgeAbsent, noteAbsent, type AbsenceJudged, type WholeReading } from '
 import { storeRejected } from './quarantine.ts';
 import type { DB } from './schema.ts';
 import { storeEntries } from './store-entries.ts';
+import { noteUntold } from './untold-changes.ts';
 import type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 import { writeTransaction } from './write-transaction.ts';
 
@@ -46,6 +47,7 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
     const judged = isJudged
       ? await judgeAbsent(trx, { ...within, namelessWrecks })
       : { vanished: 0, doubt: null };
+    await noteUntold(trx, toStore, { amended: stored.amended, vanished: judged.vanished });
     return { ...stored, ...judged, quarantined, isUnsettled: absent > 0 && !isWhole };
   });
 }
@@ -54,7 +56,9 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
 export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
     await lockMerchant(trx, whole.merchantNo);
-    return judgeAbsent(trx, whole);
+    const judged = await judgeAbsent(trx, whole);
+    await noteUntold(trx, whole, { amended: 0, vanished: judged.vanished });
+    return judged;
   });
 }
 

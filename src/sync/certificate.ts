@@ -198,9 +198,15 @@ function pageProblem(pages: readonly LedgerPage[], index: number): string | null
     : `page ${index + 1} held ${records} entries where a total of ${total} leaves none`;
 }
 
-function shortfall(total: number, seen: Seen): string | null {
+/** How many records of the total are known: identical wrecks as often as they stand on a page, a batchNo once. */
+export function distinctOf(seen: Seen): number {
   let distinct = seen.entries.size + seen.neighbours.size;
   for (const [key, { times }] of seen.rejected) if (!isNamed(key, seen)) distinct += times;
+  return distinct;
+}
+
+function shortfall(total: number, seen: Seen): string | null {
+  const distinct = distinctOf(seen);
   return distinct === total ? null : `the total is ${total}, but ${distinct} distinct entries came`;
 }
 

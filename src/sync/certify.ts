@@ -13,6 +13,7 @@ import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { WindowReading } from '../store/window-reading.ts';
 import {
+  distinctOf,
   judgePages,
   needsConfirming,
   pagesOf,
@@ -101,7 +102,7 @@ export async function certifyWindow(
       return read(united, { requests, problem: null });
     }
     // Once all are known, seeing them again leads somewhere.
-    if (united.seenOnce === null || isShort(united)) patience.failedCalls += pages.length;
+    if (united.seenOnce === null || distinctOf(united) < united.total) patience.failedCalls += pages.length;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
     for (const [key, entry] of reading.rejected) everSeen.rejected.set(key, entry);
     for (const [key, stranger] of reading.strangers) everSeen.strangers.set(key, stranger);
@@ -115,10 +116,6 @@ export async function certifyWindow(
     return read({ ...united, ...everSeen }, { requests, problem });
   }
 }
-
-/** Whether fewer entries are known than the total says. */
-const isShort = ({ total, entries, neighbours, rejected }: Reading): boolean =>
-  entries.size + neighbours.size + rejected.size < total;
 
 /**
  * Spent once, a window is no longer read again or split, but still paged, so that what it holds is stored even without

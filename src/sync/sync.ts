@@ -12,13 +12,30 @@ import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import { wideReader } from './clock-slack.ts';
 import type { ReadLimits } from './limits.ts';
+import {
+  CLOCK_STEPS_MAX,
+  createPlatformClock,
+  holdBack,
+  PlatformClockUnsteady,
+  type PlatformClock,
+} from './platform-clock.ts';
 import { wholeSeconds } from './plan.ts';
 import { readWindows } from './read-windows.ts';
-import { createReadingStore, NOTHING_STORED, type StoredReadings } from './store-readings.ts';
+import { createReadingStore } from './store-readings.ts';
+import {
+  ClockOff,
+  NOTHING_SYNCED,
+  PlatformBehind,
+  ReadAnew,
+  withEarlier,
+  type SyncReport,
+} from './sync-report.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
+import { settledByMs, watchedReader } from './watched-reader.ts';
 import { createZoneGate, type ZoneGate } from './zone-gate.ts';
 
 export type { UncertifiedSpan } from './store-readings.ts';
+export { NOTHING_SYNCED, type SyncReport } from './sync-report.ts';
 
 export interface SyncProgress {
   readonly merchantNo: string;
@@ -40,6 +57,8 @@ export interface SyncOptions {
   readonly zone: string;
   /** Null: every currency. */
   readonly currencies?: readonly string[] | null;
+  /** Nothing younger than this by the platform's own clock is read. 0 where absent. */
+  readonly settleDelayMs?: number;
   readonly runId: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;
@@ -51,28 +70,6 @@ export interface SyncOptions {
   readonly timeZoneTrusted?: boolean;
   /** Shared by the merchants of a run, so that the zone is proven once; an own one where absent. */
   readonly zoneGate?: ZoneGate;
-}
-
-export interface SyncReport extends StoredReadings {
-  readonly requests: number;
-  /** Why the ledger was not read to the end; what was certified before is stored and counted here. */
-  readonly failure: Error | null;
-  /** The signal stopped it before the end, at a window's edge. */
-  readonly interrupted: boolean;
-}
-
-/** The report of a merchant whose ledger was not read. */
-export const NOTHING_SYNCED: SyncReport = {
-  ...NOTHING_STORED,
-  requests: 0,
-  failure: null,
-  interrupted: false,
-};
-
-/** Windows were asked for as if the clock were exact, and an entry showed that it is not: to be asked for anew. */
-class ClockOff extends Error {
-  /** What was done until then, and stays. */
-  soFar: SyncReport = NOTHING_SYNCED;
 }
 
 /**
@@ -89,44 +86,53 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
       ...(timeZoneTrusted === undefined ? {} : { isTrusted: timeZoneTrusted }),
     });
   if (await isClockOff(db)) zoneGate.noteClockOff('known from an earlier run');
+  const platformClock = createPlatformClock();
   let before = NOTHING_SYNCED;
+  let clockSteps = 0;
   for (;;) {
     try {
-      return withEarlier(before, await readAndStore(options, zoneGate));
+      return withEarlier(before, await readAndStore(options, zoneGate, platformClock));
     } catch (error) {
-      if (!(error instanceof ClockOff)) throw error;
+      if (!(error instanceof ReadAnew)) throw error;
       before = withEarlier(before, error.soFar);
+      if (error instanceof PlatformBehind) {
+        clockSteps += 1;
+        if (clockSteps <= CLOCK_STEPS_MAX) continue;
+        return { ...before, failure: new PlatformClockUnsteady(platformClock.behindMs()) };
+      }
       // Once known, every window of this run and later ones is asked for with slack: this happens once.
       await storeClockOff(db, lease, zoneGate.clockOff() ?? '', now());
     }
   }
 }
 
-/** A report with what was done before its windows were read anew; what is found or noted again counts once. */
-const withEarlier = (before: SyncReport, report: SyncReport): SyncReport => ({
-  ...report,
-  requests: before.requests + report.requests,
-  inserted: before.inserted + report.inserted,
-  amended: before.amended + report.amended,
-  vanished: before.vanished + report.vanished,
-  returned: before.returned + report.returned,
-  quarantined: before.quarantined + report.quarantined,
-});
-
 /** One window of each currency asked for, cut where a wall-clock time would mean two instants. */
-const plannedWindows = ({ windows, currencies, zone }: SyncOptions): Asked[] =>
+const plannedWindows = (
+  windows: readonly Window[],
+  { currencies, zone }: Pick<SyncOptions, 'currencies' | 'zone'>,
+): Asked[] =>
   (currencies ?? [undefined]).flatMap((currency) =>
     windows
       .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
       .map((window): Asked => ({ window, currency })),
   );
 
-/** Throws `ClockOff` where the clock turns out to be off, and what `syncMerchant` throws. */
-async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<SyncReport> {
-  const { merchant, zone, signal } = options;
+/** Throws `ReadAnew` where one of the clocks turns out to be off, and what `syncMerchant` throws. */
+async function readAndStore(
+  given: SyncOptions,
+  zoneGate: ZoneGate,
+  platformClock: PlatformClock,
+): Promise<SyncReport> {
+  const { merchant, zone, signal } = given;
   const { merchantNo } = merchant;
   const slackMs = zoneGate.slackMs();
-  const asked = plannedWindows(options);
+  const behindMs = platformClock.behindMs();
+  const { settled, heldBack } =
+    behindMs === 0
+      ? { settled: given.windows, heldBack: [] }
+      : holdBack(given.windows.map(wholeSeconds), settledByMs(given, behindMs));
+  const asked = plannedWindows(settled, given);
+  const options = { ...given, reader: watchedReader(given, asked, platformClock) };
   const readings = createReadingStore({ ...options, merchantNo, planned: asked });
   let requests = 0;
   let windowsDone = 0;
@@ -152,6 +158,9 @@ async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<S
     ...NOTHING_SYNCED,
     ...readings.soFar(),
     requests,
+    platformBehindMs: platformClock.behindMs(),
+    platformAheadMs: platformClock.aheadMs(),
+    heldBack,
     ...end,
   });
 
@@ -180,7 +189,7 @@ async function readAndStore(options: SyncOptions, zoneGate: ZoneGate): Promise<S
     await gate.release();
     return report();
   } catch (error) {
-    if (error instanceof ClockOff) {
+    if (error instanceof ReadAnew) {
       error.soFar = report();
       throw error;
     }

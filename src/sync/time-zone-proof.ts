@@ -73,8 +73,9 @@ export type ZoneFinding =
  * Where it must not be is asked first. It came with a page before and is found at its second after, so it was there to
  * be found in between: an entry that has just left would be found nowhere, which proves nothing.
  *
- * Two calls where the zone is right, four where dates are ignored beside a batchNo; about a dozen to find the offset where
- * the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the times filtered by.
+ * Two calls where the zone is right, four where the clock is off or dates are ignored beside a batchNo; about a dozen to
+ * find the offset where the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the
+ * times filtered by.
  */
 export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
@@ -86,6 +87,9 @@ export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: nu
   if (answer !== 'found' && off !== undefined) {
     place = off;
     answer = answerOf(await probe(batchNo, off.window), entry, off);
+    // One short reply is no clock that is off, which would be believed for good: its own second is asked once more.
+    const isThere = async () => answerOf(await probe(batchNo, exact.window), entry, exact) === 'found';
+    if (answer === 'found' && (await isThere())) place = exact;
   }
   if (answer === 'others') return { kind: 'unclear', why: othersCame(entry) };
   if (answer === 'found') {
@@ -148,6 +152,8 @@ async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: numbe
     if (astray.length > 0) return astrayIn(astray, page, place.window, toleranceMs);
     if (isAmiss(elsewhere, entry, toleranceMs)) return { kind: 'unclear', why: datesIgnored };
     if (!holds(page, entry) && page.entries.length < PAGE_SIZE_MAX) break;
+    if (place.clock === 'off' && holds(await probe(null, secondAt(entry.bookedMs)), entry))
+      return { kind: 'proven', clock: 'exact' };
     return { kind: 'proven', clock: place.clock };
   }
   return {

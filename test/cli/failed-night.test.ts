@@ -146,6 +146,14 @@ describe('status', () => {
     expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
   });
 
+  test('tells what the last run saw of the platform’s clock', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 20, hostility: { clockOffsetS: -600 } }) });
+    await stage.run();
+    const seen = await daybook(['status'], env);
+    expect(seen.code).toBe(0);
+    expect(seen.stdout).toContain("seen by run 1: the platform's clock is 10 min behind this machine's");
+  });
+
   test('ends with 3 over an open break until it is resolved, with 4 before that where a merchant is too old', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });
     stage.sandbox.takeOut(merchantNo, usd()[10]!.batchNo);

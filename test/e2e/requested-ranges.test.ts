@@ -26,8 +26,14 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 const nightly = () => stage.run({ range: null }, { resweepDays: 1 });
+/** Those that somebody asked for; the first one is of the merchant's first night. */
 const ranges = () =>
-  stage.house.database.db.selectFrom('requested_range').selectAll().orderBy('id').execute();
+  stage.house.database.db
+    .selectFrom('requested_range')
+    .selectAll()
+    .where('run_id', '>', 1)
+    .orderBy('id')
+    .execute();
 const status = async () => {
   const [row] = await statusOf(stage.house.database.db, [merchantNo], {
     zone: ZONE,
@@ -52,7 +58,7 @@ describe('a range that was not read to its end', () => {
     expect(range!.missing.length).toBeGreaterThan(0);
     expect((await storedOf(stage)).filter(({ booked_at: at }) => at < '2026').length).toBeGreaterThan(0);
     expect(before.missing).toContainEqual(
-      expect.objectContaining({ why: expect.stringMatching(/^asked for .*range 1/) }),
+      expect.objectContaining({ why: expect.stringMatching(/^asked for .*range 2/) }),
     );
     const night = await nightly();
     // The days after the months that were never read open on what their own first entry tells, which is said.
@@ -75,7 +81,7 @@ describe('a range that was not read to its end', () => {
     const other = await stage.run({ range: { from: '2026-03-05', to: '2026-03-05' } });
     expect(other.exitCode).toBe(4);
     expect(other.notes).toEqual([
-      expect.stringMatching(/^SBX-M-1: 2025-11-10 to 2025-12-20 was asked for \(range 1\).*missing/),
+      expect.stringMatching(/^SBX-M-1: 2025-11-10 to 2025-12-20 was asked for \(range 2\).*missing/),
     ]);
     // Publishing reads nothing, and says nothing of it.
     expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0 });
@@ -159,6 +165,12 @@ test('the first night of a merchant, not read whole, is taken up by the next one
     const { sync, exitCode } = await night('2026-03-03T09:00:00Z');
     expect(exitCode).toBe(0);
     expect(sync[0]!.takenUp).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
+    const { db } = first.house.database;
+    // The later night is whole at once, and proof begins with the earlier one: nothing more is asked for.
+    expect(await db.selectFrom('requested_range').select(['from_day', 'done_at']).execute()).toEqual([
+      { from_day: '2026-03-01', done_at: new Date('2026-03-03T09:00:00Z') },
+      { from_day: '2026-03-02', done_at: new Date('2026-03-03T09:00:00Z') },
+    ]);
     expect((await storedOf(first)).map(({ booked_at: at }) => at.slice(0, 10))).toContain('2026-03-01');
   } finally {
     await first.close();

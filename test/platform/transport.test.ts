@@ -75,6 +75,41 @@ describe('what is sent', () => {
   });
 });
 
+describe('the platform’s clock', () => {
+  const clockOf = async (headers: Record<string, string>) => {
+    const { url } = await stranger(answer('ok', 200, headers));
+    const { transport } = transportTo(url);
+    let told: unknown;
+    await transport.post(callOf({ read: (text, _, clock) => ((told = clock), text) }));
+    return told;
+  };
+  const nowMs = Date.UTC(2026, 3, 1);
+
+  test('is told by the Date header, to the second', async () => {
+    const date = new Date(nowMs - 600_000).toUTCString();
+    expect(await clockOf({ date })).toEqual({ aheadMinMs: -600_000, aheadMaxMs: -599_001 });
+  });
+
+  test('is not told without one, by one that cannot be read, nor by a reply that a cache kept', async () => {
+    const date = new Date(nowMs - 600_000).toUTCString();
+    expect(await clockOf({})).toBeNull();
+    expect(await clockOf({ date: 'half past nine' })).toBeNull();
+    expect(await clockOf({ date, age: '600' })).toBeNull();
+  });
+
+  test('counts with the time the call took, up to the reply’s head', async () => {
+    let nowAtMs = nowMs;
+    const { url } = await stranger((response) => {
+      nowAtMs += 7_000;
+      response.writeHead(200, { date: new Date(nowMs + 3_000).toUTCString() }).end('ok');
+    });
+    const { transport } = transportTo(url, {}, { machineClock: () => nowAtMs });
+    let told: unknown;
+    await transport.post(callOf({ read: (text, _, clock) => ((told = clock), text) }));
+    expect(told).toEqual({ aheadMinMs: -4_000, aheadMaxMs: 3_999 });
+  });
+});
+
 describe('what is sent again', () => {
   test.each([
     ['a reset connection', reset],
@@ -121,7 +156,7 @@ describe('what is sent again', () => {
     ['seconds', '7', 7_000],
     ['an HTTP date', new Date(Date.UTC(2026, 3, 1, 0, 0, 9)).toUTCString(), 9_000],
     ['a date gone by', new Date(Date.UTC(2026, 2, 1)).toUTCString(), 0],
-    ['an hour, cut to the limit', '3600', RETRY_AFTER_MAX_MS],
+    ['as long as a run has patience for', '600', RETRY_AFTER_MAX_MS],
     ['nonsense', 'soon', 0],
   ])('Retry-After is obeyed: %s', async (_, header, waitMs) => {
     const { url } = await stranger(answer('', 429, { 'retry-after': header }), answer('ok'));
@@ -129,6 +164,28 @@ describe('what is sent again', () => {
     await post();
     expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(waitMs);
   });
+
+  test.each([
+    ['an hour', '3600', '3600 s'],
+    ['a second too long', '601', '601 s'],
+    ['a date of tomorrow', new Date(Date.UTC(2026, 3, 2)).toUTCString(), '86400 s'],
+  ])(
+    'Retry-After is never cut: asked for %s, the call is given up at once, and the others wait no longer than it would',
+    async (_, header, said) => {
+      const { url, received } = await stranger(answer('', 503, { 'retry-after': header }), answer('ok'));
+      const time = stillTime();
+      const { post, slept } = transportTo(url, {}, time);
+      const error = await rejection(post());
+      expect(error).toBeInstanceOf(PlatformUnreachable);
+      expect(error.message).toContain(
+        `answered 503; it asks to wait ${said} (Retry-After), and a call waits 600 s at most: run again after that`,
+      );
+      expect([received.length, slept]).toEqual([1, []]);
+      const begin = time.clock();
+      await post();
+      expect(time.clock() - begin).toBe(RETRY_AFTER_MAX_MS);
+    },
+  );
 
   test('Retry-After told to one call holds for the others', async () => {
     const { url, received } = await stranger(answer('', 429, { 'retry-after': '60' }), answer('ok'));

@@ -8,7 +8,7 @@ import { dueJobs, lastSlot } from '../../src/run/due.ts';
 import { executeReferenceRun } from '../../src/run/reference-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { listReferenceItems, listReferenceLists, referenceCodes } from '../../src/store/reference.ts';
-import { latestRuns } from '../../src/store/runs.ts';
+import { latestRuns, slotEnds } from '../../src/store/runs.ts';
 import { answer, rejection, stranger, transportTo } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
@@ -52,12 +52,11 @@ test('is a job of its own, due on Mondays until it is done', async () => {
   const scheduled = jobs
     .filter(({ does }) => does === 'reference')
     .map(({ name, when }) => ({ job: name, when: when(schedule) }));
-  const due = async (now: string) =>
-    dueJobs(
-      scheduled.map(({ job, when }) => ({ job, slot: lastSlot(when, 'UTC', new Date(now)) })),
-      new Date(now),
-      await latestRuns(database.db, { limit: 10 }),
-    );
+  const due = async (now: string) => {
+    const at = new Date(now);
+    const slots = scheduled.map(({ job, when }) => ({ job, slot: lastSlot(when, 'UTC', at) }));
+    return dueJobs(slots, at, await slotEnds(database.db, slots, at));
+  };
   expect(await due('2026-03-02T03:00:00Z')).toEqual([{ job: 'reference', slot: '2026-03-02 03:00' }]);
   await runOn({});
   expect(await due('2026-03-08T23:59:00Z')).toEqual([]);

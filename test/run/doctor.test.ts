@@ -77,6 +77,18 @@ describe('doctor', () => {
     expect(await storedOf(stage)).toEqual([]);
   });
 
+  test.each([
+    [-600, /^MEND platform clock: the platform's clock is 10 min behind this machine's.*set the clock/, 4],
+    [-200, /^ok platform clock: the platform's clock is 3 min behind this machine's$/, 0],
+    [600, /^ok platform clock: the platform's clock is 10 min ahead of this machine's$/, 0],
+  ])('tells a platform’s clock that is off by %d s', async (clockOffsetS, said, exitCode) => {
+    stage = await openStage({ scenario: scenario({ entriesPerDay: 20, hostility: { clockOffsetS } }) });
+    const findings = await examined();
+    const clock = findings.find(({ what }) => what === 'platform clock')!;
+    expect(`${clock.ok ? 'ok' : 'MEND'} ${clock.what}: ${clock.detail}`).toMatch(said);
+    expect(examinedExitCode(findings)).toBe(exitCode);
+  });
+
   test('says that a ledger without entries proves nothing', async () => {
     stage = await openStage({ scenario: scenario({ entriesPerDay: 0 }) });
     const findings = await examined();

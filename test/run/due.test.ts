@@ -12,16 +12,19 @@ interface Try {
   readonly slot: string | null;
   readonly exitCode: number | null;
   readonly finishedAt: Date | null;
+  readonly interrupted: boolean;
 }
 const tried = (
   slot: string,
   exitCode: number | null,
   finishedAt: string | null,
   command = 'nightly',
+  interrupted = false,
 ): Try => ({
   command,
   slot,
   exitCode,
+  interrupted,
   finishedAt: finishedAt === null ? null : at(finishedAt),
 });
 
@@ -89,7 +92,7 @@ describe('what is due', () => {
     const jobs = [NIGHTLY, { job: 'resweep', when: '30 13 * * *' }];
     const runs = [
       tried(slot, 0, '2026-03-06T01:31:00+08:00'),
-      { command: 'run', slot: null, exitCode: 0, finishedAt: at('2026-03-06T13:35:00+08:00') },
+      { ...tried(slot, 0, '2026-03-06T13:35:00+08:00', 'run'), slot: null },
     ];
     expect(due('2026-03-06T13:40:00+08:00', runs, jobs)).toEqual([
       { job: 'resweep', slot: '2026-03-06 13:30' },
@@ -102,7 +105,7 @@ function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 1
   const runs: Try[] = [];
   for (let ms = from.getTime(); ms < to.getTime(); ms += everyMs) {
     for (const { job, slot } of dueOf([{ job: 'nightly', when }], zone, new Date(ms), runs)) {
-      runs.push({ command: job, slot, exitCode: 0, finishedAt: new Date(ms) });
+      runs.push({ command: job, slot, exitCode: 0, finishedAt: new Date(ms), interrupted: false });
     }
   }
   return runs.map(({ slot }) => slot!);

@@ -38,7 +38,7 @@ async function night() {
   const run = async (base: string = url, asked: readonly string[] = []) => {
     const settings = { secretKeys, platform: { merchant: null } };
     const merchants = await chosenMerchants({ database, settings } as unknown as PlatformHouse, asked);
-    const { transport } = transportTo(base, { retriesMax: 1 });
+    const { transport } = transportTo(base, { retriesMax: 1 }, { machineClock: () => Date.now() });
     return executeRun(
       { command: 'sync', range: null, merchants, currencies: null },
       {

@@ -1,40 +1,60 @@
 import { describe, expect, test } from 'vitest';
 import { coverageOf, provenStretch } from '../../src/run/coverage.ts';
 import { EXIT, UsageError, exitCodeOf, gravest } from '../../src/run/exit-codes.ts';
-import { askedRange, nightlyRange } from '../../src/run/range.ts';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
 import { takenUpDays } from '../../src/run/requested.ts';
 
 const DAY_MS = 86_400_000;
+const ZONE = 'Asia/Shanghai';
 
 describe('the days asked for', () => {
   const today = '2026-03-10';
 
   test('both ends stand as given', () => {
-    expect(askedRange({ from: '2026-03-01', to: '2026-03-04' }, today)).toEqual({
+    expect(askedRange({ from: '2026-03-01', to: '2026-03-04' }, today, ZONE)).toEqual({
       from: '2026-03-01',
       to: '2026-03-04',
     });
   });
 
   test('one end alone: from runs to yesterday, to is that one day', () => {
-    expect(askedRange({ from: '2026-03-01' }, today)).toEqual({ from: '2026-03-01', to: '2026-03-09' });
-    expect(askedRange({ from: today }, today)).toEqual({ from: today, to: today });
-    expect(askedRange({ to: '2026-03-04' }, today)).toEqual({ from: '2026-03-04', to: '2026-03-04' });
+    expect(askedRange({ from: '2026-03-01' }, today, ZONE)).toEqual({ from: '2026-03-01', to: '2026-03-09' });
+    expect(askedRange({ from: today }, today, ZONE)).toEqual({ from: today, to: today });
+    expect(askedRange({ to: '2026-03-04' }, today, ZONE)).toEqual({ from: '2026-03-04', to: '2026-03-04' });
   });
 
   test('none: the nightly default', () => {
-    expect(askedRange({}, today)).toBeNull();
+    expect(askedRange({}, today, ZONE)).toBeNull();
   });
 
   test.each([
     [{ from: '2026-03-05', to: '2026-03-04' }, 'lies after'],
     [{ from: '2026-03-05', to: '2026-03-11' }, 'has not begun'],
-    [{ from: '1990-01-01', to: '2026-03-04' }, 'split it'],
+    [{ from: '2002-01-01', to: '2026-03-04' }, 'split it'],
+    [{ from: '1999-01-01' }, '--from 1999-01-01 cannot be asked for: the earliest day is 2001-09-10'],
+    [{ to: '0000-01-01' }, '--to 0000-01-01 cannot be asked for: the earliest day is 2001-09-10'],
+    [
+      { from: '2026-03-01', to: '9999-12-31' },
+      '--to 9999-12-31 cannot be asked for: the latest day is 2286-11-20',
+    ],
+    [{ from: '9999-12-31' }, 'the latest day is 2286-11-20'],
   ])('%o is refused', (asked, why) => {
-    expect(() => askedRange(asked, today)).toThrow(UsageError);
-    expect(() => askedRange(asked, today)).toThrow(why);
+    expect(() => askedRange(asked, today, ZONE)).toThrow(UsageError);
+    expect(() => askedRange(asked, today, ZONE)).toThrow(why);
   });
 });
+
+test.each(['Asia/Shanghai', 'Pacific/Kiritimati', 'Etc/GMT+12', 'UTC', 'America/New_York'])(
+  'the first and the last day that can be asked for lie whole within timestamps of 13 digits, and no others beside: %s',
+  (zone) => {
+    const { from, to } = askableDays(zone);
+    const isAskable = (day: string) =>
+      dayWindow(day, zone).beginMs >= 1_000_000_000_000 && dayWindow(day, zone).endMs <= 9_999_999_999_999;
+    expect([addDays(from, -1), from, to, addDays(to, 1)].map(isAskable)).toEqual([false, true, true, false]);
+    expect(askedRange({ to: from }, to, zone)).toEqual({ from, to: from });
+  },
+);
 
 describe('the nightly default', () => {
   test('is yesterday and the re-sweep', () => {

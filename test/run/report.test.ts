@@ -26,6 +26,9 @@ const CALM: SyncReport = {
   quarantined: 0,
   unchanged: 0,
   notices: {},
+  platformBehindMs: 0,
+  platformAheadMs: 0,
+  heldBack: [],
   failure: null,
   interrupted: false,
 };
@@ -247,6 +250,8 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     returned: 0,
     quarantined: 0,
     unchanged: 0,
+    platformBehindMs: 0,
+    platformAheadMs: 0,
     takenUp: [],
     daysChained: 0,
     breaksOpened: 0,

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { exitCodeOf, Interrupted } from '../../src/run/exit-codes.ts';
+import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { executeScheduled } from '../../src/run/run.ts';
-import type { DueJob } from '../../src/run/due.ts';
+import { dueJobs, type DueJob } from '../../src/run/due.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { keepSchedule, tick, type ScheduleOptions } from '../../src/run/schedule.ts';
 import { finishRun, slotEnds, startRun } from '../../src/store/runs.ts';
@@ -123,6 +124,46 @@ describe('the schedule', () => {
     expect(await runs()).toEqual([nightlyOf('2026-03-06', 4), nightlyOf('2026-03-06')]);
   });
 
+  test('a job that was told to stop is taken up at the next start, at once; one that failed before that keeps its pause', async () => {
+    stage = await openStage();
+    const stop = new AbortController();
+    const stopped = scheduler({
+      jobs: [NIGHTLY],
+      signal: stop.signal,
+      runJob: async (due) => {
+        const request = { command: 'run', range: null, merchants: [MERCHANT], currencies: null } as const;
+        const onProgress = () => stop.abort(new Interrupted());
+        await executeScheduled(
+          { ...request, scheduled: due },
+          stage.deps({ signal: stop.signal, onProgress }),
+        );
+      },
+    });
+    await stopped.tick();
+    expect(await runs()).toEqual([nightlyOf('2026-03-06', 4)]);
+    const restarted = scheduler({ jobs: [NIGHTLY] });
+    stage.sandbox.setHostility({ downAfterRequests: 0 });
+    await restarted.tick();
+    stage.sandbox.setHostility({});
+    await restarted.tick();
+    expect(await runs()).toEqual([nightlyOf('2026-03-06', 4), nightlyOf('2026-03-06', 4)]);
+    stage.setNow('2026-03-06T01:40:00+08:00');
+    await restarted.tick();
+    expect((await runs()).at(-1)).toEqual(nightlyOf('2026-03-06'));
+  });
+
+  test('a reading of the reference data that was told to stop is taken up at once as well', async () => {
+    stage = await openStage();
+    const { db } = stage.house.database;
+    const due = { job: 'reference', slot: '2026-03-06 03:00' };
+    const signal = AbortSignal.abort(new Interrupted());
+    await expect(
+      executeReferenceRun({ ...referenceWork(stage.house, signal), scheduled: due }),
+    ).rejects.toThrow('stopped before the end');
+    const at = stage.house.now();
+    expect(dueJobs([due], at, await slotEnds(db, [due], at))).toEqual([due]);
+  });
+
   test('a killed run’s slot is due again at once, and however many runs a person starts, a done one stays done', async () => {
     stage = await openStage();
     const { db } = stage.house.database;
@@ -181,7 +222,15 @@ describe('the schedule', () => {
         [{ job: 'nightly', slot: '2026-03-06 01:30' }],
         new Date('2026-03-06T12:00:00+08:00'),
       ),
-    ).toEqual([{ command: 'nightly', slot: '2026-03-06 01:30', exitCode: 4, finishedAt: retries.at(-1) }]);
+    ).toEqual([
+      {
+        command: 'nightly',
+        slot: '2026-03-06 01:30',
+        exitCode: 4,
+        interrupted: false,
+        finishedAt: retries.at(-1),
+      },
+    ]);
   });
 
   test('what goes wrong with one job is told, and keeps no other from its turn', async () => {

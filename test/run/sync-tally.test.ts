@@ -25,6 +25,9 @@ describe('two reports as one', () => {
       unchanged: 9,
       uncertified: [span(0, 9)],
       notices: { both: 1, first: 2 },
+      platformBehindMs: 600_000,
+      platformAheadMs: 0,
+      heldBack: [{ beginMs: 0, endMs: 9 }],
       failure: null,
       interrupted: false,
     };
@@ -40,6 +43,9 @@ describe('two reports as one', () => {
       unchanged: 90,
       uncertified: [span(20, 29)],
       notices: { both: 3, second: 4 },
+      platformBehindMs: 60_000,
+      platformAheadMs: 5,
+      heldBack: [{ beginMs: 20, endMs: 29 }],
       failure: away,
       interrupted: true,
     };
@@ -55,6 +61,12 @@ describe('two reports as one', () => {
       unchanged: 99,
       uncertified: [span(0, 9), span(20, 29)],
       notices: { both: 4, first: 2, second: 4 },
+      platformBehindMs: 600_000,
+      platformAheadMs: 5,
+      heldBack: [
+        { beginMs: 0, endMs: 9 },
+        { beginMs: 20, endMs: 29 },
+      ],
       failure: away,
       interrupted: true,
     });

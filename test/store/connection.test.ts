@@ -2,10 +2,11 @@ import { sql } from 'kysely';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import { openDatabase } from '../../src/store/connection.ts';
 import { EmbeddedDatabaseBusy, MigrationsPending } from '../../src/store/errors.ts';
 import { assertMigrated, migrate, pendingMigrations } from '../../src/store/migrations.ts';
+import { daybook } from '../cli/daybook.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const COLUMNS = sql<Record<string, unknown>>`SELECT
@@ -54,6 +55,57 @@ describe('a PostgreSQL server', () => {
     expect(String(failure)).not.toMatch(/hunter2|opensesame/);
   });
 
+  it.each(['LATIN1', 'EUC_JP', 'SQL_ASCII'])(
+    'refuses a database in %s before anything is done, and says how to make one that can be used',
+    async (encoding) => {
+      const { db: admin, close } = await openDatabase({
+        databaseUrl: `${inject('postgresUrl')}/postgres`,
+        dataDir: '',
+      });
+      const name = `test_${encoding.toLowerCase()}`;
+      await sql`CREATE DATABASE ${sql.id(name)} ENCODING ${sql.lit(encoding)} LOCALE 'C' TEMPLATE template0`.execute(
+        admin,
+      );
+      await close();
+      const databaseUrl = `${inject('postgresUrl')}/${name}`;
+      const failure = await openDatabase({ databaseUrl, dataDir: '' }).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ name: 'DatabaseUnsupported', exitCode: 2 });
+      expect(String(failure)).toContain(`${name} has the encoding ${encoding}`);
+      expect(String(failure)).toContain("CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0");
+      const env = { DATABASE_URL: databaseUrl };
+      expect(await daybook(['migrate'], env)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^daybook: the database 127\.0\.0\.1:\d+\/test_.* daybook needs UTF8\./,
+        ),
+      });
+    },
+  );
+
+  it('speaks UTF-8 whatever environment, URL and role say', async () => {
+    const { db, url, close } = await freshDatabase();
+    await sql`ALTER DATABASE ${sql.id(new URL(url).pathname.slice(1))} SET client_encoding TO LATIN1`.execute(
+      db,
+    );
+    vi.stubEnv('PGCLIENTENCODING', 'LATIN1');
+    vi.stubEnv('PGCLIENT_ENCODING', 'LATIN1');
+    vi.stubEnv('PGOPTIONS', '-c client_encoding=LATIN1');
+    const databaseUrl = `${url}?client_encoding=LATIN1&options=${encodeURIComponent('-c client_encoding=LATIN1')}`;
+    const other = await openDatabase({ databaseUrl, dataDir: '' });
+    try {
+      const { rows } =
+        await sql`SELECT 'Łódź 東京 🪁' AS said, current_setting('client_encoding') AS encoding`.execute(
+          other.db,
+        );
+      expect(rows).toEqual([{ said: 'Łódź 東京 🪁', encoding: 'UTF8' }]);
+    } finally {
+      vi.unstubAllEnvs();
+      await other.close();
+      await close();
+    }
+  });
+
   it('does not quote a URL it cannot read', async () => {
     const failure = await openDatabase({
       databaseUrl: 'postgres://daybook:hunter2@[bad/x',
@@ -100,6 +152,7 @@ describe('the embedded database', () => {
       '0011_known_paths',
       '0012_secret_key_check',
       '0013_audit',
+      '0014_untold_changes',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitCodeOf } from '../../src/run/exit-codes.ts';
 import { openDatabase } from '../../src/store/connection.ts';
 import { embeddedDatabase } from '../../src/store/embedded.ts';
+import { EMBEDDED_POSTGRES_MAJOR } from '../../src/store/embedded-folder.ts';
 import { openingTrouble, statementTrouble } from '../../src/store/embedded-failures.ts';
 import { daybook } from '../cli/daybook.ts';
 
@@ -69,6 +70,52 @@ describe('a folder that cannot be used ends with 2, says what is wrong with it a
     },
     SLOW_MS,
   );
+
+  it.each<[string, (dataDir: string) => Promise<unknown>, RegExp]>([
+    [
+      'without its version file',
+      (dataDir) => rm(join(dataDir, 'db/PG_VERSION')),
+      /it is no database, as it has no PG_VERSION, but is not empty \(base, global, .* and \d+ more\)\. Restore/,
+    ],
+    [
+      'with files of another program',
+      async (dataDir) => {
+        await rm(join(dataDir, 'db'), { recursive: true });
+        await mkdir(join(dataDir, 'db'), { mode: 0o700 });
+        await writeFile(join(dataDir, 'db/holidays.jpg'), 'a beach');
+      },
+      /no PG_VERSION, but is not empty \(holidays\.jpg\).*remove what lies there/,
+    ],
+    [
+      'of another PostgreSQL',
+      (dataDir) => writeFile(join(dataDir, 'db/PG_VERSION'), '15\n'),
+      /it was made by PostgreSQL 15, and this version of daybook has PostgreSQL \d+\. Use the version/,
+    ],
+    [
+      'with an empty version file',
+      (dataDir) => truncate(join(dataDir, 'db/PG_VERSION')),
+      /it was made by PostgreSQL \(nothing\)/,
+    ],
+  ])(
+    'a folder %s is not taken for a new one, and nothing in it is touched',
+    async (what, spoil, said) => {
+      const dataDir = join(folder, what.replaceAll(' ', '-'));
+      await cp(sound, dataDir, { recursive: true });
+      await spoil(dataDir);
+      const lying = async () => (await readdir(join(dataDir, 'db'), { recursive: true })).sort();
+      const before = await lying();
+      const failure = await failureOf(openDatabase({ databaseUrl: null, dataDir }));
+      expect(failure).toMatchObject({ name: 'DatabaseUnusable', exitCode: 2 });
+      expect(failure.message).toMatch(said);
+      expect(failure.message).toContain(join(dataDir, 'db'));
+      expect(await lying()).toEqual(before);
+    },
+    SLOW_MS,
+  );
+
+  it('a sound folder has the version that is asked for', async () => {
+    expect(await readFile(join(sound, 'db/PG_VERSION'), 'utf8')).toBe(`${EMBEDDED_POSTGRES_MAJOR}\n`);
+  });
 
   it(
     'from the command line as well, without a word of the engine’s',

@@ -60,6 +60,7 @@ export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, 
       {
         ...systemTransportDeps,
         clock: () => Date.now() + skippedMs,
+        machineClock: () => Date.now(),
         random: () => 0.5,
         sleep: (ms, signal) => {
           signal?.throwIfAborted();

@@ -112,6 +112,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const retries: Retry[] = [];
   const transport = createTransport(settings.platform, {
     clock: () => Date.now() + skippedMs,
+    machineClock: () => Date.now(),
     random: () => 0.5,
     sleep: (ms, signal) => {
       signal?.throwIfAborted();

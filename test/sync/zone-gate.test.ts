@@ -102,10 +102,10 @@ test.each(['begin', 'end'] as const)(
 test('timestamps off by no more than the clock tolerance prove the zone, and are told', async () => {
   const bookings = spread(5, { beginMs: DAY.beginMs + 60_000, endMs: DAY.endMs });
   for (const lagMs of [1_000, 2_000, -1_000, -2_000]) {
-    expect(await check({ bookings, lagMs })).toEqual({ outcome: 'proven', calls: 3, slackMs: 2_000 });
+    expect(await check({ bookings, lagMs })).toEqual({ outcome: 'proven', calls: 4, slackMs: 2_000 });
     expect(await check({ bookings, lagMs, faults: ignoring })).toEqual({
       outcome: 'proven',
-      calls: 5,
+      calls: 6,
       slackMs: 2_000,
     });
   }
@@ -268,3 +268,29 @@ test('an entry that is gone by the time it is asked for is passed over for anoth
   });
   expect(outcome).toBe('proven');
 });
+
+test.each([
+  ['beside a batchNo', {}, 5],
+  ['without one, as dates are ignored beside it', ignoring, 7],
+])(
+  'one short reply to the entry’s own second is no clock that is off: it is asked once more, %s',
+  async (_, faults, calls) => {
+    const platform = createMemoryPlatform({ bookings: spread(5, DAY), faults });
+    const entries = await pageIn(platform.reader, DAY);
+    const at = Math.floor(entries[0]!.bookedMs / 1_000) * 1_000;
+    const besideBatchNo = faults.ignoresWindowBesideBatchNo !== true;
+    let shortened = 0;
+    const probe: Probe = async (batchNo, window) => {
+      const page = await probeOf(platform.reader)(batchNo, window);
+      const isOwn =
+        window.beginMs === at && window.endMs === at + 999 && (batchNo !== null) === besideBatchNo;
+      if (!isOwn || shortened > 0) return page;
+      shortened += 1;
+      return { ...page, total: 0, entries: [] };
+    };
+    const gate = createZoneGate('UTC', { clockToleranceS: 2 });
+    await gate.check(probe, entries, DAY);
+    expect([shortened, gate.clockOff(), gate.slackMs()]).toEqual([1, null, 0]);
+    expect(platform.queries.length).toBeLessThanOrEqual(calls);
+  },
+);

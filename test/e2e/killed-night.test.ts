@@ -1,0 +1,90 @@
+/** What a run leaves behind that was killed: it never got to tell or to ask for anything, so what it began must be known. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { dayWindow } from '../../src/ledger/business-day.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import type { RunDeps, RunRequest } from '../../src/run/work.ts';
+import { FROM, MERCHANT, openStage, scenario, storedOf, TO, ZONE, type Stage } from '../support/stage.ts';
+
+let stage: Stage;
+/** Ends the run that hangs, so that nothing of it goes on behind the test's back. */
+let end: () => Promise<unknown>;
+beforeEach(async () => {
+  end = () => Promise.resolve();
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 20 }) });
+});
+afterEach(async () => {
+  await end();
+  await stage.close();
+});
+
+/** A run that stands still at the first call for a day from `fromDay` on: as it is when it is killed there. */
+function hang(fromDay: string, request: Partial<RunRequest> = {}, change: Partial<RunDeps> = {}): void {
+  const stop = new AbortController();
+  const hangsFromMs = dayWindow(fromDay, ZONE).beginMs;
+  const { reader } = stage.house;
+  const hanging: LedgerReader = {
+    page: (query, signal) =>
+      query.window.beginMs < hangsFromMs
+        ? reader.page(query, signal)
+        : new Promise((_, reject) =>
+            signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+          ),
+  };
+  const run = stage.run(request, { ...change, reader: hanging, signal: stop.signal });
+  end = () => {
+    stop.abort(new Error('the test is over'));
+    return run.catch(() => undefined);
+  };
+}
+/** The killed run's lease runs out. */
+const endLease = () =>
+  stage.house.database.db
+    .updateTable('lease')
+    .set({ expires_at: new Date(0) })
+    .execute();
+const { merchantNo } = MERCHANT;
+const usd = () => stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
+
+test('changes that a killed run stored are told by the next one, once', async () => {
+  expect(await stage.run()).toMatchObject({ exitCode: 0 });
+  stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
+  stage.sandbox.takeOut(merchantNo, usd()[19]!.batchNo);
+  hang(TO);
+  const { db } = stage.house.database;
+  const found = () => db.selectFrom('untold_change').select(['run_id', 'amended', 'vanished']).execute();
+  await expect.poll(found, { timeout: 30_000 }).toEqual([{ run_id: 2, amended: 1, vanished: 1 }]);
+
+  await endLease();
+  const next = await stage.run();
+  expect(next.exitCode).toBe(3);
+  expect(next.sync[0]!.report).toMatchObject({ amended: 0, vanished: 0 });
+  expect(next.notes).toContain(
+    '1 amended, 1 of them stored by a run that did not tell: see `daybook amendments`',
+  );
+  expect(next.notes).toContain(
+    '1 vanished, 1 of them stored by a run that did not tell: see `daybook amendments`',
+  );
+  expect(await found()).toEqual([]);
+  const after = await stage.run();
+  expect(after.notes.filter((note) => /amended|vanished/.test(note))).toEqual([]);
+});
+
+test('a change that a run stores and tells is told as its own, and by no later run', async () => {
+  await stage.run();
+  stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
+  const { notes } = await stage.run();
+  expect(notes).toEqual(['1 amended: see `daybook amendments`']);
+  expect(await stage.run({ command: 'publish' })).toMatchObject({ exitCode: 0, notes: [] });
+});
+
+test('a merchant’s very first night, killed at its first call, is taken up by a later one', async () => {
+  const night = (now: string) => ({ resweepDays: 0, now: () => new Date(now) });
+  hang(FROM, { range: null }, night('2026-03-03T09:00:00Z'));
+  const { db } = stage.house.database;
+  const asked = () => db.selectFrom('requested_range').select(['from_day', 'to_day']).execute();
+  await expect.poll(asked, { timeout: 30_000 }).toEqual([{ from_day: FROM, to_day: FROM }]);
+  await endLease();
+  const next = await stage.run({ range: null }, night('2026-03-05T09:00:00Z'));
+  expect(next.sync[0]!.takenUp).toEqual([{ from: FROM, to: FROM }]);
+  expect((await storedOf(stage)).map(({ booked_at: at }) => at.slice(0, 10))).toContain(FROM);
+});

@@ -1,0 +1,79 @@
+/** What a window that does not add up costs of its patience: only readings that lead nowhere count. */
+import { expect, test } from 'vitest';
+import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
+import { certifyWindow, type CertifyTask, type PageSource } from '../../src/sync/certify.ts';
+import { READ_LIMITS } from '../../src/sync/limits.ts';
+import { accountEntries } from '../support/ledger-entries.ts';
+
+const SECOND: Window = {
+  beginMs: Date.parse('2026-03-01T12:00:00Z'),
+  endMs: Date.parse('2026-03-01T12:00:00.999Z'),
+};
+const entries = accountEntries(
+  0,
+  Array.from({ length: 102 }, () => ['2026-03-01 12:00:00', 100] as const),
+).map((entry): LedgerEntry => ({ ...entry, bookedMs: SECOND.beginMs }));
+const wreck = (batchNo: string | null): RejectedEntry => ({ raw: '{"a":1}', batchNo, reason: 'odd' });
+const page = (shown: readonly LedgerEntry[], rejected: readonly RejectedEntry[] = []): LedgerPage => ({
+  total: 102,
+  entries: shown,
+  rejected,
+  notices: [],
+});
+
+/** Reads a second whose pages come as given, one list of pages a reading; returns what it cost. */
+async function costOf(readings: readonly (readonly LedgerPage[])[]) {
+  const task: CertifyTask = {
+    window: SECOND,
+    currency: undefined,
+    grain: { pageNumMax: 100, unitMs: 1 },
+    patience: { failedCalls: 0, certifiedPages: 0 },
+  };
+  let reads = 0;
+  const source: PageSource = {
+    page: (_, pageNum) => {
+      if (pageNum === 1) reads += 1;
+      return Promise.resolve(readings[reads - 1]![pageNum - 1]!);
+    },
+    holdPages: () => Promise.resolve(),
+    onFirstPage: () => undefined,
+  };
+  const limits = { ...READ_LIMITS, readsBeforeSplitMax: 32 };
+  const outcome = await certifyWindow(task, source, limits);
+  return {
+    reads,
+    failedCalls: task.patience.failedCalls,
+    certified: outcome.kind === 'read' && outcome.reading.certified,
+  };
+}
+
+test('identical wrecks without batchNo count each: once all is known, seeing it again costs no patience', async () => {
+  const wrecks = [wreck(null), wreck(null), wreck(null)];
+  const first = page(entries.slice(0, 97), wrecks);
+  const [one, other] = [97, 98].map((nth) => page([entries[nth]!, entries[0]!]));
+  // Each reading lacks one entry; the second brings what the first one lacked, and both have to come again.
+  const readings = [
+    [first, one!],
+    [first, other!],
+    [first, one!],
+    [first, other!],
+  ];
+  expect(await costOf(readings)).toEqual({ reads: 4, failedCalls: 2, certified: true });
+});
+
+test('a wreck under the batchNo of a readable entry is no record more', async () => {
+  const named = wreck(entries[0]!.batchNo);
+  const first = page(entries.slice(0, 99), [named]);
+  const lacking = page(entries.slice(99, 101));
+  const whole = page(entries.slice(100, 102));
+  // 101 of 102 are known after the first reading, however often the one with two faces is counted.
+  const readings = [
+    [first, lacking],
+    [first, lacking],
+    [first, whole],
+    [first, lacking],
+    [first, whole],
+  ];
+  expect(await costOf(readings)).toEqual({ reads: 5, failedCalls: 4, certified: true });
+});
