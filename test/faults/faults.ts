@@ -1,0 +1,91 @@
+/**
+ * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME] [--card FILE] [--case JSON]`: runs under faults that
+ * are drawn from a seed. Ends with 1 when a law was broken, and prints each case that broke one.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { attemptCase, type Tried } from './attempt.ts';
+import { cardOf, tally, type Tally } from './card.ts';
+import { drawCase, type FaultCase } from './case.ts';
+import type { Kind } from './kind.ts';
+import { FAULT_KINDS } from './kinds.ts';
+import { canMount, openWorld, type World } from './world.ts';
+
+const MINUTES = 1;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: String(MINUTES) },
+    runs: { type: 'string', default: 'Infinity' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    kind: { type: 'string' },
+    card: { type: 'string' },
+    case: { type: 'string' },
+  },
+});
+const seed = Number(values.seed);
+const asked = FAULT_KINDS.filter(({ name }) => values.kind === undefined || name.startsWith(values.kind));
+const kinds = canMount() ? asked : asked.filter(({ small }) => small === undefined);
+if (kinds.length === 0 || [seed, Number(values.minutes), Number(values.runs)].some(Number.isNaN)) {
+  console.error(
+    'Usage: npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME] [--card FILE] [--case JSON]',
+  );
+  console.error(`Kinds: ${FAULT_KINDS.map(({ name }) => name).join(', ')}`);
+  process.exit(2);
+}
+for (const { name } of asked.filter((kind) => !kinds.includes(kind)))
+  console.log(`${name} is not tried: no small file system can be mounted here`);
+
+const world = await openWorld();
+const broken = values.case === undefined ? await explore(world, kinds) : await tryAgain(world, values.case);
+await world.close();
+process.exit(broken === 0 ? 0 : 1);
+
+/** Tries case after case until time or runs are up; how many broke a law. */
+async function explore(world: World, kinds: readonly Kind[]): Promise<number> {
+  const began = performance.now();
+  const untilMs = began + Number(values.minutes) * 60_000;
+  const tallies = new Map<string, Tally>();
+  let runs = 0;
+  let found = 0;
+  for (let nth = 0; runs < Number(values.runs) && performance.now() < untilMs; nth += 1) {
+    const drawn = drawCase(kinds, seed, nth);
+    const tried = await attemptCase(world, kindOf(drawn), drawn);
+    if (!tried.isStruck) continue;
+    runs += 1;
+    tally(tallies, tried);
+    tell(tried);
+    if (tried.broken.length > 0) found += 1;
+    if (values.card !== undefined) writeFileSync(values.card, cardOf(FAULT_KINDS, tallies, seed));
+  }
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  console.log(
+    `${runs} faulted runs of ${tallies.size} kinds from seed ${seed} in ${seconds} s, ${found} broke a law`,
+  );
+  return found;
+}
+
+async function tryAgain(world: World, json: string): Promise<number> {
+  const drawn = JSON.parse(json.startsWith('{') ? json : readFileSync(json, 'utf8')) as FaultCase;
+  const tried = await attemptCase(world, kindOf(drawn), drawn);
+  tell(tried);
+  console.log(tried.isStruck ? `it ended with ${tried.exit}` : 'the run was over before the fault struck');
+  return tried.broken.length;
+}
+
+function kindOf(drawn: FaultCase): Kind {
+  const kind = FAULT_KINDS.find(({ name }) => name === drawn.kind);
+  if (kind === undefined) throw new Error(`there is no kind of fault named ${drawn.kind}`);
+  return kind;
+}
+
+function tell({ drawn, exit, elapsedMs, broken }: Tried): void {
+  const took = `${(elapsedMs / 1_000).toFixed(1)} s`;
+  if (broken.length === 0)
+    return console.log(`${drawn.kind} (${drawn.story}, ${drawn.place}): ${exit} after ${took}`);
+  console.log(
+    `FOUND with seed ${seed}: ${drawn.kind} (${drawn.story}, ${drawn.place}): ${exit} after ${took}`,
+  );
+  for (const one of broken) console.log(`  ${one}`);
+  console.log(`  try again: npm run faults -- --case '${JSON.stringify(drawn)}'`);
+}
