@@ -169,6 +169,10 @@ export async function openWorld(): Promise<World> {
   };
   const root = await mkdtemp(join(tmpdir(), 'daybook-faults-'));
   await chmod(root, 0o755);
+  // Each run would compile the whole program anew.
+  const compiled = join(root, 'compiled');
+  await mkdir(compiled);
+  await own(compiled);
   const admin = () => openDatabase({ databaseUrl: `${server.url}/postgres`, dataDir: '' });
   const calm = async (): Promise<void> => {
     for (const wire of Object.values(wires) as Proxy[]) {
@@ -235,6 +239,7 @@ export async function openWorld(): Promise<World> {
             STATEMENTS_URL: `s3://${bucket}/ledger/statements`,
             ...(way === 'proxied' ? { AWS_ENDPOINT_URL_S3: wires.objects.url } : {}),
           }),
+      NODE_COMPILE_CACHE: compiled,
       NODE_OPTIONS: orders === undefined ? '' : `--import ${HOOK}`,
       ...(orders === undefined ? {} : { FAULT_ORDERS: JSON.stringify(orders) }),
     });

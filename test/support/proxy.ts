@@ -38,12 +38,15 @@ export interface Proxy {
 
 const pass = (): Fate => 'pass';
 
+/** "100 Continue" is not yet the answer. */
+const isInterim = ({ bytes }: Chunk): boolean => bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100';
+
 /** Starts on a free port of the loopback; `targetUrl` is the server's, and `url` the same with the other port. */
 export async function startProxy(targetUrl: string): Promise<Proxy> {
   const target = new URL(targetUrl);
   const open = new Set<Socket>();
   const serve = (client: Socket): void => {
-    const upstream = connect(Number(target.port), target.hostname);
+    const upstream = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true });
     for (const socket of [client, upstream]) {
       open.add(socket);
       socket.on('close', () => open.delete(socket));
@@ -74,7 +77,7 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
 }
 
 async function listening(serve: (client: Socket) => void, port: number): Promise<Server> {
-  const server = createServer(serve);
+  const server = createServer({ allowHalfOpen: true }, serve);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return server;
@@ -98,7 +101,7 @@ function carry(client: Socket, upstream: Socket, judge: Proxy['judge']): void {
   };
   const meet = async (chunk: Chunk, to: Socket): Promise<void> => {
     if (isSwallowed) return;
-    if (chunk.direction === 'down' && isDeaf) return end('cut');
+    if (chunk.direction === 'down' && isDeaf && !isInterim(chunk)) return end('cut');
     const fate = await judge(chunk);
     if (fate === 'pass') to.write(chunk.bytes);
     else if (fate === 'cut' || fate === 'reset') end(fate);
