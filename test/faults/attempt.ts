@@ -43,7 +43,7 @@ export async function attemptCase(world: World, kind: Kind, drawn: FaultCase): P
     await planted.mend?.();
     await world.calm();
     broken.push(...judgeEnd(kind, ended));
-    if (ended.code === 0) broken.push(...claimed(await site.objects, wanted, await filesOf(site.objects)));
+    broken.push(...judgeClaim(ended, await filesOf(site.objects), wanted));
     const again = await site.run('direct').ended;
     broken.push(...judgeAgain(kind, again));
     broken.push(...differences(await site.outcome(), wanted).map((one) => `after another run, ${one}`));
@@ -58,8 +58,12 @@ export async function attemptCase(world: World, kind: Kind, drawn: FaultCase): P
 }
 
 /** A run that ends with 0 claims that everything is there, at that moment. */
-const claimed = (_: unknown, wanted: Outcome, files: ReadonlyMap<string, string>): string[] =>
-  fileDifferences(files, wanted.files).map((one) => `it ended with 0, and ${one}`);
+export const judgeClaim = (
+  { code }: Pick<Ended, 'code'>,
+  files: Outcome['files'],
+  wanted: Pick<Outcome, 'files'>,
+): string[] =>
+  code === 0 ? fileDifferences(files, wanted.files).map((one) => `it ended with 0, and ${one}`) : [];
 
 /** What the law says of the faulted run's end. */
 export function judgeEnd({ exits, names }: Pick<Kind, 'exits' | 'names'>, ended: Ended): string[] {

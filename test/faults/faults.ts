@@ -1,6 +1,6 @@
 /**
- * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME] [--card FILE] [--case JSON]`: runs under faults that
- * are drawn from a seed. Ends with 1 when a law was broken, and prints each case that broke one.
+ * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--lanes N] [--card FILE] [--case JSON]`: runs
+ * under faults that are drawn from a seed, side by side where several lanes are asked for. Ends with 1 when a law was broken, and prints each case that broke one.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { cardOf, tally, type Tally } from './card.ts';
 import { drawCase, type FaultCase } from './case.ts';
 import type { Kind } from './kind.ts';
 import { FAULT_KINDS } from './kinds.ts';
-import { canMount, openWorld, type World } from './world.ts';
+import { canMount, openWorld } from './world.ts';
 
 const MINUTES = 1;
 
@@ -19,16 +19,21 @@ const { values } = parseArgs({
     runs: { type: 'string', default: 'Infinity' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     kind: { type: 'string' },
+    lanes: { type: 'string', default: '1' },
     card: { type: 'string' },
     case: { type: 'string' },
   },
 });
 const seed = Number(values.seed);
-const asked = FAULT_KINDS.filter(({ name }) => values.kind === undefined || name.startsWith(values.kind));
+const wanted = values.kind?.split(',') ?? [''];
+const asked = FAULT_KINDS.filter(({ name }) => wanted.some((begin) => name.startsWith(begin)));
 const kinds = canMount() ? asked : asked.filter(({ small }) => small === undefined);
-if (kinds.length === 0 || [seed, Number(values.minutes), Number(values.runs)].some(Number.isNaN)) {
+if (
+  kinds.length === 0 ||
+  [seed, ...[values.minutes, values.runs, values.lanes].map(Number)].some(Number.isNaN)
+) {
   console.error(
-    'Usage: npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME] [--card FILE] [--case JSON]',
+    'Usage: npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--card FILE] [--case JSON]',
   );
   console.error(`Kinds: ${FAULT_KINDS.map(({ name }) => name).join(', ')}`);
   process.exit(2);
@@ -36,38 +41,46 @@ if (kinds.length === 0 || [seed, Number(values.minutes), Number(values.runs)].so
 for (const { name } of asked.filter((kind) => !kinds.includes(kind)))
   console.log(`${name} is not tried: no small file system can be mounted here`);
 
-const world = await openWorld();
-const broken = values.case === undefined ? await explore(world, kinds) : await tryAgain(world, values.case);
-await world.close();
-process.exit(broken === 0 ? 0 : 1);
+process.exit((values.case === undefined ? await explore(kinds) : await tryAgain(values.case)) === 0 ? 0 : 1);
 
 /** Tries case after case until time or runs are up; how many broke a law. */
-async function explore(world: World, kinds: readonly Kind[]): Promise<number> {
+async function explore(kinds: readonly Kind[]): Promise<number> {
   const began = performance.now();
   const untilMs = began + Number(values.minutes) * 60_000;
   const tallies = new Map<string, Tally>();
-  let runs = 0;
+  let nth = 0;
+  let begun = 0;
   let found = 0;
-  for (let nth = 0; runs < Number(values.runs) && performance.now() < untilMs; nth += 1) {
-    const drawn = drawCase(kinds, seed, nth);
-    const tried = await attemptCase(world, kindOf(drawn), drawn);
-    if (!tried.isStruck) continue;
-    runs += 1;
-    tally(tallies, tried);
-    tell(tried);
-    if (tried.broken.length > 0) found += 1;
-    if (values.card !== undefined) writeFileSync(values.card, cardOf(FAULT_KINDS, tallies, seed));
-  }
+  const lane = async (): Promise<void> => {
+    const world = await openWorld();
+    while (begun < Number(values.runs) && performance.now() < untilMs) {
+      begun += 1;
+      const drawn = drawCase(kinds, seed, nth++);
+      const tried = await attemptCase(world, kindOf(drawn), drawn);
+      if (!tried.isStruck) {
+        begun -= 1;
+        continue;
+      }
+      tally(tallies, tried);
+      tell(tried);
+      if (tried.broken.length > 0) found += 1;
+      if (values.card !== undefined) writeFileSync(values.card, cardOf(FAULT_KINDS, tallies, seed));
+    }
+    await world.close();
+  };
+  await Promise.all(Array.from({ length: Number(values.lanes) }, lane));
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
   console.log(
-    `${runs} faulted runs of ${tallies.size} kinds from seed ${seed} in ${seconds} s, ${found} broke a law`,
+    `${begun} faulted runs of ${tallies.size} kinds from seed ${seed} in ${seconds} s, ${found} broke a law`,
   );
   return found;
 }
 
-async function tryAgain(world: World, json: string): Promise<number> {
+async function tryAgain(json: string): Promise<number> {
   const drawn = JSON.parse(json.startsWith('{') ? json : readFileSync(json, 'utf8')) as FaultCase;
+  const world = await openWorld();
   const tried = await attemptCase(world, kindOf(drawn), drawn);
+  await world.close();
   tell(tried);
   console.log(tried.isStruck ? `it ended with ${tried.exit}` : 'the run was over before the fault struck');
   return tried.broken.length;
@@ -81,11 +94,9 @@ function kindOf(drawn: FaultCase): Kind {
 
 function tell({ drawn, exit, elapsedMs, broken }: Tried): void {
   const took = `${(elapsedMs / 1_000).toFixed(1)} s`;
-  if (broken.length === 0)
-    return console.log(`${drawn.kind} (${drawn.story}, ${drawn.place}): ${exit} after ${took}`);
-  console.log(
-    `FOUND with seed ${seed}: ${drawn.kind} (${drawn.story}, ${drawn.place}): ${exit} after ${took}`,
-  );
+  const found = broken.length === 0 ? '' : `FOUND with seed ${seed}: `;
+  console.log(`${found}${drawn.kind} (${drawn.story}, ${drawn.place}): ${exit} after ${took}`);
+  if (broken.length === 0) return;
   for (const one of broken) console.log(`  ${one}`);
   console.log(`  try again: npm run faults -- --case '${JSON.stringify(drawn)}'`);
 }

@@ -152,6 +152,9 @@ export const canMount = (): boolean => {
   }
 };
 
+/** By story and place: the same in every world. */
+const known = new Map<string, Promise<Undisturbed>>();
+
 export async function openWorld(): Promise<World> {
   // A process that is killed loses nothing with fsync off; a transaction the server said was committed must be there.
   const server = await startPostgres({
@@ -177,6 +180,8 @@ export async function openWorld(): Promise<World> {
   const calm = async (): Promise<void> => {
     for (const wire of Object.values(wires) as Proxy[]) {
       wire.judge = () => 'pass';
+      // What a swallowed connection still holds on the other side ends with it.
+      await wire.away();
       await wire.back();
     }
     sandbox.setHostility({});
@@ -184,8 +189,6 @@ export async function openWorld(): Promise<World> {
 
   /** What a story begins with, kept for sites to be copied from: nothing but a second merchant, or a first night. */
   const beginnings = new Map<string, Promise<Site>>();
-  const known = new Map<string, Promise<Undisturbed>>();
-
   const newSite = async (
     { story, place }: Pick<FaultCase, 'story' | 'place'>,
     from: Site | null,

@@ -101,7 +101,10 @@ function carry(client: Socket, upstream: Socket, judge: Proxy['judge']): void {
   };
   const meet = async (chunk: Chunk, to: Socket): Promise<void> => {
     if (isSwallowed) return;
-    if (chunk.direction === 'down' && isDeaf && !isInterim(chunk)) return end('cut');
+    if (chunk.direction === 'down' && isDeaf && !isInterim(chunk)) {
+      end('cut');
+      return;
+    }
     const fate = await judge(chunk);
     if (fate === 'pass') to.write(chunk.bytes);
     else if (fate === 'cut' || fate === 'reset') end(fate);
@@ -132,7 +135,12 @@ function carry(client: Socket, upstream: Socket, judge: Proxy['judge']): void {
     };
     from.on('error', () => undefined);
     from.on('data', (bytes: Buffer) => inTurn(() => meet({ direction, bytes }, to)));
-    from.on('end', () => inTurn(() => void (isSwallowed || to.end())));
-    from.on('close', () => inTurn(() => void (isSwallowed || to.destroySoon())));
+    const unlessSwallowed = (work: () => void): void => {
+      inTurn(() => {
+        if (!isSwallowed) work();
+      });
+    };
+    from.on('end', () => unlessSwallowed(() => to.end()));
+    from.on('close', () => unlessSwallowed(() => to.destroySoon()));
   }
 }

@@ -1,7 +1,8 @@
 /** Somebody, or a disk, changes what lies in the folders while a run is at work, or a run's objects. */
-import { execFileSync } from 'node:child_process';
-import { appendFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { PLACES, pickOf } from '../case.ts';
 import type { Fate } from '../../support/proxy.ts';
@@ -60,8 +61,11 @@ const spoiledMeanwhile =
       if (own.length > 0) await spoil(scene, pickOf(own, scene.drawn.pick), how);
     });
 
-const readOnly = (folder: string): void => void execFileSync('chmod', ['-R', 'a-w', folder]);
-const writable = (folder: string): void => void execFileSync('chmod', ['-R', 'u+w', folder]);
+async function chmod(mode: string, folder: string): Promise<void> {
+  await promisify(execFile)('chmod', ['-R', mode, folder]);
+}
+const readOnly = (folder: string) => chmod('a-w', folder);
+const writable = (folder: string) => chmod('u+w', folder);
 
 const filled = (scene: Scene): Planted => {
   const filler = join(scene.site.dataDir, 'filler');
@@ -126,10 +130,9 @@ export const FOLDER_KINDS: readonly Kind[] = [
     names: /statements/,
     plant: (scene) => ({
       ...atEffect(scene, 'statements', async () => {
-        await readdir(scene.site.dataDir);
-        readOnly(statementsOf(scene.site));
+        await readOnly(statementsOf(scene.site));
       }),
-      mend: () => Promise.resolve(writable(statementsOf(scene.site))),
+      mend: () => writable(statementsOf(scene.site)),
     }),
   },
   {
@@ -167,8 +170,8 @@ export const FOLDER_KINDS: readonly Kind[] = [
     exits: [0, 2, 4],
     names: /database/,
     plant: (scene) => ({
-      ...atEffect(scene, 'database', () => Promise.resolve(readOnly(join(scene.site.dataDir, 'db')))),
-      mend: () => Promise.resolve(writable(join(scene.site.dataDir, 'db'))),
+      ...atEffect(scene, 'database', () => readOnly(join(scene.site.dataDir, 'db'))),
+      mend: () => writable(join(scene.site.dataDir, 'db')),
     }),
   },
 ];
