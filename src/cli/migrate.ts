@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { openDatabase } from '../store/connection.ts';
 import { migrate } from '../store/migrations.ts';
+import { MIGRATION_WAITS } from '../store/waits.ts';
 import { offlineSettings, tell } from './context.ts';
 import { lines } from './text.ts';
 
@@ -10,7 +11,7 @@ export function addMigrateCommand(program: Command): void {
     .command('migrate')
     .description('bring the database to this version; repeating it does nothing')
     .action(async (_flags: object, self: Command) => {
-      const database = await openDatabase(offlineSettings(self));
+      const database = await openDatabase({ ...offlineSettings(self), waits: MIGRATION_WAITS });
       try {
         const applied = await migrate(database.db);
         tell(self, {

@@ -59,7 +59,7 @@ const runDocument = (run: KnownRun) => ({ ...run, reason: reasonOf(run) });
 async function listRuns(all: boolean, self: Command): Promise<void> {
   await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
-    const known = await withStates(db, rows, { clock: () => new Date(), now: now() });
+    const known = await withStates(db, rows, { now: now() });
     const text = table(
       ['run', 'what', 'days', 'started', 'end', 'why'],
       known.map((run) => [
@@ -93,7 +93,7 @@ async function showRun(id: number, self: Command): Promise<void> {
   await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
     const row = await runById(db, id);
     if (row === undefined) throw new UsageError(`no run has the number ${id}; \`daybook runs\` lists them.`);
-    const [run] = await withStates(db, [row], { clock: () => new Date(), now: now() });
+    const [run] = await withStates(db, [row], { now: now() });
     tell(self, { document: runDocument(run!), text: runText(run!) });
   });
 }

@@ -56,7 +56,6 @@ export function addStatusCommand(program: Command): void {
           ledgerJobs: jobs.filter(({ does }) => does === 'ledger').map(({ name }) => name),
           otherJobs: jobs.filter(({ does }) => does !== 'ledger').map(({ name }) => name),
           merchants,
-          clock: () => new Date(),
           now: now(),
         });
         const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));

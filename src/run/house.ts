@@ -123,7 +123,6 @@ export function runDeps(
     clockToleranceS: settings.clockToleranceS,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
     now: house.now,
-    clock: () => new Date(),
     holder: thisHolder(),
     signal,
     onProgress,

@@ -30,7 +30,6 @@ export async function lastRunsOf(
     readonly otherJobs: readonly string[];
     /** Merchants a run by hand must have read to make up for a scheduled one. */
     readonly merchants: readonly string[];
-    readonly clock: () => Date;
     readonly now: Date;
   },
 ): Promise<LastRuns> {

@@ -13,34 +13,80 @@ export const LEASE_NAME = 'ledger';
 
 /**
  * Runs `work` as the only holder of the ledger's lease. Throws `LeaseHeld` when another run has it; the signal given
- * to `work` aborts with `LeaseLost` when a renewal finds it gone.
+ * to `work` aborts with `LeaseLost` when a renewal finds it gone, or none succeeds for as long as the lease lasts.
  */
 export async function underLease<Result>(
   options: {
     readonly db: Kysely<DB>;
     readonly holder: string;
-    readonly clock: () => Date;
     readonly signal: AbortSignal;
     readonly ttlMs?: number;
   },
   work: (lease: Lease, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const { db, holder, clock, ttlMs = LEASE_TTL_MS } = options;
-  const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs, now: clock() });
+  const { db, holder, ttlMs = LEASE_TTL_MS } = options;
+  const monotonicMs = () => performance.now();
+  const heldSinceMs = monotonicMs();
+  const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs });
   const lost = new AbortController();
-  const heartbeat =
-    ttlMs === LEASE_TTL_MS
-      ? setInterval(() => {
-          renewLease(db, lease, { ttlMs, now: clock() }).catch((error: unknown) => {
-            // A database that cannot be reached for a moment is for the write transactions to judge.
-            if (error instanceof LeaseLost) lost.abort(error);
-          });
-        }, RENEW_EVERY_MS)
-      : undefined;
+  const renewal = createRenewal({
+    lease,
+    ttlMs,
+    heldSinceMs,
+    monotonicMs,
+    renew: () => renewLease(db, lease, { ttlMs }),
+    onLost: (error) => lost.abort(error),
+  });
+  const heartbeat = ttlMs === LEASE_TTL_MS ? setInterval(() => void renewal(), RENEW_EVERY_MS) : undefined;
   try {
     return await work(lease, AbortSignal.any([options.signal, lost.signal]));
   } finally {
     clearInterval(heartbeat);
     await releaseLease(db, lease).catch(() => undefined);
   }
+}
+
+/**
+ * One renewal at a time, however often it is called. Where none got through for `ttlMs` by our own monotonic clock,
+ * counted from when it was sent, the lease may be another's by now: `onLost` is told, whether the database answers or not.
+ */
+export function createRenewal(options: {
+  readonly lease: Lease;
+  readonly ttlMs: number;
+  /** When the lease was asked for. */
+  readonly heldSinceMs: number;
+  /** Ms from anywhere, never going back. */
+  readonly monotonicMs: () => number;
+  readonly renew: () => Promise<void>;
+  readonly onLost: (error: LeaseLost) => void;
+}): () => Promise<void> {
+  const { lease, ttlMs, monotonicMs, renew, onLost } = options;
+  let heldSinceMs = options.heldSinceMs;
+  let isAsking = false;
+  const checkAge = (): void => {
+    const ageMs = monotonicMs() - heldSinceMs;
+    if (ageMs < ttlMs) return;
+    const ageS = Math.round(ageMs / 1_000);
+    onLost(
+      new LeaseLost(lease, `it could not be renewed for ${ageS} s, so another one may have taken over.`),
+    );
+  };
+  return async () => {
+    if (isAsking) {
+      checkAge();
+      return;
+    }
+    isAsking = true;
+    const askedAtMs = monotonicMs();
+    try {
+      await renew();
+      heldSinceMs = askedAtMs;
+    } catch (error) {
+      if (error instanceof LeaseLost) onLost(error);
+      // A database that cannot be reached for a moment is for the write transactions to judge.
+      else checkAge();
+    } finally {
+      isAsking = false;
+    }
+  };
 }

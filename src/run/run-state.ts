@@ -14,15 +14,15 @@ export interface KnownRun extends RunRow {
   readonly state: RunState;
 }
 
-/** Rows with their state. `clock` is real time, which leases live by; `now` what runs take for now. */
+/** Rows with their state. `now` is what runs take for now; leases live by the database's clock. */
 export async function withStates(
   db: Kysely<DB>,
   rows: readonly RunRow[],
-  { clock, now }: { readonly clock: () => Date; readonly now: Date },
+  { now }: { readonly now: Date },
 ): Promise<KnownRun[]> {
   const open = rows.filter(({ exitCode }) => exitCode === null);
   if (open.length === 0) return rows.map((row) => ({ ...row, state: 'ended' }));
-  const holding = new Set((await liveLeases(db, clock())).map(({ holder }) => holder));
+  const holding = new Set((await liveLeases(db)).map(({ holder }) => holder));
   const lastOf = await lastRunOfHolders(db, [...new Set(open.map(({ holder }) => holder))]);
   const isRunning = (row: RunRow): boolean => {
     if (isGone(row.holder) || lastOf.get(row.holder) !== row.id) return false;

@@ -28,8 +28,6 @@ export interface RunDeps {
   readonly timeZoneTrusted?: boolean;
   /** What the run takes for now: decides days and settled windows; a rehearsal may set it. */
   readonly now: () => Date;
-  /** Real time: leases live by it. */
-  readonly clock: () => Date;
   readonly holder: string;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;

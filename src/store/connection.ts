@@ -1,7 +1,8 @@
 /** Opens the database: a PostgreSQL server, or the embedded one. What it hands out behaves alike on both. */
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import { ExpectedError } from '../ledger/ending.ts';
+import { boundedPool, createPool } from './bounded-pool.ts';
 import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
 import { openEmbeddedFolder } from './embedded.ts';
@@ -18,9 +19,9 @@ import { RETRY_DELAYS_MS } from './retry.ts';
 import type { DB } from './schema.ts';
 import { sturdyDialect } from './sturdy-dialect.ts';
 import { troubleOf } from './troubles.ts';
+import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } from './waits.ts';
 
 export const POOL_CONNECTIONS_MAX = 10;
-export const CONNECT_TIMEOUT_MS = 10_000;
 export const SERVER_VERSION_MIN = 140_000;
 
 export interface DatabaseSettings {
@@ -31,6 +32,8 @@ export interface DatabaseSettings {
   readonly allowInsecure?: readonly string[];
   /** `POOL_CONNECTIONS_MAX` unless told; the embedded database has one. */
   readonly connectionsMax?: number;
+  /** `DATABASE_WAITS` unless told. */
+  readonly waits?: DatabaseWaits;
 }
 
 /**
@@ -40,17 +43,23 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
-  const pool = createPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX);
+  const waits = settings.waits ?? DATABASE_WAITS;
+  const pool = openPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX, waits);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
-    await checkVersion(pool);
+    await checkVersion(boundedPool(pool, waits));
   } catch (error) {
     await pool.end();
     throw openingFailure(settings.databaseUrl, error);
   }
-  const dialect = new PostgresDialect({ pool });
-  const told = (error: unknown) => Promise.resolve(troubleOf(error));
-  const db = new Kysely<DB>({ dialect: sturdyDialect(dialect, { told, delaysMs: RETRY_DELAYS_MS }) });
+  const dialect = new PostgresDialect({ pool: boundedPool(pool, waits) });
+  const db = new Kysely<DB>({
+    dialect: sturdyDialect(dialect, {
+      told: (error) => Promise.resolve(troubleOf(error)),
+      delaysMs: RETRY_DELAYS_MS,
+      transactionSettings: idleLimitSql(waits.idleInTransactionMs),
+    }),
+  });
   // A Kysely that was never asked anything does not know its pool yet.
   const close = async (): Promise<void> => {
     await db.destroy();
@@ -59,42 +68,32 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   return { db, kind: 'postgres', close };
 }
 
-function createPool(databaseUrl: string, connectionsMax: number): pg.Pool {
+function openPool(databaseUrl: string, connectionsMax: number, waits: DatabaseWaits): pg.Pool {
   try {
-    const pool = new pg.Pool({
+    const config: pg.PoolConfig = {
       connectionString: databaseUrl,
       application_name: 'daybook',
       max: connectionsMax,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: CLIENT_SILENCE_MS,
       types: { getTypeParser: parserOf },
-      // Text forms of days and times are read as they come, so they must come as ISO whatever the role is set to.
-      onConnect: asIso,
-    });
-    // A connection that is cut says so here, idle or in the middle of work; without listeners it would end the process.
-    // The pool drops the connection, and the work on it fails by itself.
-    pool.on('error', () => undefined);
-    pool.on('connect', (client) => void client.on('error', () => undefined));
-    return pool;
+    };
+    return createPool(config, waits);
   } catch (error) {
     throw openingFailure(databaseUrl, error);
   }
 }
 
-// Awaited by the pool, though its type does not say so.
-const asIso = ((client: pg.ClientBase) => client.query('SET datestyle TO ISO')) as (
-  client: pg.ClientBase,
-) => void;
-
 type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => unknown;
 const defaultParserOf = pg.types.getTypeParser as ParserOf;
 const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
-async function checkVersion(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: number }>(
-    "SELECT current_setting('server_version_num')::int AS version",
-  );
-  const version = rows[0]?.version ?? 0;
+async function checkVersion(pool: PostgresPool): Promise<void> {
+  const client = await pool.connect();
+  const version = await client
+    .query<{ version: number }>("SELECT current_setting('server_version_num')::int AS version", [])
+    .then(({ rows }) => rows[0]?.version ?? 0)
+    .finally(() => client.release());
   if (version >= SERVER_VERSION_MIN) return;
   throw new DatabaseUnsupported(
     `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,

@@ -9,6 +9,7 @@ import {
   type Dialect,
   type Driver,
 } from 'kysely';
+import { idleLimitSql, REHEARSAL_IDLE_MS } from './waits.ts';
 
 const sqlOf = (text: string) => CompiledQuery.raw(text);
 
@@ -69,7 +70,7 @@ export function rehearse<Schema, Result>(
       createIntrospector: (inner) => new PostgresIntrospector(inner),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     };
-    await connection.executeQuery(sqlOf('BEGIN'));
+    await connection.executeQuery(sqlOf(`BEGIN; ${idleLimitSql(REHEARSAL_IDLE_MS)}`));
     try {
       return await work(new Kysely<Schema>({ dialect }));
     } finally {

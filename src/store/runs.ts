@@ -2,6 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableText } from '../ledger/text.ts';
+import { DATABASE_NOW } from './lease.ts';
 import type { DB, JsonObject } from './schema.ts';
 
 export interface RunRow {
@@ -160,17 +161,17 @@ export async function latestOfEachJob(
   return perJob.flat().sort((a, b) => b.id - a.id);
 }
 
-/** A lease that has not run out. */
+/** A lease that has not run out, by the database's clock. */
 export interface LiveLease {
   readonly holder: string;
   readonly acquiredAt: Date;
 }
 
-export async function liveLeases(db: Kysely<DB>, now: Date): Promise<LiveLease[]> {
+export async function liveLeases(db: Kysely<DB>): Promise<LiveLease[]> {
   const rows = await db
     .selectFrom('lease')
     .select(['holder', 'acquired_at'])
-    .where('expires_at', '>', now)
+    .where('expires_at', '>', DATABASE_NOW)
     .execute();
   return rows.map((row) => ({ holder: row.holder, acquiredAt: row.acquired_at }));
 }

@@ -2,23 +2,24 @@
  * The one place every statement goes through: a fault of the surroundings is told as such, and a read that a lost
  * connection cut short is made again, as write transactions are.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type {
+import {
   CompiledQuery,
-  DatabaseConnection,
-  Dialect,
-  Driver,
-  QueryResult,
-  TransactionSettings,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  type TransactionSettings,
 } from 'kysely';
 import { isConnectionError, isContention } from './errors.ts';
-import { lostForGood } from './retry.ts';
+import { createPatience } from './retry.ts';
 
 export interface Sturdiness {
   /** The error to throw in place of one of the database's. */
   readonly told: (error: unknown) => Promise<unknown>;
   /** Pauses before a read is made again; none where that cannot help. */
   readonly delaysMs: readonly number[];
+  /** SQL that goes with the statement that begins a transaction, at no further cost. */
+  readonly transactionSettings?: string;
 }
 
 /** `dialect` with all its statements under `sturdiness`. */
@@ -59,16 +60,15 @@ class SturdyConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { delaysMs } = this.#sturdiness;
-    const pauses = !this.#isUsed && isRead(query) ? delaysMs : [];
-    for (let attempt = 0; ; attempt += 1) {
+    const mayMove = !this.#isUsed && isRead(query) && delaysMs.length > 0;
+    const pause = createPatience(delaysMs);
+    for (;;) {
       try {
         return await this.using((inner) => inner.executeQuery<Row>(query));
       } catch (error) {
-        if (pauses.length === 0 || !(isConnectionError(error) || isContention(error))) throw error;
-        const delayMs = pauses[attempt];
-        if (delayMs === undefined) throw lostForGood(attempt + 1, error);
+        if (!mayMove || !(isConnectionError(error) || isContention(error))) throw error;
         await this.release();
-        await sleep(delayMs);
+        await pause(error);
       }
     }
   }
@@ -90,6 +90,15 @@ function sturdy(connection: DatabaseConnection): SturdyConnection {
   throw new TypeError('a connection of another driver');
 }
 
+/** The connection for a driver that begins a transaction on it: `settings` go with the statement it sends. */
+const withSettings = (inner: DatabaseConnection, settings: string | undefined): DatabaseConnection =>
+  settings === undefined
+    ? inner
+    : {
+        executeQuery: (begin) => inner.executeQuery(CompiledQuery.raw(`${begin.sql}; ${settings}`)),
+        streamQuery: (query, chunkSize) => inner.streamQuery(query, chunkSize),
+      };
+
 function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
   const using = (connection: DatabaseConnection, work: (inner: DatabaseConnection) => Promise<void>) =>
     sturdy(connection).using(work);
@@ -99,7 +108,9 @@ function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
     acquireConnection: () => Promise.resolve(new SturdyConnection(driver, sturdiness)),
     releaseConnection: (connection) => sturdy(connection).release(),
     beginTransaction: (connection, settings: TransactionSettings) =>
-      using(connection, (inner) => driver.beginTransaction(inner, settings)),
+      using(connection, (inner) =>
+        driver.beginTransaction(withSettings(inner, sturdiness.transactionSettings), settings),
+      ),
     commitTransaction: (connection) => using(connection, (inner) => driver.commitTransaction(inner)),
     rollbackTransaction: (connection) => using(connection, (inner) => driver.rollbackTransaction(inner)),
     savepoint: (connection, name, compile) =>

@@ -1,9 +1,8 @@
 /** Every write of a run goes through here: under the lease, and once exactly even when the connection is cut. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { isConnectionError, isContention } from './errors.ts';
 import { assertLease, type Lease } from './lease.ts';
-import { lostForGood, RETRY_DELAYS_MS } from './retry.ts';
+import { createPatience, RETRY_DELAYS_MS } from './retry.ts';
 import type { DB } from './schema.ts';
 
 /**
@@ -20,7 +19,8 @@ export async function writeTransaction<Result>(
   delaysMs: readonly number[] = RETRY_DELAYS_MS,
 ): Promise<Result> {
   const finished: { xid: string; result: Result }[] = [];
-  for (let attempt = 0; ; attempt++) {
+  const pause = createPatience(delaysMs);
+  for (;;) {
     try {
       const last = finished.at(-1);
       if (last !== undefined && (await wasCommitted(db, last.xid))) return last.result;
@@ -33,9 +33,7 @@ export async function writeTransaction<Result>(
       });
     } catch (error) {
       if (!isConnectionError(error) && !isContention(error)) throw error;
-      const delayMs = delaysMs[attempt];
-      if (delayMs === undefined) throw lostForGood(attempt + 1, error);
-      await sleep(delayMs);
+      await pause(error);
     }
   }
 }

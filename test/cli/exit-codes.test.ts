@@ -86,7 +86,7 @@ describe('the end of a run is its exit code', () => {
 
     const { db } = stage.house.database;
     const holder = thisHolder();
-    const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs: 60_000, now: new Date() });
+    const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs: 60_000 });
     const held = await daybook(['run', ...RANGE], env);
     expect(held).toMatchObject({
       code: 5,

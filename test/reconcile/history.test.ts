@@ -26,7 +26,6 @@ beforeAll(async () => {
     name: 'ledger',
     holder: thisHolder(),
     ttlMs: 600_000,
-    now: new Date(),
   });
   runId = await startRun(database.db, {
     command: 'run',

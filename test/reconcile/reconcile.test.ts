@@ -35,7 +35,6 @@ async function begin(): Promise<void> {
     name: 'ledger',
     holder: thisHolder(),
     ttlMs: 600_000,
-    now: new Date(),
   });
   runId = await startRun(database.db, {
     command: 'run',

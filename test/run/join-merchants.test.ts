@@ -51,7 +51,6 @@ async function night() {
         resweepDays: 2,
         clockToleranceS: 2,
         now: () => NOW,
-        clock: () => new Date(),
         holder: thisHolder(),
         signal: new AbortController().signal,
         onProgress: () => undefined,

@@ -43,7 +43,6 @@ interface Stage {
   readonly folder: string;
   readonly objects: ObjectStore;
   nowMs: number;
-  clockMs: number;
   /** A step died, and nothing whole has been published since. */
   unsettled: boolean;
   readonly asked: { from: string; to: string }[];
@@ -61,15 +60,13 @@ interface Ended {
 async function play(stage: Stage, request: RunRequest, fault: Fault | null): Promise<Ended> {
   const { rig, drawn, platform, nowMs } = stage;
   const kill = createKillSwitch(fault?.what === 'kill' ? fault.kill : null);
-  // Past the end of a dead run's lease.
-  stage.clockMs += 10 * MINUTE_MS;
+  await rig.endLease();
   const deps = rig.deps({
     db: kill.database(rig.db),
     reader: kill.reader(platform.reader(nowMs, fault)),
     objects: kill.objects(stage.objects),
     zone: platform.zone,
     nowMs,
-    clockMs: stage.clockMs,
     resweepDays: drawn.resweepDays,
     toleranceS: drawn.toleranceS,
   });
@@ -182,7 +179,6 @@ async function newStage(rig: Rig, drawn: HistoryCase, platform: HistoryPlatform)
     folder,
     objects,
     nowMs: dayWindow(addDays(platform.firstDay, 1), platform.zone).beginMs + NIGHT_MS,
-    clockMs: Date.parse('2026-06-01T00:00:00Z'),
     unsettled: false,
     asked: [],
     lastExitCode: 0,

@@ -1,4 +1,4 @@
-/** What the oracles run daybook on: one real database, emptied between cases, and runs whose clock the case owns. */
+/** What the oracles run daybook on: one real database, emptied between cases, and runs whose time the case sets. */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { createCurrencies } from '../../src/ledger/money.ts';
@@ -23,8 +23,6 @@ export interface RigRun {
   readonly objects: ObjectStore;
   readonly zone: string;
   readonly nowMs: number;
-  /** Real time as the run sees it: leases live by it. */
-  readonly clockMs: number;
   readonly resweepDays: number;
   readonly toleranceS: number;
 }
@@ -33,6 +31,8 @@ export interface Rig {
   readonly db: Kysely<DB>;
   /** Takes every row out of every table. */
   readonly empty: () => Promise<void>;
+  /** Lets the lease of a run that died run out. */
+  readonly endLease: () => Promise<void>;
   readonly deps: (run: RigRun) => RunDeps;
   readonly close: () => Promise<void>;
 }
@@ -57,7 +57,13 @@ export async function openRig(serverUrl: string): Promise<Rig> {
   return {
     db: database.db,
     empty,
-    deps: ({ db, reader, objects, zone, nowMs, clockMs, resweepDays, toleranceS }) => {
+    endLease: async () => {
+      await database.db
+        .updateTable('lease')
+        .set({ expires_at: new Date(0) })
+        .execute();
+    },
+    deps: ({ db, reader, objects, zone, nowMs, resweepDays, toleranceS }) => {
       const platform = transports.get(zone) ?? platformOf(zone);
       transports.set(zone, platform);
       const signal = new AbortController().signal;
@@ -68,12 +74,10 @@ export async function openRig(serverUrl: string): Promise<Rig> {
         objects,
         now: () => new Date(nowMs),
       };
-      const since = performance.now();
       return {
         ...runDeps({ ...house, currencies: createCurrencies({}), close: database.close }, signal),
         resweepDays,
         clockToleranceS: toleranceS,
-        clock: () => new Date(clockMs + performance.now() - since),
       };
     },
     close: async () => {

@@ -47,7 +47,6 @@ async function read(rig: Rig, platform: WindowPlatform, reading: Reading, afterM
     objects: createDirectoryStore('/nonexistent'),
     zone: 'UTC',
     nowMs: NOW_MS + afterMs,
-    clockMs: NOW_MS + 10 * afterMs,
     resweepDays: 0,
     toleranceS: TOLERANCE_S,
   });

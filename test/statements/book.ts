@@ -32,7 +32,6 @@ export async function openBook(database: Database): Promise<Book> {
     name: 'ledger',
     holder: 'test:1:-',
     ttlMs: 600_000,
-    now: new Date(),
   });
   const runId = await startRun(db, {
     command: 'run',

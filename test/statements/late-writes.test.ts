@@ -112,7 +112,7 @@ async function takeOver(): Promise<Lease> {
     .updateTable('lease')
     .set({ expires_at: new Date(0) })
     .execute();
-  return acquireLease(db, { name: 'ledger', holder: 'other:2:-', ttlMs: 600_000, now: new Date() });
+  return acquireLease(db, { name: 'ledger', holder: 'other:2:-', ttlMs: 600_000 });
 }
 
 interface Outcome {

@@ -65,7 +65,7 @@ describe.each([
     if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);
     await fill(db);
     if (analyze[0] === 'after') await sql`ANALYZE`.execute(db);
-    lease = await acquireLease(db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000, now: NOW });
+    lease = await acquireLease(db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
     runId = await startRun(db, { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW });
   });
   afterAll(() => database.close());

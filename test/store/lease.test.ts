@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { sql, type Kysely } from 'kysely';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   LeaseHeld,
   LeaseLost,
@@ -8,12 +9,15 @@ import {
   assertLease,
   releaseLease,
   renewLease,
+  type Lease,
 } from '../../src/store/lease.ts';
 import { isGone, thisHolder } from '../../src/store/process-identity.ts';
+import { liveLeases } from '../../src/store/runs.ts';
+import type { DB } from '../../src/store/schema.ts';
+import { freshDatabase } from '../support/database.ts';
 import { onBothDatabases } from './support.ts';
 
 const IDENTITY = new URL('../../src/store/process-identity.ts', import.meta.url).href;
-const at = (seconds: number) => new Date(Date.UTC(2026, 2, 10, 2, 0, seconds));
 
 /** A process of its own, and how it names itself. */
 async function otherProcess(): Promise<{ child: ChildProcess; holder: string }> {
@@ -30,62 +34,110 @@ const end = async (child: ChildProcess): Promise<void> => {
   await once(child, 'exit');
 };
 
+/** Lets time pass for the lease: the database's clock decides, and it cannot be set. */
+const pass = async (db: Kysely<DB>, seconds: number): Promise<void> => {
+  const by = sql<Date>`${seconds} * interval '1 s'`;
+  await sql`UPDATE lease SET acquired_at = acquired_at - ${by}, expires_at = expires_at - ${by}`.execute(db);
+};
+
 onBothDatabases((store) => {
-  const acquire = (holder: string, seconds: number) =>
-    acquireLease(store().db, { name: 'night', holder, ttlMs: 60_000, now: at(seconds) });
+  const acquire = (holder: string) =>
+    acquireLease(store().db, { name: 'night', holder, ttlMs: 60_000, lockMs: 100 });
+  const renew = (lease: Lease) => renewLease(store().db, lease, { ttlMs: 60_000 });
+  const assertHeld = (lease: Lease) =>
+    store()
+      .db.transaction()
+      .execute((trx) => assertLease(trx, lease));
 
   it('is held by one, and says by whom, since when and until when', async () => {
-    const first = await acquire('alpha:1:-', 0);
+    const first = await acquire('alpha:1:-');
     expect(first).toEqual({ name: 'night', epoch: 1, holder: 'alpha:1:-' });
-    const refusal = await acquire('beta:1:-', 59).catch((error: unknown) => error);
+    await pass(store().db, 55);
+    const refusal = await acquire('beta:1:-').catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LeaseHeld);
-    expect(refusal).toMatchObject({ holder: 'alpha:1:-', since: at(0), until: at(60) });
-    expect(String(refusal)).toContain('alpha:1:-');
+    expect(refusal).toMatchObject({ holder: 'alpha:1:-', exitCode: 5 });
+    expect(String(refusal)).toMatch(/alpha:1:-.* since \d.*Z, until \d.*Z unless renewed/);
   });
 
   it('goes to one alone of many that ask at once', async () => {
-    const asked = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => acquire(`host${n}:1:-`, 0)));
+    const asked = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => acquire(`host${n}:1:-`)));
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const one of asked) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(LeaseHeld);
   });
 
   it('is free again when released or run out, and the one before may then write no more', async () => {
-    const first = await acquire('alpha:1:-', 0);
+    const first = await acquire('alpha:1:-');
     await releaseLease(store().db, first);
-    const second = await acquire('beta:1:-', 1);
-    const third = await acquire('gamma:1:-', 61);
+    const second = await acquire('beta:1:-');
+    await pass(store().db, 61);
+    const third = await acquire('gamma:1:-');
     expect([first.epoch, second.epoch, third.epoch]).toEqual([1, 2, 3]);
     for (const lost of [first, second]) {
-      await expect(
-        store()
-          .db.transaction()
-          .execute((trx) => assertLease(trx, lost)),
-      ).rejects.toThrow(LeaseLost);
-      await expect(renewLease(store().db, lost, { ttlMs: 60_000, now: at(62) })).rejects.toThrow(LeaseLost);
+      await expect(assertHeld(lost)).rejects.toThrow(LeaseLost);
+      await expect(renew(lost)).rejects.toThrow(LeaseLost);
       await releaseLease(store().db, lost);
     }
-    await store()
-      .db.transaction()
-      .execute((trx) => assertLease(trx, third));
+    await assertHeld(third);
   });
 
-  it('is held on by renewing it', async () => {
-    const lease = await acquire('alpha:1:-', 0);
-    await renewLease(store().db, lease, { ttlMs: 60_000, now: at(50) });
-    await expect(acquire('beta:1:-', 100)).rejects.toMatchObject({ until: at(110) });
+  it('is held on by renewing it, and is renewed where it ran out and nobody took it', async () => {
+    const lease = await acquire('alpha:1:-');
+    for (const seconds of [50, 55, 70]) {
+      await pass(store().db, seconds);
+      await renew(lease);
+    }
+    await pass(store().db, 55);
+    await expect(acquire('beta:1:-')).rejects.toThrow(LeaseHeld);
   });
 
   it('of a process of this machine that is gone is taken over at once, of one that runs it is not', async () => {
     const { child, holder } = await otherProcess();
-    const lost = await acquire(holder, 0);
-    await expect(acquire(thisHolder(), 1)).rejects.toThrow(LeaseHeld);
+    const lost = await acquire(holder);
+    await expect(acquire(thisHolder())).rejects.toThrow(LeaseHeld);
     await end(child);
-    expect(await acquire(thisHolder(), 2)).toMatchObject({ epoch: 2 });
-    await expect(
-      store()
-        .db.transaction()
-        .execute((trx) => assertLease(trx, lost)),
-    ).rejects.toThrow(LeaseLost);
+    expect(await acquire(thisHolder())).toMatchObject({ epoch: 2 });
+    await expect(assertHeld(lost)).rejects.toThrow(LeaseLost);
+  });
+});
+
+describe('on a host whose clock is wrong', () => {
+  afterEach(() => vi.useRealTimers());
+
+  it.each([
+    ['ahead', 180_000],
+    ['behind', -180_000],
+  ])('by three minutes %s, the lease is as the database says', async (_, byMs) => {
+    const { db, close } = await freshDatabase();
+    onTestFinished(close);
+    const acquire = (holder: string) => acquireLease(db, { name: 'night', holder, ttlMs: 60_000 });
+    const wrong = () => vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + byMs });
+    const lease = await acquire('right:1:-');
+    wrong();
+    await expect(acquire('wrong:1:-')).rejects.toThrow(LeaseHeld);
+    expect(await liveLeases(db)).toMatchObject([{ holder: 'right:1:-' }]);
+    await renewLease(db, lease, { ttlMs: 60_000 });
+    vi.useRealTimers();
+    await pass(db, 61);
+    expect(await liveLeases(db)).toEqual([]);
+    wrong();
+    expect(await acquire('wrong:1:-')).toMatchObject({ epoch: 2 });
+    vi.useRealTimers();
+    expect(await liveLeases(db)).toMatchObject([{ holder: 'wrong:1:-' }]);
+    await pass(db, 61);
+    expect(await acquire('right:1:-')).toMatchObject({ epoch: 3 });
+  });
+
+  it('a transaction that has been open for longer than the lease was free sees it taken', async () => {
+    const { db, close } = await freshDatabase();
+    onTestFinished(close);
+    await db.transaction().execute(async (trx) => {
+      // The transaction's own now() stands still from here on.
+      await sql`SELECT now()`.execute(trx);
+      await acquireLease(db, { name: 'night', holder: 'right:1:-', ttlMs: 1 });
+      await expect
+        .poll(() => acquireLease(trx, { name: 'night', holder: 'late:1:-', ttlMs: 60_000 }).catch(() => null))
+        .toMatchObject({ epoch: 2 });
+    });
   });
 });
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   direct = fresh;
   proxy = await cuttingProxy(fresh.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
-  lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000, now: NOW });
+  lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
   runId = await startRun(direct.db, {
     command: 'sync',
     holder: 'test:1:-',

@@ -30,7 +30,7 @@ let runId: number;
 beforeEach(async () => {
   database = await freshDatabase();
   const holder = 'test';
-  lease = await acquireLease(database.db, { name: 'ledger', holder, ttlMs: 600_000, now: new Date() });
+  lease = await acquireLease(database.db, { name: 'ledger', holder, ttlMs: 600_000 });
   runId = await startRun(database.db, { command: 'sync', holder, fromDay: null, toDay: null, now: NOW });
 });
 afterEach(() => database.close());
@@ -148,7 +148,6 @@ describe('a platform whose timestamps are off from the times it filters by', () 
           name: 'ledger',
           holder: 'test',
           ttlMs: 600_000,
-          now: new Date(),
         });
         const ownRun = { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW };
         const more = { ...within, db, lease: ownLease, runId: await startRun(db, ownRun) };

@@ -1,0 +1,102 @@
+/** Stands between daybook and PostgreSQL: counts round trips, makes them slow, or swallows bytes without a word. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface FaultyWire {
+  readonly url: string;
+  /** How long each direction takes. */
+  delayMs: number;
+  /**
+   * From then on a connection swallows all it is given, both ways, and tells neither side when the other closes: at once,
+   * or on connections that carry this text to the server. `after`: the server still gets that message.
+   */
+  swallow: { readonly message?: string; readonly when?: 'before' | 'after'; readonly times?: number } | null;
+  /** Connections that daybook has open. */
+  readonly openClients: () => number;
+  /** Statements answered since last asked, by connection logins and all: what a round trip was made for. */
+  readonly takeStatements: () => string[];
+  readonly close: () => Promise<void>;
+}
+
+export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
+  const { hostname, port } = new URL(databaseUrl);
+  const open = new Set<Socket>();
+  const clients = new Set<Socket>();
+  const statements: string[] = [];
+  let swallowed = 0;
+  const later = (work: () => void): void => {
+    if (wire.delayMs === 0) work();
+    else setTimeout(work, wire.delayMs);
+  };
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    let isSilent = false;
+    clients.add(client);
+    client.setNoDelay(true);
+    upstream.setNoDelay(true);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        open.delete(socket);
+        clients.delete(socket);
+        if (!isSilent) other.destroy();
+      });
+    }
+    client.on('data', (chunk) => {
+      const { swallow } = wire;
+      const isHit =
+        swallow !== null &&
+        (swallow.message === undefined || chunk.includes(swallow.message)) &&
+        swallowed < (swallow.times ?? Infinity);
+      if (isHit && !isSilent) {
+        swallowed += 1;
+        isSilent = true;
+        if (swallow.when === 'after') upstream.write(chunk);
+      }
+      if (isSilent) return;
+      statements.push(...statementsIn(chunk));
+      later(() => upstream.write(chunk));
+    });
+    upstream.on('data', (chunk) => {
+      if (!isSilent) later(() => client.write(chunk));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const url = new URL(databaseUrl);
+  url.port = String(address.port);
+  const wire: FaultyWire = {
+    url: url.href,
+    delayMs: 0,
+    swallow: null,
+    openClients: () => clients.size,
+    takeStatements: () => statements.splice(0),
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return wire;
+}
+
+/** The SQL in what a client sends at once: simple queries (Q) and statements to parse (P). One is one round trip. */
+function statementsIn(chunk: Buffer): string[] {
+  const found: string[] = [];
+  for (let at = 0; at + 5 <= chunk.length;) {
+    const type = String.fromCharCode(chunk[at]!);
+    const length = chunk.readInt32BE(at + 1);
+    const body = chunk.subarray(at + 5, at + 1 + length).toString();
+    if (type === 'Q') found.push(body.split('\0')[0]!);
+    if (type === 'P') found.push(body.split('\0')[1]!);
+    if (!/[A-Za-z]/.test(type) || length < 4) break;
+    at += 1 + length;
+  }
+  return found;
+}
