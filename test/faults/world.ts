@@ -213,8 +213,9 @@ export async function openWorld(): Promise<World> {
         execFileSync('chown', ['postgres', folder]);
         await sql`CREATE TABLESPACE ${sql.id(tablespace)} LOCATION ${sql.lit(folder)}`.execute(db);
       }
+      // By file, with a checkpoint: a sequence that is copied page by page may go back when the server crashes.
       const where = tablespace === null ? sql`` : sql`TABLESPACE ${sql.id(tablespace)}`;
-      await sql`CREATE DATABASE ${sql.id(databaseName)} TEMPLATE ${sql.id(from?.databaseName ?? TEMPLATE)} ${where}`.execute(
+      await sql`CREATE DATABASE ${sql.id(databaseName)} TEMPLATE ${sql.id(from?.databaseName ?? TEMPLATE)} STRATEGY file_copy ${where}`.execute(
         db,
       );
       await close();
