@@ -48,14 +48,15 @@ const FOOT = `
     npm run faults -- --minutes 5 --runs 80 --seed 2404
     npm run faults -- --kind database --minutes 2
     npm run faults -- --case '{"kind":"s3-gone","story":"first","place":"s3","at":0.5,"pick":0.1,"more":0.2}'
-    npm run faults -- --minutes 120 --runs 500 --seed 2404 --card docs/faults.md
+    npm run faults -- --minutes 120 --runs 500 --seed 2404 --records faults.jsonl --card docs/faults.md
 
-The last line makes this card. A case that breaks a law is printed with its seed, and as the \`--case\` that tries it again.
+The last line makes this card, of the runs in the file of records as well, so that many can be made in parts (each from a
+seed of its own). A case that breaks a law is printed with its seed, and as the \`--case\` that tries it again.
 With \`DAYBOOK_TEST_S3_ENDPOINT\`, \`_ACCESS_KEY\` and \`_SECRET_KEY\` the S3 server is that one.
 `;
 
 /** The card's text. */
-export function cardOf(kinds: readonly Kind[], tallies: ReadonlyMap<string, Tally>, seed: number): string {
+export function cardOf(kinds: readonly Kind[], tallies: ReadonlyMap<string, Tally>): string {
   const all = [...tallies.values()];
   const runs = all.reduce((sum, one) => sum + one.runs, 0);
   const held = all.reduce((sum, one) => sum + one.held, 0);
@@ -68,7 +69,7 @@ export function cardOf(kinds: readonly Kind[], tallies: ReadonlyMap<string, Tall
   });
   return [
     HEAD,
-    `${runs} runs from seed ${seed}, ${held} of them held.`,
+    `${runs} runs, ${held} of them held.`,
     '',
     '| kind | fault | runs | exits seen | longest | held |',
     '|---|---|---|---|---|---|',

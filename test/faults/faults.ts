@@ -1,8 +1,9 @@
 /**
- * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--lanes N] [--card FILE] [--case JSON]`: runs
- * under faults that are drawn from a seed, side by side where several lanes are asked for. Ends with 1 when a law was broken, and prints each case that broke one.
+ * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--lanes N] [--records FILE] [--card FILE]`:
+ * runs under faults that are drawn from a seed, side by side where several lanes are asked for. `--case JSON` tries one
+ * again. Ends with 1 when a law was broken, and prints each case that broke one.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { attemptCase, type Tried } from './attempt.ts';
 import { cardOf, tally, type Tally } from './card.ts';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     kind: { type: 'string' },
     lanes: { type: 'string', default: '1' },
     card: { type: 'string' },
+    records: { type: 'string' },
     case: { type: 'string' },
   },
 });
@@ -48,6 +50,12 @@ async function explore(kinds: readonly Kind[]): Promise<number> {
   const began = performance.now();
   const untilMs = began + Number(values.minutes) * 60_000;
   const tallies = new Map<string, Tally>();
+  // Many runs are made in parts: what earlier ones found counts in.
+  const { records } = values;
+  if (records !== undefined && existsSync(records)) {
+    for (const line of readFileSync(records, 'utf8').trim().split('\n'))
+      tally(tallies, JSON.parse(line) as Tried);
+  }
   let nth = 0;
   let begun = 0;
   let found = 0;
@@ -62,9 +70,10 @@ async function explore(kinds: readonly Kind[]): Promise<number> {
         continue;
       }
       tally(tallies, tried);
+      if (records !== undefined) appendFileSync(records, `${JSON.stringify(tried)}\n`);
       tell(tried);
       if (tried.broken.length > 0) found += 1;
-      if (values.card !== undefined) writeFileSync(values.card, cardOf(FAULT_KINDS, tallies, seed));
+      if (values.card !== undefined) writeFileSync(values.card, cardOf(FAULT_KINDS, tallies));
     }
     await world.close();
   };
