@@ -55,6 +55,9 @@ seed of its own). A case that breaks a law is printed with its seed, and as the 
 With \`DAYBOOK_TEST_S3_ENDPOINT\`, \`_ACCESS_KEY\` and \`_SECRET_KEY\` the S3 server is that one.
 `;
 
+const heldOf = ({ runs, held }: Tally): string =>
+  runs === 0 ? 'not tried' : held === runs ? 'all' : String(held);
+
 /** The card's text. */
 export function cardOf(kinds: readonly Kind[], tallies: ReadonlyMap<string, Tally>): string {
   const all = [...tallies.values()];
@@ -63,9 +66,9 @@ export function cardOf(kinds: readonly Kind[], tallies: ReadonlyMap<string, Tall
   const rows = kinds.map((kind) => {
     const one = tallies.get(kind.name) ?? NONE;
     const exits = [...one.exits].sort().map(([exit, times]) => `${exit} (${times})`);
-    return `| ${kind.name} | ${kind.fault} | ${one.runs} | ${exits.join(', ')} | ${(one.longestMs / 1_000).toFixed(0)} s | ${
-      one.held === one.runs ? 'all' : `${one.held}`
-    } |`;
+    return `| ${kind.name} | ${kind.fault} | ${one.runs} | ${exits.join(', ')} | ${(one.longestMs / 1_000).toFixed(0)} s | ${heldOf(
+      one,
+    )} |`;
   });
   return [
     HEAD,

@@ -117,6 +117,8 @@ export interface Site {
   /** By the proxies, or past them. */
   readonly env: (way: 'proxied' | 'direct', orders?: HookOrders) => Env;
   readonly run: (way: 'proxied' | 'direct', orders?: HookOrders, env?: Env, limitMs?: number) => Child;
+  /** Makes the second merchant known; the first one is in the settings. */
+  readonly addMerchant: () => Promise<Ended>;
   readonly objects: ObjectStore;
   /** Reads rows and files; no run may be at work on an embedded database. */
   readonly outcome: () => Promise<Outcome>;
@@ -264,6 +266,12 @@ export async function openWorld(): Promise<World> {
       env,
       run: (way, orders, more = {}, limitMs = RUN_LIMIT_MS) =>
         startCommand(RUN, { ...env(way, orders), ...more }, limitMs),
+      addMerchant: () =>
+        startCommand(
+          ['merchants', 'add', '--merchant-no', SECOND.merchantNo, '--token-env', 'SECOND_TOKEN'],
+          { ...env('direct'), SECOND_TOKEN: SECOND.token },
+          RUN_LIMIT_MS,
+        ).ended,
       objects,
       outcome: async () => {
         const database = await openRows(place, `${server.url}/${databaseName}`, dataDir, root);
@@ -294,12 +302,7 @@ export async function openWorld(): Promise<World> {
   };
   const begin = async ({ story, place }: Pick<FaultCase, 'story' | 'place'>): Promise<Site> => {
     const site = await newSite({ story: 'first', place }, null);
-    const add = startCommand(
-      ['merchants', 'add', '--merchant-no', SECOND.merchantNo, '--token-env', 'SECOND_TOKEN'],
-      { ...site.env('direct'), SECOND_TOKEN: SECOND.token },
-      RUN_LIMIT_MS,
-    );
-    assertDone(await add.ended, 'adding a merchant');
+    assertDone(await site.addMerchant(), 'adding a merchant');
     sandbox.setNow(Date.parse(NIGHTS.first));
     if (story === 'late') assertDone(await site.run('direct').ended, 'the first night');
     return site;

@@ -160,8 +160,15 @@ export const FOLDER_KINDS: readonly Kind[] = [
     stories: ['first'],
     exits: [0, 2, 4],
     names: /database/,
-    plant: (scene) =>
-      atEffect(scene, 'database', () => rm(join(scene.site.dataDir, 'db'), { recursive: true, force: true })),
+    plant: (scene) => ({
+      ...atEffect(scene, 'database', () =>
+        rm(join(scene.site.dataDir, 'db'), { recursive: true, force: true }),
+      ),
+      // The ledger is read anew; who was added by hand has to be added again.
+      mend: async () => {
+        await scene.site.addMerchant();
+      },
+    }),
   },
   {
     name: 'embedded-read-only',
