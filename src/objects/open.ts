@@ -7,9 +7,10 @@ import { ObjectStoreRefused, type ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3.ts';
 
 /** Tries of one call, the SDK's backoff with jitter between them. */
-const TRIES_MAX = 5;
+export const TRIES_MAX = 5;
 const CONNECT_TIMEOUT_MS = 5_000;
-const IDLE_TIMEOUT_MS = 60_000;
+/** Without a byte either way. All tries together: a server that swallows what it is sent holds a run up for 100 s. */
+export const IDLE_TIMEOUT_MS = 20_000;
 /** Custom endpoints rarely care, and the SDK insists. */
 const REGION_BEHIND_ENDPOINT = 'us-east-1';
 
@@ -20,6 +21,8 @@ export interface ObjectStoreSettings {
   readonly s3ForcePathStyle: boolean | null;
   /** With `statements` in it an endpoint on another machine may be spoken to by plain http. */
   readonly allowInsecure?: readonly string[];
+  /** `IDLE_TIMEOUT_MS` unless told. */
+  readonly idleTimeoutMs?: number;
   /** Endpoint, region and credentials as the AWS SDK names them; what is not here it looks up by itself. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -73,7 +76,7 @@ function keepProtected(client: S3Client): void {
 const endpointOf = (env: ObjectStoreSettings['env']): string | undefined =>
   (env.AWS_ENDPOINT_URL_S3 ?? '') || (env.AWS_ENDPOINT_URL ?? '') || undefined;
 
-function clientConfig({ s3ForcePathStyle, env }: ObjectStoreSettings): S3ClientConfig {
+function clientConfig({ s3ForcePathStyle, idleTimeoutMs, env }: ObjectStoreSettings): S3ClientConfig {
   const endpoint = endpointOf(env);
   const region =
     (env.AWS_REGION ?? '') ||
@@ -93,6 +96,9 @@ function clientConfig({ s3ForcePathStyle, env }: ObjectStoreSettings): S3ClientC
       ? {}
       : { requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' }),
     maxAttempts: TRIES_MAX,
-    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: idleTimeoutMs ?? IDLE_TIMEOUT_MS,
+    },
   };
 }

@@ -2,6 +2,8 @@
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
+import { IDLE_TIMEOUT_MS, openObjectStore, TRIES_MAX } from '../../src/objects/open.ts';
+import { startProxy } from '../support/proxy.ts';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
 
@@ -89,5 +91,29 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     await store.discardUnfinished('m/d=1/', 2);
     const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
     expect(Uploads?.map(({ Key }) => Key)).toEqual(['ledger/statements/m/d=2/a.csv']);
+  });
+});
+
+describe('a server that swallows what it is sent, and stays connected', () => {
+  test('is given up after the last try, with a sentence that says so', async () => {
+    const server = await startFauxqsServer();
+    const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
+    proxy.judge = () => 'swallow';
+    const store = openObjectStore({
+      statementsUrl: 's3://made-up/statements',
+      s3ForcePathStyle: null,
+      idleTimeoutMs: 30,
+      env: { ...server.env, AWS_ENDPOINT_URL_S3: proxy.url },
+    });
+    await expect(store.put('day.csv', Buffer.from('a day'), { ifAbsent: true })).rejects.toMatchObject({
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringContaining('it does not answer in time'),
+    });
+    await proxy.close();
+    await server.stop();
+  });
+
+  test('holds a run up for less than two minutes', () => {
+    expect(TRIES_MAX * IDLE_TIMEOUT_MS).toBeLessThan(120_000);
   });
 });

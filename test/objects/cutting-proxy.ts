@@ -1,5 +1,5 @@
-/** A wire that can be cut: forwards to a server, and breaks the connections it is told to, going or coming. */
-import { connect, createServer, type Socket } from 'node:net';
+/** Stands between daybook and an HTTP server and cuts the wire at requests that a test names, going or coming. */
+import { startProxy } from '../support/proxy.ts';
 
 export type Cut =
   /** Before the request reaches the server. */
@@ -16,44 +16,13 @@ export interface CuttingProxy {
 }
 
 export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy> {
-  const target = new URL(targetUrl);
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname);
-    let cutAnswer = false;
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    client.on('data', (chunk) => {
-      const requestLine = /^(?:GET|PUT|POST|HEAD|DELETE) [^\r\n]*/.exec(chunk.toString('latin1'))?.[0];
-      const cut = requestLine === undefined ? null : proxy.cut(requestLine);
-      if (cut === 'request') client.destroy();
-      else upstream.write(chunk);
-      if (requestLine !== undefined) cutAnswer = cut === 'answer';
-    });
-    upstream.on('data', (chunk: Buffer) => {
-      // "100 Continue" is not yet the answer.
-      if (cutAnswer && !chunk.toString('latin1').startsWith('HTTP/1.1 100')) client.destroy();
-      else client.write(chunk);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const proxy: CuttingProxy = {
-    url: `http://127.0.0.1:${port}`,
-    cut: () => null,
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
+  const wire = await startProxy(targetUrl);
+  const proxy: CuttingProxy = { url: wire.url, cut: () => null, close: wire.close };
+  wire.judge = ({ direction, bytes }) => {
+    if (direction === 'down') return 'pass';
+    const line = /^(?:GET|PUT|POST|HEAD|DELETE) [^\r\n]*/.exec(bytes.toString('latin1'))?.[0];
+    const cut = line === undefined ? null : proxy.cut(line);
+    return cut === 'request' ? 'cut' : cut === 'answer' ? 'lose-answer' : 'pass';
   };
   return proxy;
 }

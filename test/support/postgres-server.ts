@@ -1,5 +1,5 @@
 /** One real PostgreSQL server for the whole test run, with a migrated template that new databases are copied from. */
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +23,10 @@ declare module 'vitest' {
 export interface PostgresServer {
   /** `postgresql://user:password@host:port` */
   readonly url: string;
+  /** SIGQUIT stops it at once, as a crash does; SIGINT sends everybody away first. Resolves once it is down. */
+  readonly halt: (signal: 'SIGQUIT' | 'SIGINT') => Promise<void>;
+  /** Starts it again on the same files. */
+  readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -67,11 +71,26 @@ export async function startPostgres(options: {
   }
   return {
     url: `postgresql://daybook:daybook@127.0.0.1:${port}`,
+    halt: async (signal) => {
+      const [pid] = (await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n');
+      process.kill(Number(pid), signal);
+      while (isRunning(Number(pid))) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    start: () => server.start(),
     stop: async () => {
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function freePort(): Promise<number> {

@@ -1,0 +1,75 @@
+/** What one faulted run is drawn as: a kind, a night, a place for the statements, and three shares that set its moment. */
+
+/** `first`: nothing is stored yet. `late`: all is published, and entries of two days came late. */
+export const STORIES = ['first', 'late'] as const;
+export type Story = (typeof STORIES)[number];
+
+/** Where rows and statements lie. */
+export const PLACES = ['directory', 's3', 'embedded'] as const;
+export type Place = (typeof PLACES)[number];
+
+export interface FaultCase {
+  readonly kind: string;
+  readonly story: Story;
+  readonly place: Place;
+  /** Share of the run that is done when the fault strikes: of bytes, calls, statements or effects. From 0 up to 1. */
+  readonly at: number;
+  /** From 0 up to 1: what the kind draws besides, such as how long it lasts. */
+  readonly pick: number;
+  readonly more: number;
+}
+
+/** Kinds as far as drawing goes. */
+export interface Drawable {
+  readonly name: string;
+  readonly places: readonly Place[];
+  readonly stories?: readonly Story[];
+  /** Waits for time-outs: drawn once where others are drawn five times. */
+  readonly isSlow?: boolean;
+}
+
+/** A generator of numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const OFTEN = 5;
+
+/** The n-th case of a seed, from 0: kinds take turns in an order of the seed, so that a short run sees most of them. */
+export function drawCase(kinds: readonly Drawable[], seed: number, nth: number): FaultCase {
+  const turn = Math.floor(nth / kinds.length);
+  const order = shuffled(kinds, randomOf(seed * 1_009 + turn));
+  const random = randomOf(seed * 1_000_003 + nth);
+  const drawn = order[nth % kinds.length]!;
+  // A slow kind gives most of its turns to any other.
+  const quick = kinds.filter(({ isSlow }) => isSlow !== true);
+  const isGiven = drawn.isSlow === true && turn % OFTEN !== 0 && quick.length > 0;
+  const kind = isGiven ? pickOf(quick, random()) : drawn;
+  return {
+    kind: kind.name,
+    story: pickOf(kind.stories ?? STORIES, random()),
+    place: pickOf(kind.places, random()),
+    at: short(random()),
+    pick: short(random()),
+    more: short(random()),
+  };
+}
+
+export const pickOf = <Item>(items: readonly Item[], share: number): Item =>
+  items[Math.min(items.length - 1, Math.floor(share * items.length))]!;
+
+/** Short enough to be typed again. */
+const short = (share: number): number => Math.floor(share * 10_000) / 10_000;
+
+function shuffled<Item>(items: readonly Item[], random: () => number): readonly Item[] {
+  return items
+    .map((item) => ({ item, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ item }) => item);
+}

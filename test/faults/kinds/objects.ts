@@ -1,0 +1,133 @@
+/** The S3 server fails, or answers what it should not. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fate } from '../../support/proxy.ts';
+import { atByte, atNth, calls, puts, type Kind, type Scene } from '../kind.ts';
+
+const common = { places: ['s3'] as const, names: /object store|s3:/i };
+const end = ({ drawn }: Scene): 'cut' | 'reset' => (drawn.pick < 0.5 ? 'cut' : 'reset');
+const AWAY_MS_MAX = 3_000;
+const SLOW_MS_MAX = 40;
+const REFUSALS_MAX = 8;
+
+const refusing = (status: string, code: string): Fate => {
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>made up</Message></Error>`;
+  return {
+    answer: `HTTP/1.1 ${status}\r\ncontent-type: application/xml\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  };
+};
+const refusals = (status: string, code: string) => (scene: Scene) => {
+  const more = 1 + Math.floor(scene.drawn.more * REFUSALS_MAX);
+  atNth(scene, 'objects', calls(scene, 'objects', more), () => refusing(status, code));
+  return {};
+};
+
+export const OBJECT_KINDS: readonly Kind[] = [
+  {
+    ...common,
+    name: 's3-cut-going',
+    fault: 'the connection is cut within a request',
+    exits: [0, 4],
+    plant: (scene) => {
+      atByte(scene, 'objects', 'up', (through) => ({ through, then: end(scene) }));
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 's3-cut-coming',
+    fault: 'the connection is cut within an answer',
+    exits: [0, 4],
+    plant: (scene) => {
+      atByte(scene, 'objects', 'down', (through) => ({ through, then: end(scene) }));
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 's3-put-lost',
+    fault: 'an object is taken, the answer is lost',
+    exits: [0, 4],
+    plant: (scene) => {
+      atNth(scene, 'objects', puts(scene), () => 'lose-answer');
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 's3-away',
+    fault: 'the server is killed and back within 3 s',
+    exits: [0, 4],
+    plant: (scene) => {
+      const { objects } = scene.world.wires;
+      let back = Promise.resolve();
+      atByte(scene, 'objects', 'up', async (): Promise<Fate> => {
+        await objects.away();
+        back = sleep(scene.drawn.pick * AWAY_MS_MAX).then(objects.back);
+        return 'cut';
+      });
+      return { mend: () => back };
+    },
+  },
+  {
+    ...common,
+    name: 's3-gone',
+    fault: 'the server is killed and stays away',
+    exits: [0, 4],
+    plant: (scene) => {
+      atByte(scene, 'objects', 'up', async (): Promise<Fate> => {
+        await scene.world.wires.objects.away();
+        return 'cut';
+      });
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 's3-slow',
+    fault: 'each message takes up to 40 ms longer',
+    exits: [0],
+    plant: (scene) => {
+      const late = () => ({ delayMs: 1 + scene.drawn.pick * SLOW_MS_MAX });
+      atByte(scene, 'objects', 'up', late, late);
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 's3-half-open',
+    fault: 'its wire swallows everything and stays open',
+    exits: [0, 4],
+    isSlow: true,
+    plant: (scene) => {
+      atByte(
+        scene,
+        'objects',
+        'up',
+        () => 'swallow',
+        () => 'swallow',
+      );
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 's3-slow-down',
+    fault: 'up to 8 requests are answered with SlowDown',
+    exits: [0, 4],
+    plant: refusals('503 Slow Down', 'SlowDown'),
+  },
+  {
+    ...common,
+    name: 's3-internal-error',
+    fault: 'up to 8 requests are answered with InternalError',
+    exits: [0, 4],
+    plant: refusals('500 Internal Server Error', 'InternalError'),
+  },
+  {
+    ...common,
+    name: 's3-denied',
+    fault: 'up to 8 requests are answered with AccessDenied',
+    exits: [0, 2, 4],
+    plant: refusals('403 Forbidden', 'AccessDenied'),
+  },
+];

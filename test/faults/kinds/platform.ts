@@ -1,0 +1,135 @@
+/** The platform fails, or answers what it should not. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fate } from '../../support/proxy.ts';
+import { PLACES, pickOf } from '../case.ts';
+import { atByte, atNth, calls, type Kind, type Scene } from '../kind.ts';
+
+const common = { places: PLACES, names: /sp2404|platform|SBX-M-/i };
+const end = ({ drawn }: Scene): 'cut' | 'reset' => (drawn.pick < 0.5 ? 'cut' : 'reset');
+const AWAY_MS_MAX = 3_000;
+const SLOW_MS_MAX = 100;
+const REFUSALS_MAX = 4;
+const WRONG_ROWS = ['missingRowsEvery', 'duplicateRowsEvery', 'wrongTotalsEvery'] as const;
+
+const answering = (status: string, header = ''): Fate => ({
+  answer: `HTTP/1.1 ${status}\r\n${header}content-length: 0\r\nconnection: close\r\n\r\n`,
+});
+const answers = (status: string, header?: string) => (scene: Scene) => {
+  const more = 1 + Math.floor(scene.drawn.more * REFUSALS_MAX);
+  atNth(scene, 'platform', calls(scene, 'platform', more), () => answering(status, header));
+  return {};
+};
+
+export const PLATFORM_KINDS: readonly Kind[] = [
+  {
+    ...common,
+    name: 'platform-cut-going',
+    fault: 'the connection is cut within a call',
+    exits: [0, 4],
+    plant: (scene) => {
+      atByte(scene, 'platform', 'up', (through) => ({ through, then: end(scene) }));
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 'platform-cut-coming',
+    fault: 'the connection is cut within a reply',
+    exits: [0, 4],
+    plant: (scene) => {
+      atByte(scene, 'platform', 'down', (through) => ({ through, then: end(scene) }));
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 'platform-away',
+    fault: 'it is killed and back within 3 s',
+    exits: [0, 4],
+    plant: (scene) => {
+      const { platform } = scene.world.wires;
+      let back = Promise.resolve();
+      atByte(scene, 'platform', 'up', async (): Promise<Fate> => {
+        await platform.away();
+        back = sleep(scene.drawn.pick * AWAY_MS_MAX).then(platform.back);
+        return 'cut';
+      });
+      return { mend: () => back };
+    },
+  },
+  {
+    ...common,
+    name: 'platform-gone',
+    fault: 'it is killed and stays away',
+    exits: [0, 4],
+    plant: (scene) => {
+      atByte(scene, 'platform', 'up', async (): Promise<Fate> => {
+        await scene.world.wires.platform.away();
+        return 'cut';
+      });
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 'platform-slow',
+    fault: 'each message takes up to 100 ms longer',
+    exits: [0],
+    plant: (scene) => {
+      const late = () => ({ delayMs: 1 + scene.drawn.pick * SLOW_MS_MAX });
+      atByte(scene, 'platform', 'up', late, late);
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 'platform-half-open',
+    fault: 'its wire swallows everything and stays open',
+    exits: [0, 4],
+    isSlow: true,
+    plant: (scene) => {
+      atByte(
+        scene,
+        'platform',
+        'up',
+        () => 'swallow',
+        () => 'swallow',
+      );
+      return {};
+    },
+  },
+  {
+    ...common,
+    name: 'platform-503',
+    fault: 'up to 4 calls are answered with 503',
+    exits: [0, 4],
+    plant: answers('503 Service Unavailable'),
+  },
+  {
+    ...common,
+    name: 'platform-429',
+    fault: 'up to 4 calls are answered with 429 and Retry-After',
+    exits: [0, 4],
+    plant: answers('429 Too Many Requests', 'retry-after: 1\r\n'),
+  },
+  {
+    ...common,
+    name: 'platform-empty-replies',
+    fault: 'up to 4 calls are answered with 200 and nothing',
+    exits: [0, 4],
+    plant: answers('200 OK'),
+  },
+  {
+    ...common,
+    name: 'platform-wrong-rows',
+    fault: 'up to 3 pages lack a row, repeat one, or have a wrong total',
+    exits: [0, 4],
+    plant: (scene) => {
+      const way = pickOf(WRONG_ROWS, scene.drawn.pick);
+      const every = 1 + Math.floor(scene.drawn.at * scene.measure.calls.platform);
+      scene.world.sandbox.setHostility({ [way]: every, strikesMax: 1 + Math.floor(scene.drawn.more * 3) });
+      scene.struck();
+      return {};
+    },
+  },
+];

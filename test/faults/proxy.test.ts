@@ -1,0 +1,133 @@
+/** The proxy's own modes: a fault that does not strike would prove nothing. */
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startProxy, type Proxy } from '../support/proxy.ts';
+
+let server: Server;
+let heard: string;
+let proxy: Proxy;
+beforeEach(async () => {
+  heard = '';
+  // Says back what it hears.
+  server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes: Buffer) => {
+      heard += bytes.toString();
+      socket.write(bytes);
+    });
+    socket.on('end', () => socket.end());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address() as { port: number };
+  proxy = await startProxy(`http://127.0.0.1:${address.port}`);
+});
+afterEach(async () => {
+  await proxy.close();
+  server.close();
+});
+
+const call = () => connect(Number(new URL(proxy.url).port), '127.0.0.1');
+/** Says it, and gives back all that is answered until the connection ends, and the code of its end. */
+async function said(words: string) {
+  const socket = call();
+  let code: string | null = null;
+  let answer = '';
+  socket.on('error', (error: NodeJS.ErrnoException) => (code = error.code ?? ''));
+  socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
+  socket.write(words);
+  if (!socket.closed) await new Promise((resolve) => socket.on('close', resolve));
+  return { answer, code };
+}
+
+describe('what becomes of a chunk', () => {
+  test('it passes, either way', async () => {
+    const socket = call();
+    socket.end('word');
+    expect(await text(socket)).toBe('word');
+  });
+
+  test.each([
+    ['cut', null],
+    ['reset', 'ECONNRESET'],
+  ] as const)('%s: it is lost, and the connection ends', async (fate, code) => {
+    proxy.judge = () => fate;
+    expect(await said('word')).toEqual({ answer: '', code });
+    expect(heard).toBe('');
+  });
+
+  test('lose-answer: the server hears it, and its answer is lost', async () => {
+    proxy.judge = ({ direction }) => (direction === 'up' ? 'lose-answer' : 'pass');
+    expect(await said('word')).toMatchObject({ answer: '' });
+    expect(heard).toBe('word');
+  });
+
+  test('lose-answer: an interim answer comes through, the answer does not', async () => {
+    proxy.judge = ({ direction }) => (direction === 'up' ? 'lose-answer' : 'pass');
+    const socket = call();
+    socket.write('HTTP/1.1 100 Continue');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toBe('HTTP/1.1 100 Continue');
+    socket.write('word');
+    await once(socket, 'close');
+  });
+
+  test('through: so many bytes get there, and no more', async () => {
+    proxy.judge = () => ({ through: 2, then: 'cut' });
+    await said('word');
+    expect(heard).toBe('wo');
+  });
+
+  test('through, coming: so many bytes of the answer get back', async () => {
+    proxy.judge = ({ direction }) => (direction === 'up' ? 'pass' : { through: 3, then: 'cut' });
+    expect(await said('word')).toEqual({ answer: 'wor', code: null });
+  });
+
+  test('answer: the server never hears it, something else is answered', async () => {
+    proxy.judge = () => ({ answer: 'go away' });
+    expect(await said('word')).toEqual({ answer: 'go away', code: null });
+    expect(heard).toBe('');
+  });
+
+  test('swallow: it is lost, and the connection stays', async () => {
+    const told: string[] = [];
+    proxy.judge = ({ bytes }) => (told.push(bytes.toString()) === 1 ? 'swallow' : 'pass');
+    const socket = call();
+    socket.write('word');
+    await expect.poll(() => told).toEqual(['word']);
+    socket.write('another');
+    const other = call();
+    other.write('third');
+    await once(other, 'data');
+    expect([socket.readyState, heard]).toEqual(['open', 'third']);
+    socket.destroy();
+    other.destroy();
+  });
+
+  test('a delay keeps the order of what is said', async () => {
+    let chunks = 0;
+    proxy.judge = ({ direction }) => (direction === 'up' && (chunks += 1) === 1 ? { delayMs: 20 } : 'pass');
+    const socket = call();
+    socket.setNoDelay(true);
+    socket.write('first ');
+    await expect.poll(() => chunks).toBe(1);
+    socket.end('second');
+    expect(await text(socket)).toBe('first second');
+  });
+});
+
+test('away: what is open ends, nobody is let in, and everybody is once it is back', async () => {
+  const socket = call();
+  const ended = new Promise((resolve) => socket.on('error', resolve));
+  socket.write('word');
+  await once(socket, 'data');
+  await proxy.away();
+  expect(await ended).toMatchObject({ code: 'ECONNRESET' });
+  expect(await said('word')).toEqual({ answer: '', code: 'ECONNREFUSED' });
+  await proxy.back();
+  const again = call();
+  again.end('word');
+  expect(await text(again)).toBe('word');
+});
