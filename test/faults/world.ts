@@ -41,7 +41,7 @@ const HOOK = new URL('hook.ts', import.meta.url).href;
 export const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
 
 /** No faulted run may take longer: several times the longest wait that is documented. */
-export const RUN_LIMIT_MS = 150_000;
+export const RUN_LIMIT_MS = 180_000;
 /** Room of the file system that a fault fills up: three databases of the size used here. */
 const SMALL_DISK = '120m';
 
