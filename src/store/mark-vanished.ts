@@ -2,7 +2,7 @@
  * Entries a certified reading no longer holds: noted as absent first, and marked as vanished once that is believed.
  * Never deleted.
  */
-import { sql, type Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { heldCurrencies } from './entries.ts';
@@ -113,6 +113,18 @@ export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): P
   const vanished = await markBelieved(trx, within, believed);
   const left = waiting.filter((one) => one.confirmed < one.absent);
   return { vanished, doubt: left.length === 0 ? null : waitingText(planned, left) };
+}
+
+/** Whether the planned window still misses an entry: one may have come with another window since it was judged. */
+export async function isStillMissed(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { planned, currency }: Pick<PlannedWindow, 'planned' | 'currency'>,
+): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT 1 FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
+      AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs} LIMIT 1`.execute(db);
+  return rows.length > 0;
 }
 
 const ofCurrency = (currency: string | undefined) =>

@@ -6,6 +6,7 @@ import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import type { StoredWindow } from '../store/window-reading.ts';
+import { isStillMissed } from '../store/mark-vanished.ts';
 import { countNameless, settlePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
@@ -61,6 +62,8 @@ export interface ReadingStore {
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
   /** Entries stored or found stored. */
   readonly entries: () => number;
+  /** Once all is read: what a window missed may have come with another one, and is then no doubt any more. */
+  readonly dropDoubts: () => Promise<void>;
   readonly soFar: () => StoredReadings;
 }
 
@@ -81,6 +84,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   }));
   const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
   const uncertified: UncertifiedSpan[] = [];
+  let doubts: (UncertifiedSpan & Pick<Asked, 'currency'>)[] = [];
   const notices: Record<string, number> = {};
   const oneAtATime = pLimit(1);
 
@@ -88,8 +92,8 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
     notices[key] = (notices[key] ?? 0) + 1;
   };
-  const blame = (window: Window, problem: string | null): void => {
-    if (problem !== null) uncertified.push({ window, problem });
+  const doubt = (asked: Asked, problem: string | null): void => {
+    if (problem !== null) doubts.push({ ...asked, problem });
   };
 
   const store = async (part: Asked, { reading, notices: sentences }: NotedReading): Promise<void> => {
@@ -101,27 +105,33 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     stored.windows += 1;
     stored.entries += reading.entries.length;
     for (const figure of FIGURES) stored[figure] += did[figure];
-    blame(part.window, reading.problem);
-    blame(window, did.doubt);
+    if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
+    doubt(whole.asked, did.doubt);
     for (const sentence of sentences) note(sentence);
     whole.storedMs += lengthMs(part.window);
     whole.isUnsettled ||= did.isUnsettled;
     whole.namelessWrecks += countNameless(reading);
     if (!whole.isUnsettled || whole.storedMs < lengthMs(window)) return;
-    const { vanished, doubt } = await settlePlanned(db, lease, {
-      ...about,
-      namelessWrecks: whole.namelessWrecks,
-    });
-    stored.vanished += vanished;
-    blame(window, doubt);
+    const { namelessWrecks } = whole;
+    const judged = await settlePlanned(db, lease, { ...about, namelessWrecks });
+    stored.vanished += judged.vanished;
+    doubt(whole.asked, judged.doubt);
   };
 
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
     entries: () => stored.entries,
+    dropDoubts: async () => {
+      const isMissed = await Promise.all(
+        doubts.map(({ window: planned, currency }) => isStillMissed(db, merchantNo, { planned, currency })),
+      );
+      doubts = doubts.filter((_, index) => isMissed[index]);
+    },
     soFar: () => ({
       ...stored,
-      uncertified: uncertified.toSorted((a, b) => a.window.beginMs - b.window.beginMs),
+      uncertified: [...uncertified, ...doubts.map(({ window, problem }) => ({ window, problem }))].sort(
+        (a, b) => a.window.beginMs - b.window.beginMs,
+      ),
       notices: { ...notices },
     }),
   };

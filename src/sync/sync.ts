@@ -187,6 +187,7 @@ async function readAndStore(
       },
     });
     await gate.release();
+    await readings.dropDoubts();
     return report();
   } catch (error) {
     if (error instanceof ReadAnew) {

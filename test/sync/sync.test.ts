@@ -270,6 +270,24 @@ describe('what a reading lacks', () => {
     }
   });
 
+  test('is no doubt once it came with another window, moved to a later day', async () => {
+    const [first, second] = WINDOWS as [Window, Window];
+    const more = { limits: { windowsInProgressMax: 1 }, windows: [first, second] };
+    const platform = createMemoryPlatform({
+      bookings: [...spread(1, first, 'A-'), ...spread(3, second, 'B-')],
+    });
+    await sync(platform.reader, more);
+    platform.bookings[0] = { ...platform.bookings[0]!, trueMs: second.beginMs + 3_600_000 };
+    expect(await sync(platform.reader, { ...more, runId: await nextRun() })).toMatchObject({
+      amended: 1,
+      vanished: 0,
+      uncertified: [],
+    });
+    expect(await certifiedWindows(database.db, 'M-TEST', ALL)).toEqual([
+      { beginMs: first.beginMs, endMs: second.endMs },
+    ]);
+  });
+
   test('in a part that is empty by itself is believed where the window lacks little', async () => {
     const window = WINDOWS[0]!;
     const platform = createMemoryPlatform({ bookings: spread(400, window) });
