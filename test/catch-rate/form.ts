@@ -28,10 +28,13 @@ export const OTHER = 'M-OTHER';
 export interface Setting {
   /** Days read before the lie begins. */
   readonly honestDays?: number;
+  readonly resweepDays?: number;
   readonly currencies?: number;
   readonly perDay?: readonly [number, number];
   readonly quietFrom?: number;
   readonly lateEvenings?: boolean;
+  /** The account was in use before the first day that is read. */
+  readonly lifeBefore?: boolean;
   /** The zone daybook is set to, and the platform's where that is another. */
   readonly zone?: string;
   readonly platformZone?: string;
@@ -77,8 +80,7 @@ export interface Planted {
 
 /** Whether the replies of sp2404 let anyone see the lie. */
 export type Sight =
-  | { readonly kind: 'visible' }
-  | { readonly kind: 'nobody can tell'; readonly because: string };
+  { readonly kind: 'visible' } | { readonly kind: 'nobody can tell'; readonly because: string };
 
 export interface Form {
   readonly name: string;

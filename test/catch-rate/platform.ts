@@ -147,7 +147,11 @@ export function serve(options: PlatformOptions, at: Moment): Served {
     );
     const sorted = inOrder(found, order, random);
     const first = (call.pageNum - 1) * PAGE_SIZE_MAX;
-    return { total: found.length, pageSize: PAGE_SIZE_MAX, lines: sorted.slice(first, first + PAGE_SIZE_MAX) };
+    return {
+      total: found.length,
+      pageSize: PAGE_SIZE_MAX,
+      lines: sorted.slice(first, first + PAGE_SIZE_MAX),
+    };
   };
   const calls = new Map<string, number>();
   const transport: Transport = {

@@ -85,7 +85,7 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
     zone: zoneSet,
     nowMs,
     clockMs,
-    resweepDays: 7,
+    resweepDays: drawn.resweepDays,
     toleranceS: 2,
   });
   const request = {
@@ -168,13 +168,7 @@ export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly
   const wasHarmed = before.some(({ isHarmed }) => isHarmed);
   const last = seen.at(-1)!;
   const ending =
-    caught === undefined
-      ? wasHarmed
-        ? 'silent'
-        : 'harmless'
-      : wasHarmed
-        ? 'later'
-        : 'same night';
+    caught === undefined ? (wasHarmed ? 'silent' : 'harmless') : wasHarmed ? 'later' : 'same night';
   return {
     form: form.name,
     ending,
@@ -185,7 +179,8 @@ export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly
     wrongAsContinuous: lied.some(({ wrongAsContinuous }) => wrongAsContinuous.length > 0),
     isMendedUnsaid: ending === 'silent' && !last.isHarmed,
     revisedUnsaid: lied.some(({ revisedUnsaid }) => revisedUnsaid),
-    spoiled: early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.told.text}`,
+    spoiled:
+      early === undefined ? null : `${early.step.name} ended with ${early.exitCode}: ${early.told.text}`,
     text: last.told.text,
   };
 }

@@ -20,6 +20,8 @@ const FIRST_DAY = '2026-01-05';
 const FIRST_DAYS = 360;
 const HONEST_DAYS = 3;
 const NIGHTS_AFTER = 2;
+/** Enough for every day read before the lie, and less than a run reads by default: a history is to be short. */
+const RESWEEP_DAYS = 3;
 const PER_DAY = [3, 12] as const;
 /** A night's run begins half past one, the second run of a day half past one as well. */
 const NIGHT_MINUTES = 90;
@@ -40,6 +42,7 @@ export interface Step {
 
 export interface Drawn {
   readonly scene: Scene;
+  readonly resweepDays: number;
   readonly order: Order;
   /** The zone daybook is set to; the scene's is the platform's. */
   readonly zoneSet: string;
@@ -60,7 +63,7 @@ export function drawHistory(setting: Setting, seed: string): Drawn {
   const currencies = drawCurrencies(random, setting.currencies ?? 1 + below(random, 2));
   const shape = {
     zone,
-    days,
+    days: setting.lifeBefore === true ? [addDays(firstDay, -1), ...days] : days,
     currencies,
     perDay: setting.perDay ?? PER_DAY,
     quietFrom: setting.quietFrom,
@@ -73,6 +76,7 @@ export function drawHistory(setting: Setting, seed: string): Drawn {
   const old = days[setting.quietFrom === undefined ? below(random, 2) : 1]!;
   return {
     scene: { random, zone, books, otherBooks, currencies, days, target, old },
+    resweepDays: setting.resweepDays ?? RESWEEP_DAYS,
     order: pick(random, ORDERS.slice(0, -1)),
     zoneSet,
     steps: stepsOf({ days, honestDays, isFirst, zone: zoneSet }, setting),
@@ -107,7 +111,13 @@ function stepsOf(
   const firstSince = isFirst ? 0 : -1;
   const range = { from: days[0]!, to: days[honestDays - 1]! };
   const steps: Step[] = [
-    { name: 'first reading', nowMs: at(honestDays, NIGHT_MINUTES), since: firstSince, night: firstSince, range },
+    {
+      name: 'first reading',
+      nowMs: at(honestDays, NIGHT_MINUTES),
+      since: firstSince,
+      night: firstSince,
+      range,
+    },
   ];
   const add = (name: string, nowMs: number, night: number): void => {
     steps.push({ name, nowMs, since: steps.at(-1)!.since + 1, night, range: null });

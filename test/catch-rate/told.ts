@@ -40,12 +40,16 @@ export async function toldBy(
   const changed = await db
     .selectFrom('ledger_entry as entry')
     .leftJoin('ledger_entry_version as before', (join) =>
-      join.onRef('before.merchant_no', '=', 'entry.merchant_no').onRef('before.batch_no', '=', 'entry.batch_no'),
+      join
+        .onRef('before.merchant_no', '=', 'entry.merchant_no')
+        .onRef('before.batch_no', '=', 'entry.batch_no'),
     )
     .select(['entry.batch_no', 'entry.currency', 'entry.booked_at', 'before.booked_at as before_at'])
     .select('entry.vanished_at')
     .where('entry.merchant_no', '=', OWN)
-    .where((where) => where.or([where('entry.vanished_at', '=', now), where('before.superseded_at', '=', now)]))
+    .where((where) =>
+      where.or([where('entry.vanished_at', '=', now), where('before.superseded_at', '=', now)]),
+    )
     .execute();
   const reasons = (report?.reasons ?? []).map(reasonText);
   const broken = [...published.statements.values()].filter(({ verdict }) => verdict === 'broken');

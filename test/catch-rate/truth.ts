@@ -126,15 +126,7 @@ async function storedDays(db: Kysely<DB>, merchantNo: string) {
       bookedMs: row.booked_ms,
       id: statementId(row.currency, row.booked_at.slice(0, 10)),
       text: spelled(
-        [
-          row.batch_no,
-          row.booked_at,
-          row.currency,
-          row.transaction_type,
-          row.credit,
-          row.debit,
-          row.balance,
-        ],
+        [row.batch_no, row.booked_at, row.currency, row.transaction_type, row.credit, row.debit, row.balance],
         row.currency,
       ),
     })),

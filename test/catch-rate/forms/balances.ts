@@ -73,23 +73,31 @@ export const balanceForms: readonly Form[] = [
       says: saysWrong('balance', one, two),
     };
   }),
-  form('balances-all-the-latest', 'Every entry of a day shows the balance at the end of the day.', (scene) => {
-    const entries = dayEntries(scene);
-    const { balance } = entries.at(-1)!;
-    const own = new Map(entries.map((booking) => [booking.batchNo, balance - booking.balance]));
-    return {
-      lies: changing(entries, (line) => by(line, own.get(line.batchNo)!)),
-      where: placesOf(entries, scene.zone),
-      says: /same balance|every entry.*balance/i,
-    };
-  }),
-  form('balances-with-noise', 'The balances of a day carry the noise of a floating-point number.', (scene) => {
-    const entries = dayEntries(scene);
-    let at = 0;
-    return {
-      lies: changing(entries, (line) => ({ ...line, balance: `${line.balance}00000000${1 + (at++ % 9)}` })),
-      where: placesOf(entries, scene.zone),
-      says: /noise|rounding|floating/i,
-    };
-  }),
+  form(
+    'balances-all-the-latest',
+    'Every entry of a day shows the balance at the end of the day.',
+    (scene) => {
+      const entries = dayEntries(scene);
+      const { balance } = entries.at(-1)!;
+      const own = new Map(entries.map((booking) => [booking.batchNo, balance - booking.balance]));
+      return {
+        lies: changing(entries, (line) => by(line, own.get(line.batchNo)!)),
+        where: placesOf(entries, scene.zone),
+        says: /same balance|every entry.*balance/i,
+      };
+    },
+  ),
+  form(
+    'balances-with-noise',
+    'The balances of a day carry the noise of a floating-point number.',
+    (scene) => {
+      const entries = dayEntries(scene);
+      let at = 0;
+      return {
+        lies: changing(entries, (line) => ({ ...line, balance: `${line.balance}00000000${1 + (at++ % 9)}` })),
+        where: placesOf(entries, scene.zone),
+        says: /noise|rounding|floating/i,
+      };
+    },
+  ),
 ];

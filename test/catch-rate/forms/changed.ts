@@ -8,8 +8,8 @@ const form = formOf('currency and type');
 const amended = formOf('amended');
 const SAYS_AMENDED = /amended/i;
 /** Ten days read honestly: the oldest lies before the re-sweep, and its account has been quiet since. */
-export const OLD_AND_QUIET: Setting = { honestDays: 10, quietFrom: 3, currencies: 2, perDay: [3, 6] };
-export const OLD: Setting = { honestDays: 10, perDay: [3, 6] };
+export const OLD: Setting = { honestDays: 10, resweepDays: 7, perDay: [3, 6] };
+export const OLD_AND_QUIET: Setting = { ...OLD, quietFrom: 3, currencies: 2 };
 /** For checks that come round to each old day after some nights. */
 const LONG = { nightsAfter: 5 };
 
@@ -73,14 +73,18 @@ export const amendedForms: readonly Form[] = [
       says: SAYS_AMENDED,
     };
   }),
-  amended('amount-amended-balances-follow', 'An amount read before is amended, and every later balance.', (scene) => {
-    const booking = middleOf(scene, scene.days[1]!);
-    return {
-      lies: amending([booking], (one) => ({ ...one, net: one.net + 1_234 })),
-      where: placesOf([booking], scene.zone),
-      says: SAYS_AMENDED,
-    };
-  }),
+  amended(
+    'amount-amended-balances-follow',
+    'An amount read before is amended, and every later balance.',
+    (scene) => {
+      const booking = middleOf(scene, scene.days[1]!);
+      return {
+        lies: amending([booking], (one) => ({ ...one, net: one.net + 1_234 })),
+        where: placesOf([booking], scene.zone),
+        says: SAYS_AMENDED,
+      };
+    },
+  ),
   amended('amount-amended-alone', 'An amount read before is amended, and no balance follows.', (scene) => {
     const booking = middleOf(scene, scene.days[1]!);
     return {

@@ -51,7 +51,7 @@ const clockOff = (scene: Scene, byMs: number): Planted => ({
 const AT_MIDNIGHT: Setting = { lateEvenings: true, nightMinutes: 6 };
 
 export const clockForms: readonly Form[] = [
-  form('stale-by-a-day-one-night', "For one night the state of the night before is served.", (scene) =>
+  form('stale-by-a-day-one-night', 'For one night the state of the night before is served.', (scene) =>
     behind(scene, 24 * HOUR_MS, 'one night'),
   ),
   form('stale-by-a-day-for-good', 'From one night on the state of a day ago is served.', (scene) =>
@@ -60,19 +60,25 @@ export const clockForms: readonly Form[] = [
   form('stale-by-hours-one-night', 'For one night the state of six hours ago is served.', (scene) =>
     behind(scene, 6 * HOUR_MS, 'one night'),
   ),
-  form('stale-replica-among-others', 'For one night every other call is served the state of six hours ago.', (
-    scene,
-  ) => oneReplica(scene, 6 * HOUR_MS)),
+  form(
+    'stale-replica-among-others',
+    'For one night every other call is served the state of six hours ago.',
+    (scene) => oneReplica(scene, 6 * HOUR_MS),
+  ),
   form(
     'behind-ten-minutes',
     'Entries show ten minutes after they are booked, and the run begins shortly after midnight.',
     (scene) => behind(scene, 10 * MINUTE_MS, 'for good'),
     { setting: AT_MIDNIGHT },
   ),
-  form('clock-ten-minutes-behind', "From one day on the platform's clock, and so every timestamp, is ten minutes behind.", (
-    scene,
-  ) => clockOff(scene, -10 * MINUTE_MS)),
-  form('clock-ten-minutes-ahead', "From one day on the platform's clock, and so every timestamp, is ten minutes ahead.", (
-    scene,
-  ) => clockOff(scene, 10 * MINUTE_MS)),
+  form(
+    'clock-ten-minutes-behind',
+    "From one day on the platform's clock, and so every timestamp, is ten minutes behind.",
+    (scene) => clockOff(scene, -10 * MINUTE_MS),
+  ),
+  form(
+    'clock-ten-minutes-ahead',
+    "From one day on the platform's clock, and so every timestamp, is ten minutes ahead.",
+    (scene) => clockOff(scene, 10 * MINUTE_MS),
+  ),
 ];

@@ -11,10 +11,7 @@ const DAY_MS = 86_400_000;
 const twice = (scene: Scene, choose: (scene: Scene) => Booking): Planted => {
   const booking = choose(scene);
   return {
-    lies: changing([booking], (line) => [
-      line,
-      { ...line, batchNo: likeness(booking).batchNo },
-    ]),
+    lies: changing([booking], (line) => [line, { ...line, batchNo: likeness(booking).batchNo }]),
     where: placesOf([booking], scene.zone),
     says: SAYS_TWICE,
   };
@@ -29,29 +26,35 @@ export const doubledForms: readonly Form[] = [
       says: SAYS_TWICE,
     };
   }),
-  form('doubled-same-number-uncounted', 'An entry is in its page twice, and the total counts one.', (scene) => {
-    const booking = middleOf(scene);
-    const day = dayWindow(scene.target, scene.zone);
-    return {
-      lies: {
-        reply: (reply, call, { since }) => {
-          const line = reply.lines.find(({ batchNo }) => batchNo === booking.batchNo);
-          const isWhole = call.batchNo === undefined && call.endMs - call.beginMs > 1_000;
-          return since >= 0 && line !== undefined && isWhole && call.beginMs <= day.endMs
-            ? { ...reply, lines: [...reply.lines, line] }
-            : reply;
+  form(
+    'doubled-same-number-uncounted',
+    'An entry is in its page twice, and the total counts one.',
+    (scene) => {
+      const booking = middleOf(scene);
+      const day = dayWindow(scene.target, scene.zone);
+      return {
+        lies: {
+          reply: (reply, call, { since }) => {
+            const line = reply.lines.find(({ batchNo }) => batchNo === booking.batchNo);
+            const isWhole = call.batchNo === undefined && call.endMs - call.beginMs > 1_000;
+            return since >= 0 && line !== undefined && isWhole && call.beginMs <= day.endMs
+              ? { ...reply, lines: [...reply.lines, line] }
+              : reply;
+          },
         },
-      },
-      where: placesOf([booking], scene.zone),
-      says: SAYS_TWICE,
-    };
-  }),
+        where: placesOf([booking], scene.zone),
+        says: SAYS_TWICE,
+      };
+    },
+  ),
   form('doubled-other-number', 'An entry is shown twice, the second time under another number.', (scene) =>
     twice(scene, middleOf),
   ),
-  form('doubled-last-other-number', "A day's last entry is shown twice, the second time under another number.", (
-    scene,
-  ) => twice(scene, (where) => dayEntries(where).at(-1)!)),
+  form(
+    'doubled-last-other-number',
+    "A day's last entry is shown twice, the second time under another number.",
+    (scene) => twice(scene, (where) => dayEntries(where).at(-1)!),
+  ),
   form('doubled-on-two-days', 'An entry is shown again under the same number a day later.', (scene) => {
     const booking = middleOf(scene);
     const { batchNo } = booking;

@@ -59,7 +59,7 @@ export const merchantForms: readonly Form[] = [
   ),
   form(
     'other-ledger-always-unknown',
-    "The ledger of a merchant nobody here knows is answered from the first reading on.",
+    'The ledger of a merchant nobody here knows is answered from the first reading on.',
     () => everywhere(answeredByOther('for good')),
     {
       setting: { fromTheFirstReading: true },

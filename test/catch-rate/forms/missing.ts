@@ -44,7 +44,9 @@ const zeroNet: Form = form(
       lies: {
         books: (books) =>
           balanced(
-            books.map((booking) => (booking.batchNo === two.batchNo ? { ...booking, net: -one.net } : booking)),
+            books.map((booking) =>
+              booking.batchNo === two.batchNo ? { ...booking, net: -one.net } : booking,
+            ),
           ),
         lines: (lines, { since }) => (since >= 0 ? lines.filter(({ batchNo }) => !gone.has(batchNo)) : lines),
       },

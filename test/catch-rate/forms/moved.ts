@@ -49,10 +49,14 @@ const restamped = (scene: Scene, booking: Booking, ms: number): Planted => ({
 });
 
 export const movedForms: readonly Form[] = [
-  form('stamp-past-a-neighbour', 'An entry is stamped a few seconds after the entry that follows it.', (scene) => {
-    const [one, two] = neighboursIn(scene);
-    return moving(scene, new Map([[one, two.stampMs + 5_000]]));
-  }),
+  form(
+    'stamp-past-a-neighbour',
+    'An entry is stamped a few seconds after the entry that follows it.',
+    (scene) => {
+      const [one, two] = neighboursIn(scene);
+      return moving(scene, new Map([[one, two.stampMs + 5_000]]));
+    },
+  ),
   form(
     'stamp-between-neighbours',
     'An entry is stamped some seconds too late, but before the one that follows it.',
@@ -60,7 +64,9 @@ export const movedForms: readonly Form[] = [
       const [one] = neighboursIn(scene);
       return moving(scene, new Map([[one, one.stampMs + 4_000]]));
     },
-    { sight: nobodyCanTell('the order of the entries stays, and nothing but the timestamp tells the second') },
+    {
+      sight: nobodyCanTell('the order of the entries stays, and nothing but the timestamp tells the second'),
+    },
   ),
   form('stamp-a-day-early', 'An entry is stamped a day too early.', (scene) => {
     const booking = middleOf(scene);
@@ -70,18 +76,22 @@ export const movedForms: readonly Form[] = [
     const booking = middleOf(scene);
     return moving(scene, new Map([[booking, booking.stampMs + DAY_MS]]));
   }),
-  form('stamp-text-of-another-day', 'An entry is found on its day, but its timestamp says the day before.', (
-    scene,
-  ) => {
-    const booking = middleOf(scene);
-    return restamped(scene, booking, booking.stampMs - DAY_MS);
-  }),
-  form('stamp-text-past-a-neighbour', 'An entry is found at its time, but its timestamp is past its neighbour’s.', (
-    scene,
-  ) => {
-    const [one, two] = neighboursIn(scene);
-    return restamped(scene, one, two.stampMs + 5_000);
-  }),
+  form(
+    'stamp-text-of-another-day',
+    'An entry is found on its day, but its timestamp says the day before.',
+    (scene) => {
+      const booking = middleOf(scene);
+      return restamped(scene, booking, booking.stampMs - DAY_MS);
+    },
+  ),
+  form(
+    'stamp-text-past-a-neighbour',
+    'An entry is found at its time, but its timestamp is past its neighbour’s.',
+    (scene) => {
+      const [one, two] = neighboursIn(scene);
+      return restamped(scene, one, two.stampMs + 5_000);
+    },
+  ),
   form('stamps-swapped', 'Two entries in a row have each other’s timestamps.', (scene) => {
     const [one, two] = neighboursIn(scene);
     return moving(
@@ -92,20 +102,22 @@ export const movedForms: readonly Form[] = [
       ]),
     );
   }),
-  form('stamps-swapped-across-midnight', 'A day’s last entry and the next day’s first have swapped timestamps.', (
-    scene,
-  ) => {
-    const before = scene.days[scene.days.indexOf(scene.target) - 1]!;
-    const one = dayEntries(scene, before).at(-1)!;
-    const two = dayEntries(scene)[0]!;
-    return moving(
-      scene,
-      new Map([
-        [one, two.stampMs],
-        [two, one.stampMs],
-      ]),
-    );
-  }),
+  form(
+    'stamps-swapped-across-midnight',
+    'A day’s last entry and the next day’s first have swapped timestamps.',
+    (scene) => {
+      const before = scene.days[scene.days.indexOf(scene.target) - 1]!;
+      const one = dayEntries(scene, before).at(-1)!;
+      const two = dayEntries(scene)[0]!;
+      return moving(
+        scene,
+        new Map([
+          [one, two.stampMs],
+          [two, one.stampMs],
+        ]),
+      );
+    },
+  ),
   form('stamps-all-of-a-day-equal', 'Every entry of a day is stamped with the same second.', (scene) => {
     const entries = dayEntries(scene);
     const at = entries[0]!.stampMs;

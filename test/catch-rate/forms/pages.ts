@@ -28,10 +28,7 @@ function paged(scene: Scene, told: Told, change: (reply: Reply, call: Call, ask:
   return {
     lies: {
       reply: (reply, call, at, ask) =>
-        isTold(at, told) &&
-        call.merchantNo === OWN &&
-        call.beginMs <= day.endMs &&
-        call.endMs >= day.beginMs
+        isTold(at, told) && call.merchantNo === OWN && call.beginMs <= day.endMs && call.endMs >= day.beginMs
           ? change(reply, call, ask)
           : reply,
     },
@@ -82,30 +79,47 @@ export const pageForms: readonly Form[] = [
       ({ batchNo }) => batchNo !== undefined,
     ),
   ),
-  pageForm('pages-overlap-one-night', 'For one night page 2 begins with the last of page 1.', 'one night', overlapping),
+  pageForm(
+    'pages-overlap-one-night',
+    'For one night page 2 begins with the last of page 1.',
+    'one night',
+    overlapping,
+  ),
   pageForm('pages-overlap', 'Page 2 begins with the last of page 1 for good.', 'for good', overlapping),
-  pageForm('page-lost', 'Page 2 is empty for one night, and the total counts its entries.', 'one night', (
-    reply,
-    { pageNum },
-  ) => (pageNum > 1 ? { ...reply, lines: [] } : reply)),
+  pageForm(
+    'page-lost',
+    'Page 2 is empty for one night, and the total counts its entries.',
+    'one night',
+    (reply, { pageNum }) => (pageNum > 1 ? { ...reply, lines: [] } : reply),
+  ),
   pageForm('page-repeated', 'Page 1 is answered again as page 2.', 'for good', (reply, call, ask) =>
     call.pageNum > 1 ? ask({ ...call, pageNum: 1 }) : reply,
   ),
-  pageForm('page-size-smaller-unsaid', 'A page holds 50 entries and says it holds 100.', 'for good', (reply) => ({
-    ...reply,
-    lines: reply.lines.slice(0, 50),
-  })),
-  pageForm('page-size-smaller-said', 'A page holds 50 entries where 100 were asked for, and says so.', 'for good', (
-    reply,
-  ) => ({ ...reply, pageSize: 50, lines: reply.lines.slice(0, 50) })),
-  pageForm('page-cut-and-counted', 'The last entry of page 1 is lost, and every total is one less.', 'for good', (
-    reply,
-    { pageNum },
-  ) => ({
-    ...reply,
-    total: Math.max(0, reply.total - 1),
-    lines: pageNum === 1 ? reply.lines.slice(0, -1) : reply.lines,
-  })),
+  pageForm(
+    'page-size-smaller-unsaid',
+    'A page holds 50 entries and says it holds 100.',
+    'for good',
+    (reply) => ({
+      ...reply,
+      lines: reply.lines.slice(0, 50),
+    }),
+  ),
+  pageForm(
+    'page-size-smaller-said',
+    'A page holds 50 entries where 100 were asked for, and says so.',
+    'for good',
+    (reply) => ({ ...reply, pageSize: 50, lines: reply.lines.slice(0, 50) }),
+  ),
+  pageForm(
+    'page-cut-and-counted',
+    'The last entry of page 1 is lost, and every total is one less.',
+    'for good',
+    (reply, { pageNum }) => ({
+      ...reply,
+      total: Math.max(0, reply.total - 1),
+      lines: pageNum === 1 ? reply.lines.slice(0, -1) : reply.lines,
+    }),
+  ),
   form('number-shared-by-two', 'Two entries of a day have the same number and other contents.', (scene) => {
     const [one, two] = neighboursIn(scene);
     return {

@@ -57,9 +57,19 @@ const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, n
 export const totalForms: readonly Form[] = [
   lyingTotal('total-zero-one-call', 'One call for a day is answered by total 0.', 'one call', empty),
   lyingTotal('total-zero-one-night', 'For one night a day is answered by total 0.', 'one night', empty),
-  lyingTotal('total-zero-for-good', 'A day that has entries is answered by total 0 for good.', 'for good', empty),
-  lyingTotal('total-short-one-call', 'One total is one short of the entries beside it.', 'one call', plus(-1)),
-  lyingTotal("total-short-for-good", "A day's total is one short for good.", 'for good', plus(-1)),
+  lyingTotal(
+    'total-zero-for-good',
+    'A day that has entries is answered by total 0 for good.',
+    'for good',
+    empty,
+  ),
+  lyingTotal(
+    'total-short-one-call',
+    'One total is one short of the entries beside it.',
+    'one call',
+    plus(-1),
+  ),
+  lyingTotal('total-short-for-good', "A day's total is one short for good.", 'for good', plus(-1)),
   lyingTotal('total-long-one-call', 'One total is one more than there are entries.', 'one call', plus(1)),
   lyingTotal('total-long-for-good', "A day's total is one too many for good.", 'for good', plus(1)),
   lyingTotal(

@@ -39,13 +39,21 @@ export const unreadableForms: readonly Form[] = [
     wrecked(scene, (line) => ({ ...line, stamp: '2026-02-30 10:00:00' }), /busiDate is not a real time/),
   ),
   form('date-in-another-form', 'A timestamp is written the way of another country.', (scene) =>
-    wrecked(scene, (line) => ({ ...line, stamp: line.stamp.replaceAll('-', '/') }), /busiDate is not a real time/),
+    wrecked(
+      scene,
+      (line) => ({ ...line, stamp: line.stamp.replaceAll('-', '/') }),
+      /busiDate is not a real time/,
+    ),
   ),
   form('type-with-NUL', 'The type of an entry holds a NUL character.', (scene) =>
     wrecked(scene, (line) => ({ ...line, type: 'T\u0000' }), /busiType holds control characters/),
   ),
   form('number-with-NUL', 'The number of an entry holds a NUL character.', (scene) =>
-    wrecked(scene, (line) => ({ ...line, batchNo: `${line.batchNo}\u0000` }), /batchNo holds control characters/),
+    wrecked(
+      scene,
+      (line) => ({ ...line, batchNo: `${line.batchNo}\u0000` }),
+      /batchNo holds control characters/,
+    ),
   ),
   form('number-empty', 'An entry has an empty number.', (scene) =>
     wrecked(scene, (line) => ({ ...line, batchNo: '' }), /batchNo is empty/),

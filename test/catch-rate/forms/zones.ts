@@ -47,11 +47,15 @@ export const zoneForms: readonly Form[] = [
     zone: 'Africa/Johannesburg',
     platformZone: 'Europe/Berlin',
   }),
-  atChange('zone-changing-in-spring', 'A zone is set whose clock goes forward, and the platform’s does not.', {
-    ...SPRING,
-    zone: 'Europe/Berlin',
-    platformZone: 'Africa/Algiers',
-  }),
+  atChange(
+    'zone-changing-in-spring',
+    'A zone is set whose clock goes forward, and the platform’s does not.',
+    {
+      ...SPRING,
+      zone: 'Europe/Berlin',
+      platformZone: 'Africa/Algiers',
+    },
+  ),
   atChange('zone-changing-in-autumn', 'A zone is set whose clock goes back, and the platform’s does not.', {
     ...AUTUMN,
     zone: 'Europe/Berlin',
