@@ -23,6 +23,10 @@ const orNone = (figure: number): string => (figure === 0 ? '·' : String(figure)
 const exitCodesText = ({ exitCodes }: Count): string =>
   [...exitCodes].map(([code, times]) => `${code} ×${times}`).join(', ');
 
+/** `20 by night 1`: the last of them was told so many nights after the lie's. */
+const laterText = ({ endings, nightsMax }: Count): string =>
+  endings.later === 0 ? '·' : `${endings.later} by night ${nightsMax}`;
+
 const COLUMNS = [
   '>histories',
   '>same night',
@@ -39,7 +43,7 @@ const COLUMNS = [
 const cellsOf = (count: Count): string[] => [
   String(count.histories),
   orNone(count.endings['same night']),
-  orNone(count.endings.later),
+  laterText(count),
   orNone(count.endings.silent),
   orNone(count.endings.harmless),
   percent(count.atPlace, count.caught),

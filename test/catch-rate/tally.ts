@@ -6,6 +6,8 @@ import type { Ending, Outcome } from './play.ts';
 export interface Count {
   readonly histories: number;
   readonly endings: Readonly<Record<Ending, number>>;
+  /** Nights after the lie's that the last one caught was caught in. */
+  readonly nightsMax: number;
   /** Caught in the lie's night or later. */
   readonly caught: number;
   readonly atPlace: number;
@@ -34,6 +36,10 @@ export function countOf(outcomes: readonly Outcome[]): Count {
   return {
     histories: outcomes.length,
     endings,
+    nightsMax: Math.max(
+      0,
+      ...outcomes.filter(({ ending }) => ending === 'later').map(({ nights }) => nights),
+    ),
     caught: endings['same night'] + endings.later,
     atPlace: count(({ isAtPlace }) => isAtPlace === true),
     rightSentence: count(({ isRightSentence }) => isRightSentence === true),

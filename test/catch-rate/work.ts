@@ -8,7 +8,7 @@ import { FORMS } from './forms.ts';
 import { playForm, type Outcome } from './play.ts';
 
 /** A run waits for its database most of the time: so many histories at once keep a core busy. */
-const LANES = 3;
+const LANES = 4;
 
 export type Task =
   | { readonly kind: 'lie'; readonly form: string; readonly history: number }

@@ -51,7 +51,7 @@ export const amountForms: readonly Form[] = [
       const amount = line.credit === 'null' ? line.debit : line.credit;
       return { ...line, credit: amount, debit: amount };
     }),
-    says: /inAmount and outAmount|both (?:a )?credit and (?:a )?debit|both amounts/i,
+    says: /both inAmount .* and outAmount|both a credit and a debit/i,
   })),
   form('amounts-of-neighbours-swapped', 'Two entries in a row have each other’s amounts.', (scene) => {
     const [one, two] = neighboursIn(scene);

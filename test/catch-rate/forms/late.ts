@@ -67,6 +67,7 @@ export const lateForms: readonly Form[] = [
     'An entry comes after 9 days, in an account that goes on; later balances follow.',
     (scene) => ({
       ...late(scene, middleOf(scene, scene.old)),
+      says: /\blate\b|amended/i,
       where: scene.days.map((day) => ({ currency: accountOf(scene), day })),
     }),
     { setting: OLD },

@@ -7,7 +7,7 @@ import { accountOf, formOf, isTold, neighboursIn, placesOf, type Told } from './
 
 const form = formOf('filters and pages');
 const SAYS_FILTER = /ignores?\b.*\b(?:beginDate|endDate|dates)|batchNo .* alone/i;
-const SAYS_PAGES = /\bpages?\b|distinct entries/i;
+const SAYS_PAGES = /\bpages?\b|distinct entries|\bpageSize\b/i;
 const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 1 };
 const [ALL_BEGIN_MS, ALL_END_MS] = [1_000_000_000_000, 9_999_999_999_999];
 
@@ -104,11 +104,14 @@ export const pageForms: readonly Form[] = [
       lines: reply.lines.slice(0, 50),
     }),
   ),
-  pageForm(
+  form(
     'page-size-smaller-said',
     'A page holds 50 entries where 100 were asked for, and says so.',
-    'for good',
-    (reply) => ({ ...reply, pageSize: 50, lines: reply.lines.slice(0, 50) }),
+    (scene) => ({
+      ...paged(scene, 'for good', (reply) => ({ ...reply, pageSize: 50, lines: reply.lines.slice(0, 50) })),
+      where: 'everywhere',
+    }),
+    { setting: TWO_PAGES },
   ),
   pageForm(
     'page-cut-and-counted',
@@ -130,7 +133,7 @@ export const pageForms: readonly Form[] = [
             : lines.map((line) => (line.batchNo === two.batchNo ? { ...line, batchNo: one.batchNo } : line)),
       },
       where: placesOf([one, two], scene.zone),
-      says: /distinct entries|same number|two contents|other content/i,
+      says: /twice with different contents/i,
     };
   }),
 ];

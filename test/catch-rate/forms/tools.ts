@@ -38,7 +38,7 @@ export const saysWrong = (what: 'amount' | 'balance' | 'timestamp', ...bookings:
   const batchNo = `(?:${bookings.map((booking) => inWords(booking.batchNo)).join('|')})`;
   return new RegExp(`(?:${what}[^.]*${batchNo}|${batchNo}[^.]*${what})[^.]*\\b(?:wrong|off)\\b`, 'i');
 };
-export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing/i;
+export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
 
 /** Shows some of the merchant's lines as others, or not at all. */
 export const changing = (
