@@ -53,6 +53,12 @@ async function playShare(share: number, asked: Asked): Promise<Results> {
   );
 }
 
+/** The same once more, for a process that plays a share of it. */
+const argumentsOf = ({ forms, histories, seed, minutes }: Asked): string[] => [
+  ...(forms.length === FORMS.length ? [] : forms.flatMap((form) => ['--form', form])),
+  ...['--histories', String(histories), '--seed', String(seed), '--minutes', String(minutes)],
+];
+
 async function playInProcesses(asked: Asked): Promise<Results> {
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);
@@ -60,7 +66,7 @@ async function playInProcesses(asked: Asked): Promise<Results> {
   const env = { ...process.env, CATCH_RATE_POSTGRES_URL: server.url };
   await Promise.all(
     Array.from({ length: PROCESSES }, async (_, share) => {
-      const child = fork(import.meta.filename, process.argv.slice(2), {
+      const child = fork(import.meta.filename, argumentsOf(asked), {
         env: { ...env, CATCH_RATE_SHARE: String(share) },
       });
       child.on('message', (message) => {

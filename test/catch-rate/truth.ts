@@ -13,7 +13,7 @@ const SETTLE_MS = 300_000;
 const spelled = (cells: readonly (string | null)[], currency: string): string => {
   const [batchNo, stamp, of, type, ...amounts] = cells;
   const units = amounts.map((amount) =>
-    amount === null || amount === '' ? '' : (unitsOf(amount!, currency) ?? amount),
+    amount === null || amount === '' ? '' : (unitsOf(amount, currency) ?? amount),
   );
   return [batchNo, stamp, of, type, ...units].join();
 };

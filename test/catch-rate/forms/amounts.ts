@@ -68,7 +68,7 @@ export const amountForms: readonly Form[] = [
   form('amounts-with-noise', 'The amounts of a day carry the noise of a floating-point number.', (scene) => {
     const entries = dayEntries(scene);
     return {
-      lies: changing(entries, (line) => withText(line, (digits) => `${digits}00000000${3}`)),
+      lies: changing(entries, (line) => withText(line, (digits) => `${digits}000000003`)),
       where: placesOf(entries, scene.zone),
       says: /noise|rounding|floating/i,
     };

@@ -58,7 +58,7 @@ export const currencyForms: readonly Form[] = [
 
 export const amendedForms: readonly Form[] = [
   amended('type-amended', 'The type of an entry read before is amended.', (scene) => {
-    const booking = middleOf(scene, scene.days[1]!);
+    const booking = middleOf(scene, scene.days[1]);
     return {
       lies: amending([booking], (one) => ({ ...one, type: 'T9' })),
       where: placesOf([booking], scene.zone),
@@ -66,7 +66,7 @@ export const amendedForms: readonly Form[] = [
     };
   }),
   amended('type-amended-one-night', 'For one night an entry read before has another type.', (scene) => {
-    const booking = middleOf(scene, scene.days[1]!);
+    const booking = middleOf(scene, scene.days[1]);
     return {
       lies: changing([booking], (line) => ({ ...line, type: 'T9' }), 'one night'),
       where: placesOf([booking], scene.zone),
@@ -77,7 +77,7 @@ export const amendedForms: readonly Form[] = [
     'amount-amended-balances-follow',
     'An amount read before is amended, and every later balance.',
     (scene) => {
-      const booking = middleOf(scene, scene.days[1]!);
+      const booking = middleOf(scene, scene.days[1]);
       return {
         lies: amending([booking], (one) => ({ ...one, net: one.net + 1_234 })),
         where: placesOf([booking], scene.zone),
@@ -86,7 +86,7 @@ export const amendedForms: readonly Form[] = [
     },
   ),
   amended('amount-amended-alone', 'An amount read before is amended, and no balance follows.', (scene) => {
-    const booking = middleOf(scene, scene.days[1]!);
+    const booking = middleOf(scene, scene.days[1]);
     return {
       lies: rewriting((books) =>
         books.map((one) => (one.batchNo === booking.batchNo ? { ...one, net: one.net + 1_234 } : one)),
@@ -96,7 +96,7 @@ export const amendedForms: readonly Form[] = [
     };
   }),
   amended('day-amended', 'An entry read before is amended to another day.', (scene) => {
-    const booking = dayEntries(scene, scene.days[1]!).at(-1)!;
+    const booking = dayEntries(scene, scene.days[1]).at(-1)!;
     const toMs = booking.stampMs + 86_400_000;
     return {
       lies: changing([booking], (line) => stampedAt(line, toMs, scene.zone)),

@@ -50,11 +50,11 @@ export const lateForms: readonly Form[] = [
   form(
     'late-within-quiet',
     'An entry comes late, within the re-sweep, after the last one of a quiet account.',
-    (scene) => late(scene, dayEntries(scene, scene.days[1]!).at(-1)!),
+    (scene) => late(scene, dayEntries(scene, scene.days[1]).at(-1)!),
     { setting: QUIET },
   ),
   form('late-within-busy', 'An entry comes late, within the re-sweep, and later balances follow.', (scene) =>
-    late(scene, middleOf(scene, scene.days[1]!)),
+    late(scene, middleOf(scene, scene.days[1])),
   ),
   form(
     'late-beyond-quiet',
@@ -73,17 +73,17 @@ export const lateForms: readonly Form[] = [
     { setting: OLD },
   ),
   form('vanished-within', 'An entry read before is gone, and later balances follow.', (scene) =>
-    gone(scene, [middleOf(scene, scene.days[1]!)]),
+    gone(scene, [middleOf(scene, scene.days[1])]),
   ),
   form('vanished-within-alone', 'An entry read before is gone, and no balance follows.', (scene) =>
-    goneAlone(scene, [middleOf(scene, scene.days[1]!)]),
+    goneAlone(scene, [middleOf(scene, scene.days[1])]),
   ),
   form('vanished-one-night', 'For one night an entry read before is not there.', (scene) => {
-    const bookings = [middleOf(scene, scene.days[1]!)];
+    const bookings = [middleOf(scene, scene.days[1])];
     return { ...goneAlone(scene, bookings), lies: hiding(bookings, 'one night') };
   }),
   form('vanished-day-within', 'A whole day read before is gone, and no balance follows.', (scene) =>
-    goneAlone(scene, dayEntries(scene, scene.days[1]!)),
+    goneAlone(scene, dayEntries(scene, scene.days[1])),
   ),
   form(
     'vanished-beyond-quiet',

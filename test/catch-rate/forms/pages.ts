@@ -12,7 +12,11 @@ const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, n
 const [ALL_BEGIN_MS, ALL_END_MS] = [1_000_000_000_000, 9_999_999_999_999];
 
 /** Answers calls as if they asked for something else. */
-const heedless = (told: Told, change: (call: Call) => Call, isHeedless = (_: Call) => true): Planted => ({
+const heedless = (
+  told: Told,
+  change: (call: Call) => Call,
+  isHeedless: (call: Call) => boolean = () => true,
+): Planted => ({
   lies: {
     reply: (reply, call, at, ask) => (isTold(at, told) && isHeedless(call) ? ask(change(call)) : reply),
   },
