@@ -16,6 +16,8 @@ const HISTORIES = 20;
 /** Clean histories for each history a form. */
 const CLEAN_FACTOR = 10;
 const PROCESSES = 2;
+/** Histories of a form asked for by itself whose words are shown. */
+const TOLD_SHOWN_MAX = 3;
 
 interface Asked {
   readonly forms: readonly string[];
@@ -56,7 +58,8 @@ async function playShare(share: number, asked: Asked): Promise<Results> {
 /** The same once more, for a process that plays a share of it. */
 const argumentsOf = ({ forms, histories, seed, minutes }: Asked): string[] => [
   ...(forms.length === FORMS.length ? [] : forms.flatMap((form) => ['--form', form])),
-  ...['--histories', String(histories), '--seed', String(seed), '--minutes', String(minutes)],
+  ...['--histories', String(histories), '--seed', String(seed)],
+  ...(Number.isFinite(minutes) ? ['--minutes', String(minutes)] : []),
 ];
 
 async function playInProcesses(asked: Asked): Promise<Results> {
@@ -117,7 +120,17 @@ console.log(
   `catch rate of ${asked.forms.length} forms, ${asked.histories} histories each, from seed ${asked.seed}`,
 );
 const results = await playInProcesses(asked);
-const context = { ...asked, forms: FORMS, results, day: new Date().toISOString().slice(0, 10) };
+const context = {
+  forms: FORMS,
+  results,
+  command: ['npm run catch-rate --', ...argumentsOf(asked), '--card', values.card].join(' '),
+  histories: asked.histories,
+  day: new Date().toISOString().slice(0, 10),
+};
 console.log(`\n${cardText(context)}`);
+if (asked.forms.length === 1) {
+  for (const { ending, text } of results.outcomes.slice(0, TOLD_SHOWN_MAX))
+    console.log(`\n${ending}; the last run told:\n${text.trim()}`);
+}
 if (values.card !== undefined) writeFileSync(values.card, cardPage(context));
 process.exit(results.failures.length === 0 ? 0 : 1);

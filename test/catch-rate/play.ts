@@ -137,6 +137,7 @@ export interface Outcome {
   readonly revisedUnsaid: boolean;
   /** A run before the lie that did not end with 0 or was harmed: the harness or the product is at fault. */
   readonly spoiled: string | null;
+  /** What the last run played told. */
   readonly text: string;
 }
 
