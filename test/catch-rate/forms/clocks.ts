@@ -1,5 +1,6 @@
 /** A state that is not the present one, and clocks that are off. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
+import { below } from '../../../src/sandbox/random.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Lies, Moment } from '../platform.ts';
 import { stampedAt } from './moved.ts';
@@ -20,7 +21,8 @@ const behind = (scene: Scene, byMs: number, told: Told): Planted => ({
 
 /** Some calls of the night are answered by a machine that lags behind. */
 function oneReplica(scene: Scene, byMs: number): Planted {
-  const isStale = (nth: number): boolean => nth % 2 === 0;
+  const parity = below(scene.random, 2);
+  const isStale = (nth: number): boolean => nth % 2 === parity;
   const lies: Lies = {
     reply: (reply, call, at: Moment) => {
       if (at.since !== 0 || !isStale(call.nth)) return reply;
