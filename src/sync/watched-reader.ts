@@ -1,4 +1,5 @@
 /** Keeps an eye on the platform's clock while windows are read: none may reach into what is not settled there. */
+import type { Window } from '../ledger/entry.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
 import type { PlatformClock } from './platform-clock.ts';
@@ -16,7 +17,8 @@ export const settledByMs = ({ now, settleDelayMs = 0 }: Settling, behindMs: numb
 
 /**
  * Looks at the platform's clock in each reply, before anything is made of it. Rejects with `PlatformBehind` as soon as
- * one shows that a window asked for reaches beyond what is settled there.
+ * one shows that a window asked for reaches beyond what is settled there, and from then on each reply for such a window:
+ * it was on its way already, and must not count as read.
  */
 export function watchedReader(
   options: Settling,
@@ -24,11 +26,17 @@ export function watchedReader(
   platformClock: PlatformClock,
 ): LedgerReader {
   const lastMs = Math.max(...asked.map(({ window }) => window.endMs));
+  const isOneAsked = ({ beginMs, endMs }: Window): boolean =>
+    asked.some(({ window }) => window.beginMs <= beginMs && window.endMs >= endMs);
   return {
     page: async (query, signal) => {
       const page = await options.reader.page(query, signal);
       const isFurther = platformClock.note(page.clock);
-      if (isFurther && lastMs > settledByMs(options, platformClock.behindMs())) throw new PlatformBehind();
+      const settledMs = settledByMs(options, platformClock.behindMs());
+      const span = query.bookedWithin ?? query.window;
+      // Where nothing shows that the platform is behind, our own clock planned the windows.
+      const isUnsettled = platformClock.behindMs() > 0 && span.endMs > settledMs && isOneAsked(span);
+      if (isUnsettled || (isFurther && lastMs > settledMs)) throw new PlatformBehind();
       return page;
     },
   };

@@ -10,7 +10,9 @@ import { startRun } from '../../src/store/runs.ts';
 import { certifiedWindows } from '../../src/store/windows.ts';
 import { planWindows } from '../../src/sync/plan.ts';
 import { CLOCK_STEPS_MAX, createPlatformClock, holdBack } from '../../src/sync/platform-clock.ts';
+import { PlatformBehind } from '../../src/sync/sync-report.ts';
 import { syncMerchant, type SyncReport } from '../../src/sync/sync.ts';
+import { watchedReader } from '../../src/sync/watched-reader.ts';
 import { freshDatabase } from '../support/database.ts';
 import { createMemoryPlatform, spread } from './memory-platform.ts';
 
@@ -126,6 +128,29 @@ test('ten minutes behind: the day ends where the platform’s own clock has it s
     uncertified: [],
     heldBack: [{ beginMs: lastMs + 1, endMs: DAY_END_MS - 1 }],
   });
+});
+
+test('a reply that was on its way when the platform turned out to be behind does not count either', async () => {
+  const day = { beginMs: DAY_END_MS - 86_400_000, endMs: DAY_END_MS - 1 };
+  const dayBefore = { beginMs: day.beginMs - 86_400_000, endMs: day.beginMs - 1 };
+  const clock = { aheadMinMs: -TEN_MINUTES, aheadMaxMs: -TEN_MINUTES + 999 };
+  const settling = {
+    reader: { page: () => Promise.resolve({ total: 0, entries: [], rejected: [], notices: [], clock }) },
+    now: () => new Date(nowMs),
+    settleDelayMs: SETTLE_MS,
+  };
+  const asked = [dayBefore, day].map((window) => ({ window, currency: undefined }));
+  const { page } = watchedReader(settling, asked, createPlatformClock());
+  const merchant = { merchantNo: 'M', token: 'made-up' };
+  const asks = (window: Window, bookedWithin?: Window) =>
+    page({ merchant, pageNum: 1, window, ...(bookedWithin === undefined ? {} : { bookedWithin }) });
+  await expect(asks(dayBefore)).rejects.toThrow(PlatformBehind);
+  await expect(asks(day)).rejects.toThrow(PlatformBehind);
+  await expect(asks({ beginMs: day.endMs - 999, endMs: day.endMs })).rejects.toThrow(PlatformBehind);
+  await expect(asks({ beginMs: day.beginMs, endMs: day.endMs + 2_000 }, day)).rejects.toThrow(PlatformBehind);
+  // What is settled there counts, and so does a question about an instant nobody asked to read.
+  expect(await asks(dayBefore)).toMatchObject({ total: 0 });
+  expect(await asks({ beginMs: day.endMs + 1, endMs: day.endMs + 1_000 })).toMatchObject({ total: 0 });
 });
 
 test('clocks in step, or a platform ahead, cost no call and hold nothing back', async () => {

@@ -1,0 +1,90 @@
+/** The card: figures of a run of forms, as plain tables for a terminal and as a page. Made here, never by hand. */
+import { counted, table } from '../../src/cli/text.ts';
+import type { Form } from './form.ts';
+import type { Outcome } from './play.ts';
+import { sheetsOf, type Sheet } from './sheets.ts';
+import { countOf } from './tally.ts';
+import type { Results } from './work.ts';
+
+export interface CardContext {
+  readonly forms: readonly Form[];
+  readonly results: Results;
+  /** What made it, to be typed again. */
+  readonly command: string;
+  /** Histories a form that were asked for. */
+  readonly histories: number;
+  /** The day it was made on. */
+  readonly day: string;
+}
+
+const spoiledText = (outcomes: readonly Outcome[]): string | null => {
+  const { spoiled } = countOf(outcomes);
+  return spoiled === 0
+    ? null
+    : `${counted(spoiled, 'history', 'histories')} had a false alarm before the lie began.`;
+};
+
+/** For a terminal. */
+export const cardText = (context: CardContext): string =>
+  [
+    ...sheetsOf(context.forms, context.results).map(
+      ({ title, columns, rows }) =>
+        `${title}\n\n${table(
+          withoutLie(columns),
+          rows.map((row) => without(columns, row)),
+        )}`,
+    ),
+    spoiledText(context.results.outcomes),
+    ...context.results.failures.map((failure) => `not played: ${failure}`),
+  ]
+    .filter((part) => part !== null)
+    .join('\n\n');
+
+/** Sentences are for the page: a terminal is not wide enough. */
+const LONG = ['the lie', 'because'];
+const withoutLie = (columns: readonly string[]): string[] =>
+  columns.filter((column) => !LONG.includes(column));
+const without = (columns: readonly string[], row: readonly string[]): string[] =>
+  row.filter((_, at) => !LONG.includes(columns[at]!));
+
+const markdownTable = ({ columns, rows }: Sheet): string => {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [
+    line(columns.map((column) => column.replace(/^>/, ''))),
+    line(columns.map((column) => (column.startsWith('>') ? '--:' : '---'))),
+    ...rows.map(line),
+  ].join('\n');
+};
+
+/** The page, whole. */
+export function cardPage(context: CardContext): string {
+  const { results, command, histories, day } = context;
+  const spoiled = spoiledText(results.outcomes);
+  const parts = [
+    '# The catch rate',
+    'A platform can show a ledger wrongly in many ways. Each is planted here in small made-up ledgers, served to daybook ' +
+      'over several nights, and what daybook stores, publishes and says is held against the true books.',
+    `Made by \`${command}\` on ${day}: ` +
+      `${counted(results.outcomes.length, 'history', 'histories')} with a lie, ${histories} a form at most, and ` +
+      `${results.clean.length} without one. Never edited by hand.`,
+    LEGEND,
+    ...sheetsOf(context.forms, results).map((sheet) => `## ${sheet.title}\n\n${markdownTable(sheet)}`),
+    ...(spoiled === null ? [] : [spoiled]),
+    ...(results.failures.length === 0
+      ? []
+      : [`Histories that could not be played to their end: ${results.failures.length}.`]),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+const LEGEND = [
+  '- **same night**: the first run that met the lie, or a later one before anything wrong was stored or published, did not end with 0',
+  '- **later**: a run that followed did not end with 0; until then something wrong stood under an exit code of 0',
+  '- **silent**: every run ended with 0, and what is stored or published was not true; *mended*: a later run put it right without a word',
+  '- **harmless**: every run ended with 0, and all that is stored and published was true throughout',
+  '- **at its place**, **right sentence**: of the lies caught, those told of an account day they are about, and those of ' +
+    'which the run said what each form in `test/catch-rate/forms` expects',
+  '- **wrong as continuous**: a statement that is not true stood published without a break after a run',
+  '- **revised unsaid**: a published statement was replaced by a run that ended with 0 and did not say so',
+].join('\n');

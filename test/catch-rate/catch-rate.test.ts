@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { executeRun } from '../../src/run/run.ts';
+import { openRig, type Rig } from '../simulation/rig.ts';
+import { playClean } from './clean.ts';
+import { FAMILIES, type Family, type Form, type Planted } from './form.ts';
+import { FORMS } from './forms.ts';
+import { judge, playForm, type Outcome, type Product, type Seen } from './play.ts';
+import { drawHistory } from './scene.ts';
+import { countClean, countOf } from './tally.ts';
+
+const SEED = 2404;
+const TIMEOUT_MS = 240_000;
+/** So many forms of each family, spread over it: the command plays all of them. */
+const FORMS_A_FAMILY = 4;
+const CLEAN_HISTORIES = 12;
+
+let rigs: Rig[];
+beforeAll(async () => {
+  rigs = await Promise.all([0, 1, 2].map(() => openRig(inject('postgresUrl'))));
+});
+afterAll(async () => {
+  await Promise.all(rigs.map((rig) => rig.close()));
+});
+
+const formNamed = (name: string): Form => FORMS.find((form) => form.name === name)!;
+
+/** Each item on the next rig that is free. */
+async function onRigs<Item, Result>(
+  items: readonly Item[],
+  play: (rig: Rig, item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const waiting = [...items.entries()].reverse();
+  await Promise.all(
+    rigs.map(async (rig) => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop())
+        results[next[0]] = await play(rig, next[1]);
+    }),
+  );
+  return results;
+}
+
+const chosenOf = (family: Family): Form[] => {
+  const visible = FORMS.filter((form) => form.family === family && form.sight.kind === 'visible');
+  const count = Math.min(FORMS_A_FAMILY, visible.length);
+  return Array.from({ length: count }, (_, at) => visible[Math.floor((at * visible.length) / count)]!);
+};
+
+interface Floor {
+  /** Told, or without harm, before anything wrong stood. */
+  readonly inTime: number;
+  /** Told sooner or later, or without harm. */
+  readonly told: number;
+}
+
+/** At least so many of the chosen forms: whoever makes a check better raises its family's numbers. */
+const FLOORS: Readonly<Record<Family, Floor>> = {
+  missing: { inTime: 2, told: 4 },
+  totals: { inTime: 2, told: 3 },
+  doubled: { inTime: 4, told: 4 },
+  'moved in time': { inTime: 4, told: 4 },
+  amounts: { inTime: 4, told: 4 },
+  balances: { inTime: 4, told: 4 },
+  'currency and type': { inTime: 2, told: 2 },
+  amended: { inTime: 3, told: 3 },
+  'late and vanished': { inTime: 2, told: 2 },
+  merchants: { inTime: 4, told: 4 },
+  'clocks and replicas': { inTime: 1, told: 1 },
+  zone: { inTime: 3, told: 4 },
+  'filters and pages': { inTime: 4, told: 4 },
+  unreadable: { inTime: 4, told: 4 },
+};
+
+describe('the catch rate', () => {
+  test('no family falls below its floor', { timeout: TIMEOUT_MS }, async () => {
+    const forms = FAMILIES.flatMap(chosenOf);
+    const outcomes = await onRigs(forms, (rig, form) => playForm(rig, form, String(SEED)));
+    const below = FAMILIES.filter((family) => {
+      const own = countOf(outcomes.filter(({ form }) => formNamed(form).family === family));
+      const inTime = own.endings['same night'] + own.endings.harmless;
+      return inTime < FLOORS[family].inTime || inTime + own.endings.later < FLOORS[family].told;
+    });
+    const endings = outcomes
+      .filter(({ form }) => below.includes(formNamed(form).family))
+      .map(({ form, ending }) => `${form}: ${ending}`);
+    expect(endings).toEqual([]);
+    expect(outcomes.map(({ spoiled }) => spoiled).filter((spoiled) => spoiled !== null)).toEqual([]);
+  });
+
+  test('honest histories give no alarm', { timeout: TIMEOUT_MS }, async () => {
+    const seeds = Array.from({ length: CLEAN_HISTORIES }, (_, history) => `${SEED}/${history}`);
+    const clean = countClean(await onRigs(seeds, (rig, seed) => playClean(rig, seed)));
+    expect(clean).toMatchObject({ histories: CLEAN_HISTORIES, alarmed: 0, harmed: 0, sentences: [] });
+    expect(clean.entries).toBeGreaterThan(CLEAN_HISTORIES * 20);
+  });
+});
+
+describe('the harness', () => {
+  const mute: Product = async (request, deps) => ({
+    ...(await executeRun(request, deps)),
+    exitCode: 0,
+    reasons: [],
+    notes: [],
+  });
+  const alarmed: Product = async (request, deps) => ({
+    ...(await executeRun(request, deps)),
+    exitCode: 3,
+    reasons: [{ exitCode: 3, what: 'something may be wrong', todo: null }],
+  });
+
+  test('counts a product that says nothing as silent', async () => {
+    const form = formNamed('missing-middle');
+    const outcome = await playForm(rigs[0]!, form, 'mute', mute);
+    expect(outcome).toMatchObject({ ending: 'silent', exitCode: 0, isAtPlace: null, spoiled: null });
+    expect(await playForm(rigs[0]!, form, 'mute')).toMatchObject({
+      ending: 'same night',
+      exitCode: 3,
+      isAtPlace: true,
+      isRightSentence: true,
+    });
+  });
+
+  test('counts an alarm about an honest ledger, and one before a lie begins', async () => {
+    const { alarms } = await playClean(rigs[0]!, 'alarmed', alarmed);
+    expect(alarms).toContain('first reading ended with 3: something may be wrong');
+    const outcome = await playForm(rigs[0]!, formNamed('missing-middle'), 'alarmed', alarmed);
+    expect(outcome.spoiled).toContain('first reading ended with 3');
+  });
+
+  test('finds copy and statements wrong where nothing was read', async () => {
+    const idle: Product = (request, deps) => executeRun({ ...request, command: 'reconcile' }, deps);
+    expect((await playClean(rigs[0]!, 'idle', idle)).harmed).toBeGreaterThan(0);
+  });
+
+  describe('judges', () => {
+    const planted: Planted = {
+      lies: {},
+      where: [{ currency: 'USD', day: '2026-03-04' }],
+      says: /entries are missing/,
+    };
+    const step = (since: number): Seen['step'] => ({
+      name: 'night',
+      nowMs: 0,
+      since,
+      night: since,
+      range: null,
+    });
+    const seen = (since: number, change: Partial<Seen> = {}): Seen => ({
+      step: step(since),
+      exitCode: 0,
+      told: { text: '', places: [], breaks: 0 },
+      isHarmed: false,
+      wrongAsContinuous: [],
+      revisedUnsaid: false,
+      calls: 1,
+      report: null,
+      ...change,
+    });
+    const toldOf = (day: string, text: string) => ({ text, places: [{ currency: 'USD', day }], breaks: 1 });
+    const judged = (...runs: Seen[]): Outcome => judge({ name: 'a form' }, planted, [seen(-1), ...runs]);
+
+    test('a lie told in its night, where it is and as what it is', () => {
+      const told = toldOf('2026-03-04', 'entries are missing');
+      expect(judged(seen(0, { exitCode: 3, isHarmed: true, told }))).toMatchObject({
+        ending: 'same night',
+        exitCode: 3,
+        isAtPlace: true,
+        isRightSentence: true,
+      });
+    });
+
+    test('a lie told elsewhere and in other words', () => {
+      const told = toldOf('2026-03-05', 'a hold was placed');
+      expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
+        isAtPlace: false,
+        isRightSentence: false,
+      });
+    });
+
+    test('a lie told only after something wrong stood', () => {
+      expect(judged(seen(0, { isHarmed: true }), seen(2, { exitCode: 4 }))).toMatchObject({
+        ending: 'later',
+        nights: 2,
+        exitCode: 4,
+      });
+    });
+
+    test('what was wrong and then right without a word as silent, and what never was wrong as harmless', () => {
+      expect(judged(seen(0, { isHarmed: true }), seen(1))).toMatchObject({
+        ending: 'silent',
+        isMendedUnsaid: true,
+      });
+      expect(judged(seen(0), seen(1))).toMatchObject({ ending: 'harmless', isMendedUnsaid: false });
+    });
+
+    test('and counts each of them', () => {
+      const outcomes = [
+        judged(seen(0, { exitCode: 3, told: toldOf('2026-03-04', 'entries are missing') })),
+        judged(seen(0, { exitCode: 4, told: toldOf('2026-03-09', '') })),
+        judged(seen(0, { isHarmed: true, wrongAsContinuous: ['2026-03-04'], revisedUnsaid: true })),
+      ];
+      expect(countOf(outcomes)).toEqual({
+        histories: 3,
+        endings: { 'same night': 2, later: 0, silent: 1, harmless: 0 },
+        nightsMax: 0,
+        caught: 2,
+        atPlace: 1,
+        rightSentence: 1,
+        wrongAsContinuous: 1,
+        revisedUnsaid: 1,
+        mendedUnsaid: 0,
+        spoiled: 0,
+        exitCodes: new Map([
+          [0, 1],
+          [3, 1],
+          [4, 1],
+        ]),
+      });
+    });
+  });
+
+  test('knows each form by one name, and draws the same lie from the same seed', () => {
+    expect(new Set(FORMS.map(({ name }) => name)).size).toBe(FORMS.length);
+    for (const form of FORMS) {
+      const [one, again] = [0, 1].map(() => {
+        const drawn = drawHistory(form.setting, `${SEED}/${form.name}`);
+        const { where, says } = form.plant(drawn.scene);
+        return { books: drawn.scene.books, steps: drawn.steps, where, says: says.source };
+      });
+      expect(one).toEqual(again);
+    }
+  });
+});

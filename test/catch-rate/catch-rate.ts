@@ -1,0 +1,136 @@
+/**
+ * `npm run catch-rate -- [--form NAME]... [--histories N] [--seed S] [--minutes M] [--card PATH]`: plants every form of lie
+ * in made-up ledgers and counts what becomes of it. Two processes play side by side.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { PAGES_A_DAY } from './calls.ts';
+import { cardPage, cardText } from './card.ts';
+import { FORMS } from './forms.ts';
+import { noResults, playAll, type Results, type Task } from './work.ts';
+
+const HISTORIES = 20;
+/** Clean histories for each history a form. */
+const CLEAN_FACTOR = 10;
+const PROCESSES = 2;
+/** Histories of a form asked for by itself whose words are shown. */
+const TOLD_SHOWN_MAX = 3;
+
+interface Asked {
+  readonly forms: readonly string[];
+  readonly histories: number;
+  readonly seed: number;
+  readonly minutes: number;
+}
+
+/** History by history through all forms, so that a run cut short has as many of each. */
+function tasksOf({ forms, histories }: Asked): Task[] {
+  const isAll = forms.length === FORMS.length;
+  const rounds = Array.from({ length: histories }, (_, history): Task[] => [
+    ...forms.map((form): Task => ({ kind: 'lie', form, history })),
+    ...Array.from({ length: isAll ? CLEAN_FACTOR : 0 }, (_none, at): Task => {
+      return { kind: 'clean', history: history * CLEAN_FACTOR + at };
+    }),
+  ]);
+  const calls = isAll ? PAGES_A_DAY.map((pagesADay): Task => ({ kind: 'calls', pagesADay })) : [];
+  return [...calls, ...rounds.flat()];
+}
+
+/** One process's share. */
+async function playShare(share: number, asked: Asked): Promise<Results> {
+  const endsMs = performance.now() + asked.minutes * 60_000;
+  return playAll(
+    tasksOf(asked).filter((_, at) => at % PROCESSES === share),
+    {
+      serverUrl: process.env['CATCH_RATE_POSTGRES_URL']!,
+      seed: asked.seed,
+      isTimeUp: () => performance.now() > endsMs,
+      onDone: (done) => {
+        if (share === 0 && done % 50 === 0) console.error(`${PROCESSES * done} histories or so`);
+      },
+    },
+  );
+}
+
+/** The same once more, for a process that plays a share of it. */
+const argumentsOf = ({ forms, histories, seed, minutes }: Asked): string[] => [
+  ...(forms.length === FORMS.length ? [] : forms.flatMap((form) => ['--form', form])),
+  ...['--histories', String(histories), '--seed', String(seed)],
+  ...(Number.isFinite(minutes) ? ['--minutes', String(minutes)] : []),
+];
+
+async function playInProcesses(asked: Asked): Promise<Results> {
+  const server = await startPostgres({ durable: false });
+  await createTemplate(server.url);
+  const results = noResults();
+  const env = { ...process.env, CATCH_RATE_POSTGRES_URL: server.url };
+  await Promise.all(
+    Array.from({ length: PROCESSES }, async (_, share) => {
+      const child = fork(import.meta.filename, argumentsOf(asked), {
+        env: { ...env, CATCH_RATE_SHARE: String(share) },
+      });
+      child.on('message', (message) => {
+        const { outcomes, clean, calls, failures } = message as Results;
+        results.outcomes.push(...outcomes);
+        results.clean.push(...clean);
+        results.calls.push(...calls);
+        results.failures.push(...failures);
+      });
+      const [code] = (await once(child, 'exit')) as [number | null];
+      if (code !== 0) results.failures.push(`process ${share} ended with ${code}`);
+    }),
+  );
+  await server.stop();
+  return results;
+}
+
+const { values } = parseArgs({
+  options: {
+    form: { type: 'string', multiple: true },
+    histories: { type: 'string', default: String(HISTORIES) },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    minutes: { type: 'string', default: 'Infinity' },
+    card: { type: 'string' },
+  },
+});
+const names = FORMS.map(({ name }) => name);
+const asked: Asked = {
+  forms: values.form ?? names,
+  histories: Number(values.histories),
+  seed: Number(values.seed),
+  minutes: Number(values.minutes),
+};
+const unknown = asked.forms.filter((name) => !names.includes(name));
+if (unknown.length > 0 || [asked.histories, asked.seed, asked.minutes].some(Number.isNaN)) {
+  console.error(
+    `${unknown.length > 0 ? `There is no form ${unknown.join(', ')}. ` : ''}Usage: npm run catch-rate -- ` +
+      `[--form NAME]... [--histories N] [--seed S] [--minutes M] [--card PATH]\nForms: ${names.join(', ')}`,
+  );
+  process.exit(2);
+}
+if (process.send !== undefined) {
+  const results = await playShare(Number(process.env['CATCH_RATE_SHARE']), asked);
+  await new Promise((resolve) => process.send!(results, resolve));
+  process.exit(0);
+}
+console.log(
+  `catch rate of ${asked.forms.length} forms, ${asked.histories} histories each, from seed ${asked.seed}`,
+);
+const results = await playInProcesses(asked);
+const context = {
+  forms: FORMS,
+  results,
+  command: ['npm run catch-rate --', ...argumentsOf(asked), '--card', values.card].join(' '),
+  histories: asked.histories,
+  day: new Date().toISOString().slice(0, 10),
+};
+console.log(`\n${cardText(context)}`);
+if (asked.forms.length === 1) {
+  for (const { ending, text } of results.outcomes.slice(0, TOLD_SHOWN_MAX))
+    console.log(`\n${ending}; the last run told:\n${text.trim()}`);
+}
+if (values.card !== undefined) writeFileSync(values.card, cardPage(context));
+process.exit(results.failures.length === 0 ? 0 : 1);

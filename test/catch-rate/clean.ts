@@ -1,0 +1,158 @@
+/** Histories without a lie: whatever a run says of one is a false alarm. */
+import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
+import { below, seeded, type Random } from '../../src/sandbox/random.ts';
+import { sumOfSync } from '../../src/run/sync-tally.ts';
+import type { Rig } from '../simulation/rig.ts';
+import { balanced, pick, type Booking } from './books.ts';
+import { OWN, type Setting } from './form.ts';
+import { playSteps, type Product, type Seen } from './play.ts';
+import { ORDERS, type Lies } from './platform.ts';
+import { drawHistory, type Drawn } from './scene.ts';
+
+/** Six zones, most of them with a first day shortly before their clock changes, either way. */
+const PLACES: readonly Required<Pick<Setting, 'zone' | 'firstDay'>>[] = [
+  { zone: 'Asia/Shanghai', firstDay: '2026-05-11' },
+  { zone: 'Asia/Kolkata', firstDay: '2026-06-29' },
+  { zone: 'Europe/Berlin', firstDay: '2026-03-26' },
+  { zone: 'Europe/Berlin', firstDay: '2026-10-22' },
+  { zone: 'America/New_York', firstDay: '2026-03-05' },
+  { zone: 'America/New_York', firstDay: '2026-10-29' },
+  { zone: 'America/Santiago', firstDay: '2026-04-01' },
+  { zone: 'America/Santiago', firstDay: '2026-09-02' },
+  { zone: 'Australia/Lord_Howe', firstDay: '2026-04-02' },
+  { zone: 'Australia/Lord_Howe', firstDay: '2026-10-01' },
+];
+
+const SECOND_MS = 1_000;
+
+/** Something honest that a check may take for a lie. */
+interface Trait {
+  readonly name: string;
+  /** In how many of ten histories it is. */
+  readonly often: number;
+  readonly setting?: Setting;
+  readonly books?: (books: readonly Booking[], random: Random, drawn: Drawn) => Booking[];
+  readonly lies?: (drawn: Drawn) => Lies;
+}
+
+const TRAITS: readonly Trait[] = [
+  {
+    name: 'a second of jitter',
+    often: 4,
+    books: (books, random) =>
+      books.map((booking) =>
+        booking.stampMs === booking.atMs && random() < 0.2
+          ? { ...booking, stampMs: booking.stampMs + (random() < 0.5 ? -1 : 1) * SECOND_MS }
+          : booking,
+      ),
+  },
+  {
+    name: 'several entries in one second',
+    often: 4,
+    books: (books, random) => {
+      const at = new Map<string, number>();
+      return balanced(
+        books.map((booking) => {
+          const before = at.get(booking.currency);
+          const atMs = before !== undefined && random() < 0.2 ? before : booking.atMs;
+          at.set(booking.currency, atMs);
+          return { ...booking, atMs, stampMs: atMs };
+        }),
+      );
+    },
+  },
+  {
+    name: 'days without entries',
+    often: 2,
+    books: (books, random, { scene: { zone, days } }) => {
+      const empty = pick(random, days);
+      return balanced(books.filter(({ atMs }) => dayOf(atMs, zone) !== empty));
+    },
+  },
+  { name: 'more than a page a day', often: 0.5, setting: { perDay: [101, 130], currencies: 1 } },
+  { name: 'a life before the first reading', often: 2, setting: { lifeBefore: true } },
+  {
+    name: 'first two entries that cancel, a second apart, their stamps swapped',
+    often: 0.5,
+    books: (books) => {
+      const [one, two] = books.filter(({ currency }) => currency === books[0]!.currency);
+      if (one === undefined || two === undefined) return [...books];
+      return balanced(
+        books.map((booking) => {
+          if (booking === one) return { ...one, stampMs: one.atMs + SECOND_MS };
+          if (booking === two)
+            return { ...two, net: -one.net, atMs: one.atMs + SECOND_MS, stampMs: one.atMs };
+          return booking;
+        }),
+      );
+    },
+  },
+  {
+    name: 'a late entry within the re-sweep',
+    often: 1,
+    setting: { honestDays: 3, quietFrom: 4, currencies: 2 },
+    lies: ({ scene: { books, currencies } }) => {
+      const last = books.findLast(({ currency }) => currency === currencies[0])!;
+      return {
+        books: (held, { since }) =>
+          since >= 1 ? held : held.filter(({ batchNo }) => batchNo !== last.batchNo),
+      };
+    },
+  },
+];
+/** Traits that draw the books anew shape them first; the one that comes last is about times alone. */
+const LATE_ENTRY = TRAITS.at(-1)!;
+
+export interface CleanOutcome {
+  /** Entries that were read by the end. */
+  readonly entries: number;
+  readonly runs: number;
+  /** A sentence for each false alarm. */
+  readonly alarms: readonly string[];
+  /** Copy or statements were not true after a run. */
+  readonly harmed: number;
+  readonly traits: readonly string[];
+}
+
+/** Plays one honest history. */
+export async function playClean(rig: Rig, seed: string, product?: Product): Promise<CleanOutcome> {
+  const random = seeded(`${seed}/clean`);
+  const traits = TRAITS.filter(({ often }) => random() * 10 < often);
+  const setting = Object.assign({}, pick(random, PLACES), ...traits.map((trait) => trait.setting)) as Setting;
+  const drawn = drawHistory({ honestDays: 3 + below(random, 2), ...setting }, seed);
+  let books: readonly Booking[] = drawn.scene.books;
+  for (const trait of [...traits].reverse()) books = trait.books?.(books, random, drawn) ?? books;
+  const scene = { ...drawn.scene, books };
+  const honest: Drawn = {
+    ...drawn,
+    scene,
+    order: pick(random, ORDERS),
+    booksOf: (merchantNo) => (merchantNo === OWN ? books : drawn.scene.otherBooks),
+  };
+  const isLate = traits.includes(LATE_ENTRY);
+  const lies = isLate ? LATE_ENTRY.lies!(honest) : {};
+  const seen = await playSteps(rig, honest, { lies }, product === undefined ? {} : { product });
+  const lastMs = seen.at(-1)!.step.nowMs;
+  const fromMs = dayWindow(scene.days[0]!, scene.zone).beginMs;
+  const untilMs = dayWindow(dayOf(lastMs, scene.zone), scene.zone).beginMs;
+  return {
+    entries: books.filter(({ stampMs }) => stampMs >= fromMs && stampMs < untilMs).length,
+    runs: seen.length,
+    alarms: seen.flatMap((one) => alarmsOf(one, isLate)),
+    harmed: seen.filter(({ isHarmed }) => isHarmed).length,
+    traits: traits.map(({ name }) => name),
+  };
+}
+
+/** What a run of an honest ledger should not have said; that a late entry revised a statement may be said. */
+function alarmsOf({ step, exitCode, told, report }: Seen, isLate: boolean): string[] {
+  const alarms: string[] = [];
+  const reasons = (report?.reasons ?? []).filter((reason) => reason.exitCode !== 0);
+  const isAllowed = isLate && reasons.length > 0 && reasons.every(({ what }) => /\brevised\b/i.test(what));
+  if (exitCode !== 0 && !isAllowed)
+    alarms.push(`${step.name} ended with ${exitCode}: ${reasons[0]?.what ?? told.text.split('\n')[0]!}`);
+  else if (told.breaks > 0) alarms.push(`${step.name} left ${told.breaks} breaks`);
+  for (const notice of Object.keys(report === null ? {} : sumOfSync(report.sync).notices))
+    alarms.push(`${step.name} gave a notice: ${notice}`);
+  return alarms;
+}

@@ -1,0 +1,91 @@
+/** A state that is not the present one, and clocks that are off. */
+import { dayOf } from '../../../src/ledger/business-day.ts';
+import { below } from '../../../src/sandbox/random.ts';
+import type { Form, Planted, Scene, Setting } from '../form.ts';
+import type { Lies, Moment } from '../platform.ts';
+import { stampedAt } from './moved.ts';
+import { accountOf, formOf, isTold, type Told } from './tools.ts';
+import { OWN } from '../form.ts';
+
+const form = formOf('clocks and replicas');
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const SAYS_STALE = /stale|older state|behind|lags|revised|entr(?:y|ies) (?:is|are) missing/i;
+const SAYS_CLOCK = /\bclock\b|\bbehind\b|\bahead\b/i;
+
+const behind = (scene: Scene, byMs: number, told: Told): Planted => ({
+  lies: { lagMs: (at) => (isTold(at, told) ? byMs : 0) },
+  where: scene.currencies.map((currency) => ({ currency, day: scene.target })),
+  says: SAYS_STALE,
+});
+
+/** Some calls of the night are answered by a machine that lags behind. */
+function oneReplica(scene: Scene, byMs: number): Planted {
+  const parity = below(scene.random, 2);
+  const isStale = (nth: number): boolean => nth % 2 === parity;
+  const lies: Lies = {
+    reply: (reply, call, at: Moment) => {
+      if (at.since !== 0 || !isStale(call.nth)) return reply;
+      const lines = reply.lines.filter(({ atMs }) => atMs <= at.nowMs - byMs);
+      return { ...reply, total: reply.total - (reply.lines.length - lines.length), lines };
+    },
+  };
+  return { ...behind(scene, byMs, 'one night'), lies };
+}
+
+/** Timestamps, and what is filtered by, are off from the true time. */
+const clockOff = (scene: Scene, byMs: number): Planted => ({
+  lies: {
+    clockAheadMs: ({ since }) => (since < 0 ? 0 : byMs),
+    lines: (lines, { since }, merchantNo) =>
+      since < 0 || merchantNo !== OWN
+        ? lines
+        : lines.map((line) =>
+            dayOf(line.atMs, scene.zone) >= scene.target
+              ? stampedAt(line, line.atMs + byMs, scene.zone)
+              : line,
+          ),
+  },
+  where: [{ currency: accountOf(scene), day: scene.target }],
+  says: SAYS_CLOCK,
+});
+
+/** A run shortly after midnight, and entries shortly before it. */
+const AT_MIDNIGHT: Setting = { lateEvenings: true, nightMinutes: 6 };
+
+export const clockForms: readonly Form[] = [
+  form('stale-by-a-day-one-night', 'For one night the state of the night before is served.', (scene) =>
+    behind(scene, 24 * HOUR_MS, 'one night'),
+  ),
+  form('stale-by-a-day-for-good', 'From one night on the state of a day ago is served.', (scene) =>
+    behind(scene, 24 * HOUR_MS, 'for good'),
+  ),
+  form('stale-by-hours-one-night', 'For one night the state of six hours ago is served.', (scene) =>
+    behind(scene, 6 * HOUR_MS, 'one night'),
+  ),
+  form(
+    'stale-replica-among-others',
+    'For one night every other call is served the state of six hours ago.',
+    (scene) => oneReplica(scene, 6 * HOUR_MS),
+  ),
+  form(
+    'behind-ten-minutes',
+    'Its clock is ten minutes behind and entries show by it; the run begins shortly after midnight.',
+    (scene) => {
+      const planted = behind(scene, 10 * MINUTE_MS, 'for good');
+      const clockAheadMs = ({ since }: Moment) => (since < 0 ? 0 : -10 * MINUTE_MS);
+      return { ...planted, lies: { ...planted.lies, clockAheadMs }, says: SAYS_CLOCK };
+    },
+    { setting: AT_MIDNIGHT },
+  ),
+  form(
+    'clock-ten-minutes-behind',
+    "From one day on the platform's clock, and so every timestamp, is ten minutes behind.",
+    (scene) => clockOff(scene, -10 * MINUTE_MS),
+  ),
+  form(
+    'clock-ten-minutes-ahead',
+    "From one day on the platform's clock, and so every timestamp, is ten minutes ahead.",
+    (scene) => clockOff(scene, 10 * MINUTE_MS),
+  ),
+];

@@ -1,0 +1,124 @@
+/** Entries that are booked and never shown; totals agree with what is shown. */
+import { balanced, type Booking } from '../books.ts';
+import { nobodyCanTell, type Form, type Scene, type Setting, type Sight } from '../form.ts';
+import {
+  accountOf,
+  dayEntries,
+  formOf,
+  hiding,
+  middleOf,
+  neighboursIn,
+  placesOf,
+  SAYS_MISSING,
+  type Told,
+} from './tools.ts';
+
+const form = formOf('missing');
+
+/** A form that hides what is chosen. */
+function missing(
+  name: string,
+  lie: string,
+  choose: (scene: Scene) => readonly Booking[],
+  more: { readonly told?: Told; readonly sight?: Sight; readonly setting?: Setting } = {},
+): Form {
+  const { told, ...rest } = more;
+  const plant = (scene: Scene) => {
+    const hidden = choose(scene);
+    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says: SAYS_MISSING };
+  };
+  return form(name, lie, plant, rest);
+}
+
+const ofAccount = (scene: Scene): Booking[] =>
+  scene.books.filter(({ currency }) => currency === accountOf(scene));
+
+/** Two neighbours whose amounts cancel: a set of entries with no trace in any balance. */
+const zeroNet: Form = form(
+  'missing-zero-net-pair',
+  'Two entries that cancel each other are left out together.',
+  (scene) => {
+    const [one, two] = neighboursIn(scene);
+    const gone = new Set([one.batchNo, two.batchNo]);
+    return {
+      lies: {
+        books: (books) =>
+          balanced(
+            books.map((booking) =>
+              booking.batchNo === two.batchNo ? { ...booking, net: -one.net } : booking,
+            ),
+          ),
+        lines: (lines, { since }) => (since >= 0 ? lines.filter(({ batchNo }) => !gone.has(batchNo)) : lines),
+      },
+      where: placesOf([one, two], scene.zone),
+      says: SAYS_MISSING,
+    };
+  },
+  { sight: nobodyCanTell('the balances before and after them are the same, and so is every total') },
+);
+
+export const missingForms: readonly Form[] = [
+  missing('missing-first-of-day', "A day's first entry is left out.", (scene) =>
+    dayEntries(scene).slice(0, 1),
+  ),
+  missing('missing-middle', 'An entry in the middle of a day is left out.', (scene) => [middleOf(scene)]),
+  missing('missing-last-of-day', "A day's last entry is left out for good.", (scene) =>
+    dayEntries(scene).slice(-1),
+  ),
+  missing(
+    'missing-last-one-night',
+    "A day's last entry is left out in the night the day is read first.",
+    (scene) => dayEntries(scene).slice(-1),
+    { told: 'one night' },
+  ),
+  missing(
+    'missing-very-first',
+    "The account's very first entry is never shown.",
+    (scene) => ofAccount(scene).slice(0, 1),
+    { setting: { fromTheFirstReading: true } },
+  ),
+  missing(
+    'missing-very-last',
+    "The account's very last entry is never shown: nothing is booked after it.",
+    (scene) => ofAccount(scene).slice(-1),
+    {
+      setting: { quietFrom: 4, honestDays: 3 },
+      sight: nobodyCanTell('no later entry starts from the balance it left'),
+    },
+  ),
+  missing('missing-two-neighbours', 'Two entries in a row are left out.', neighboursIn),
+  missing(
+    'missing-two-apart',
+    'Two entries of a day with others between them are left out.',
+    (scene) => [dayEntries(scene)[1]!, dayEntries(scene).at(-2)!],
+    { setting: { perDay: [5, 12] } },
+  ),
+  zeroNet,
+  missing('missing-all-debits', "All of a day's debits are left out.", (scene) =>
+    debitsOrSome(dayEntries(scene)),
+  ),
+  missing('missing-whole-day', 'A whole day of one account is left out for good.', (scene) =>
+    dayEntries(scene),
+  ),
+  missing(
+    'missing-whole-day-one-night',
+    'A whole day of one account is left out in the night it is read first.',
+    (scene) => dayEntries(scene),
+    { told: 'one night' },
+  ),
+  missing(
+    'missing-currency-from-a-day-on',
+    'From one night on, nothing of a currency is shown any more, earlier days included.',
+    ofAccount,
+    { setting: { currencies: 2 } },
+  ),
+  missing('missing-currency-always', 'A currency is never shown at all.', ofAccount, {
+    setting: { currencies: 2, fromTheFirstReading: true },
+    sight: nobodyCanTell('an account that never shows is no account to anyone'),
+  }),
+];
+
+const debitsOrSome = (entries: readonly Booking[]): Booking[] => {
+  const debits = entries.filter(({ net }) => net < 0);
+  return debits.length > 0 && debits.length < entries.length ? debits : entries.slice(0, 2);
+};

@@ -1,0 +1,94 @@
+/** What forms are put together from: which entries a lie is about, when it is told, and how lines are changed. */
+import { dayOf } from '../../../src/ledger/business-day.ts';
+import { balanced, entriesOf, pick, type Booking } from '../books.ts';
+import { OWN, VISIBLE, type Family, type Form, type Place, type Planted, type Scene } from '../form.ts';
+import type { Lies, Line, Moment } from '../platform.ts';
+
+/** In one run only, or from then on. */
+export type Told = 'one night' | 'for good';
+
+export const isTold = ({ since }: Moment, told: Told): boolean =>
+  told === 'one night' ? since === 0 : since >= 0;
+
+export const accountOf = (scene: Scene): string => scene.currencies[0]!;
+
+/** The account's entries of a day, in order. */
+export const dayEntries = (scene: Scene, day = scene.target): Booking[] =>
+  entriesOf(scene.books, accountOf(scene), day, scene.zone);
+
+/** An entry of the day with others before and after it. */
+export const middleOf = (scene: Scene, day = scene.target): Booking =>
+  pick(scene.random, dayEntries(scene, day).slice(1, -1));
+
+/** Two neighbours of the day, neither its first nor its last entry where it has enough of them. */
+export function neighboursIn(scene: Scene): [Booking, Booking] {
+  const entries = dayEntries(scene);
+  const inner = entries.length > 3 ? entries.slice(1, -1) : entries;
+  const first = Math.floor(scene.random() * (inner.length - 1));
+  return [inner[first]!, inner[first + 1]!];
+}
+
+export const placesOf = (bookings: readonly Booking[], zone: string): Place[] =>
+  bookings.map(({ currency, stampMs }) => ({ currency, day: dayOf(stampMs, zone) }));
+
+const inWords = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** A sentence that says of an entry that its amount, balance or timestamp is wrong. */
+export const saysWrong = (what: 'amount' | 'balance' | 'timestamp', ...bookings: Booking[]): RegExp => {
+  const batchNo = `(?:${bookings.map((booking) => inWords(booking.batchNo)).join('|')})`;
+  return new RegExp(`(?:${what}[^.]*${batchNo}|${batchNo}[^.]*${what})[^.]*\\b(?:wrong|off)\\b`, 'i');
+};
+export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
+
+/** Shows some of the merchant's lines as others, or not at all. */
+export const changing = (
+  bookings: readonly Booking[],
+  change: (line: Line) => Line | readonly Line[],
+  told: Told = 'for good',
+): Lies => {
+  const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
+  return {
+    lines: (lines, at, merchantNo) =>
+      merchantNo === OWN && isTold(at, told)
+        ? lines.flatMap((line) => (batchNos.has(line.batchNo) ? change(line) : [line]))
+        : lines,
+  };
+};
+
+export const hiding = (bookings: readonly Booking[], told: Told = 'for good'): Lies =>
+  changing(bookings, () => [], told);
+
+/** Changes what the merchant's books truly hold, from the lie's run on; every later balance follows. */
+export const rewriting = (change: (books: readonly Booking[]) => readonly Booking[]): Lies => ({
+  books: (books, { since }) => (since >= 0 && books[0]?.batchNo.startsWith('A') ? change(books) : books),
+});
+
+/** Changes some entries of the books; later balances follow. */
+export const amending = (
+  bookings: readonly Booking[],
+  change: (booking: Booking) => Booking | null,
+): Lies => {
+  const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
+  return rewriting((books) =>
+    balanced(
+      books.flatMap((booking) => (batchNos.has(booking.batchNo) ? (change(booking) ?? []) : [booking])),
+    ),
+  );
+};
+
+/** An entry like another one, under a number of its own. */
+export const likeness = (booking: Booking, change: Partial<Booking> = {}): Booking => ({
+  ...booking,
+  batchNo: `A8${booking.batchNo.slice(1)}`,
+  ...change,
+});
+
+/** Some of what a form is, with the rest as it mostly is. */
+export const formOf =
+  (family: Family) =>
+  (
+    name: string,
+    lie: string,
+    plant: (scene: Scene) => Planted,
+    more: Partial<Pick<Form, 'sight' | 'setting'>> = {},
+  ): Form => ({ name, family, lie, plant, sight: VISIBLE, setting: {}, ...more });

@@ -1,0 +1,197 @@
+/** A platform in memory that serves books over sp2404, and the ways it can be made to lie about them. */
+import { createCurrencies } from '../../src/ledger/money.ts';
+import { createLedgerReader } from '../../src/platform/ledger-history.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import type { PlatformCall, Transport } from '../../src/platform/transport.ts';
+import { PAGE_SIZE_MAX, type LedgerHistoryRequest } from '../../src/platform/wire.ts';
+import type { Random } from '../../src/sandbox/random.ts';
+import { wallText } from '../simulation/history-platform.ts';
+import { decimal, type Booking } from './books.ts';
+
+/** An entry as the platform shows it: amounts as JSON, so that a lie may be any text. */
+export interface Line {
+  readonly batchNo: string;
+  readonly currency: string;
+  readonly type: string;
+  readonly credit: string;
+  readonly debit: string;
+  readonly balance: string;
+  /** The timestamp as written. */
+  readonly stamp: string;
+  /** The time it is filtered by. */
+  readonly filterMs: number;
+  /** When it was truly booked: a platform shows nothing before. */
+  readonly atMs: number;
+}
+
+/** What is answered to one call. */
+export interface Reply {
+  readonly total: number;
+  readonly pageSize: number;
+  readonly lines: readonly Line[];
+}
+
+export interface Call {
+  /** How many calls for the merchant came before it in its run. */
+  readonly nth: number;
+  readonly merchantNo: string;
+  readonly beginMs: number;
+  readonly endMs: number;
+  readonly batchNo: string | undefined;
+  readonly pageNum: number;
+}
+
+/** When it is: `since` counts the runs from the one the lie begins in; below 0 the platform is honest. */
+export interface Moment {
+  readonly since: number;
+  readonly nowMs: number;
+}
+
+/** How a platform lies; each part is asked in every run and says itself from when to when it lies. */
+export interface Lies {
+  /** What the books of a merchant truly hold by now, where they change. */
+  readonly books?: (books: readonly Booking[], at: Moment) => readonly Booking[];
+  /** What is shown of them, and as what. */
+  readonly lines?: (lines: readonly Line[], at: Moment, merchantNo: string) => readonly Line[];
+  /** What a call is answered; `ask` answers any call from the lines shown. */
+  readonly reply?: (reply: Reply, call: Call, at: Moment, ask: (call: Call) => Reply) => Reply;
+  /** The zone timestamps are written in, where it is not the one they should be in. */
+  readonly zoneOf?: (booking: Booking, at: Moment) => string;
+  /** How far the state it shows lies behind. */
+  readonly lagMs?: (at: Moment) => number;
+  /** How far its clock, as each reply's Date tells it, is ahead of the true time; less than 0: behind. */
+  readonly clockAheadMs?: (at: Moment) => number;
+}
+
+/** In which order a page shows entries. */
+export const ORDERS = ['ascending', 'descending', 'by batchNo', 'by amount', 'shuffled', 'changing'] as const;
+export type Order = (typeof ORDERS)[number];
+
+const hashOf = (text: string): number => {
+  let hash = 7;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 16_777_619);
+  return hash >>> 0;
+};
+
+const byText = (a: Line, b: Line): number => (a.batchNo < b.batchNo ? -1 : 1);
+
+function inOrder(lines: readonly Line[], order: Order, random: Random): Line[] {
+  const sorted = [...lines];
+  switch (order) {
+    case 'ascending':
+      return sorted.sort((a, b) => a.filterMs - b.filterMs || byText(a, b));
+    case 'descending':
+      return sorted.sort((a, b) => b.filterMs - a.filterMs || byText(b, a));
+    case 'by batchNo':
+      return sorted.sort(byText);
+    case 'by amount':
+      return sorted.sort((a, b) => (a.credit + a.debit < b.credit + b.debit ? -1 : 1));
+    case 'shuffled':
+      return sorted.sort((a, b) => hashOf(a.batchNo) - hashOf(b.batchNo));
+    case 'changing':
+      return sorted
+        .map((line) => ({ line, key: random() }))
+        .sort((a, b) => a.key - b.key)
+        .map(({ line }) => line);
+  }
+}
+
+/** An entry of the books as an honest platform shows it. */
+export const lineOf = (booking: Booking, zone: string): Line => ({
+  batchNo: booking.batchNo,
+  currency: booking.currency,
+  type: booking.type,
+  credit: booking.net > 0 ? decimal(booking.net, booking.currency) : 'null',
+  debit: booking.net > 0 ? 'null' : decimal(-booking.net, booking.currency),
+  balance: decimal(booking.balance, booking.currency),
+  stamp: wallText(booking.stampMs, zone),
+  filterMs: booking.stampMs,
+  atMs: booking.atMs,
+});
+
+export interface PlatformOptions {
+  /** The zone its timestamps are in. */
+  readonly zone: string;
+  /** The zone daybook is set to. */
+  readonly zoneSet: string;
+  readonly order: Order;
+  readonly random: Random;
+  readonly lies: Lies;
+  readonly booksOf: (merchantNo: string) => readonly Booking[];
+}
+
+export interface Served {
+  readonly reader: LedgerReader;
+  readonly calls: () => number;
+}
+
+/** What the platform serves in one run. The reader is the product's own, down to the text of a reply. */
+export function serve(options: PlatformOptions, at: Moment): Served {
+  const { zone, zoneSet, order, random, lies, booksOf } = options;
+  const shown = new Map<string, readonly Line[]>();
+  const linesOf = (merchantNo: string): readonly Line[] => {
+    const known = shown.get(merchantNo);
+    if (known !== undefined) return known;
+    const untilMs = at.nowMs - (lies.lagMs?.(at) ?? 0);
+    const lines = truthOf(booksOf(merchantNo), lies, at)
+      .filter(({ atMs }) => atMs <= untilMs)
+      .map((booking) => lineOf(booking, lies.zoneOf?.(booking, at) ?? zone));
+    const told = lies.lines?.(lines, at, merchantNo) ?? lines;
+    shown.set(merchantNo, told);
+    return told;
+  };
+  const ask = (call: Call): Reply => {
+    const found = linesOf(call.merchantNo).filter(
+      ({ filterMs, batchNo }) =>
+        filterMs >= call.beginMs &&
+        filterMs <= call.endMs &&
+        (call.batchNo === undefined || batchNo === call.batchNo),
+    );
+    const sorted = inOrder(found, order, random);
+    const first = (call.pageNum - 1) * PAGE_SIZE_MAX;
+    return {
+      total: found.length,
+      pageSize: PAGE_SIZE_MAX,
+      lines: sorted.slice(first, first + PAGE_SIZE_MAX),
+    };
+  };
+  const calls = new Map<string, number>();
+  const transport: Transport = {
+    post: <T>({ access, body, read }: PlatformCall<T>): Promise<T> => {
+      if (access.kind !== 'merchant') throw new Error('sp2404 is asked for merchants only');
+      const { beginDate, endDate, batchNo, pageNum } = body as Required<LedgerHistoryRequest>;
+      const { merchantNo } = access.merchant;
+      const nth = calls.get(merchantNo) ?? 0;
+      calls.set(merchantNo, nth + 1);
+      const call: Call = { nth, merchantNo, beginMs: beginDate, endMs: endDate, batchNo, pageNum };
+      const honest = ask(call);
+      const reply = lies.reply?.(honest, call, at, ask) ?? honest;
+      const aheadMs = lies.clockAheadMs?.(at) ?? 0;
+      const clock = { aheadMinMs: aheadMs, aheadMaxMs: aheadMs + 999 };
+      return new Promise((resolve) => {
+        resolve(read(pageText(reply, pageNum), (text) => text.slice(0, 200), clock));
+      });
+    },
+    close: () => Promise.resolve(),
+  };
+  const currencies = createCurrencies({});
+  return {
+    reader: createLedgerReader(transport, { zone: zoneSet, currencies, pageSize: PAGE_SIZE_MAX }),
+    calls: () => [...calls.values()].reduce((a, b) => a + b, 0),
+  };
+}
+
+/** What the books hold at a moment, shown or not. */
+export const truthOf = (books: readonly Booking[], lies: Lies, at: Moment): readonly Booking[] =>
+  lies.books?.(books, at) ?? books;
+
+/** A reply as text (platform-api.md 2.1, 4.1). */
+function pageText({ total, pageSize, lines }: Reply, pageNum: number): string {
+  const list = lines.map(
+    ({ batchNo, currency, type, credit, debit, balance, stamp }) =>
+      `{"batchNo":${JSON.stringify(batchNo)},"currency":${JSON.stringify(currency)},` +
+      `"busiType":${JSON.stringify(type)},"inAmount":${credit},"outAmount":${debit},` +
+      `"vailAmount":${balance},"busiDate":${JSON.stringify(stamp)}}`,
+  );
+  return `{"pageNum":${pageNum},"pageSize":${pageSize},"total":${total},"list":[${list.join()}]}`;
+}
