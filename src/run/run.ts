@@ -90,7 +90,8 @@ async function runStages(
     const figures = { ...figuresOf(report), interrupted: cause instanceof Interrupted };
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     await (isAway ? finished.catch(() => undefined) : finished);
-    if (standing !== NOTHING_STANDS) await forgetTold(request, deps, lease);
+    const { amended, vanished } = standing.untold;
+    if (amended + vanished > 0) await forgetTold(request, deps, lease);
     return report;
   };
   try {
