@@ -67,11 +67,16 @@ export function wrongCertificates(
 ): string[] {
   const stoodBefore = new Set(before.filter(({ vanished }) => !vanished).map(nameOf));
   const staying = new Map<number, Set<string>>();
+  // Where windows are asked for wider, a wreck beside the day comes with it.
+  const slackMs = calls.some(({ query }) => query.bookedWithin !== undefined) ? SLACK_MS : 0;
+  const askedFor = ({ beginMs, endMs }: Window) => ({ beginMs: beginMs - slackMs, endMs: endMs + slackMs });
   const mayStay = (adds: readonly string[], window: Window): boolean => {
     const day = dayOf(window.beginMs);
     const stay = new Set([...(staying.get(day) ?? []), ...adds]);
     staying.set(day, stay);
-    return adds.every((one) => stoodBefore.has(one)) && stay.size <= namelessOn(dayWindow(day), calls);
+    return (
+      adds.every((one) => stoodBefore.has(one)) && stay.size <= namelessOn(askedFor(dayWindow(day)), calls)
+    );
   };
   return windows.flatMap((window) => {
     const widest = { beginMs: window.beginMs - SLACK_MS, endMs: window.endMs + SLACK_MS };
