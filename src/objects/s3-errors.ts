@@ -23,6 +23,10 @@ function statusOf(error: unknown): number | null {
 export const isMissing = (error: unknown): boolean =>
   nameOf(error) === 'NoSuchKey' || nameOf(error) === 'NotFound';
 
+/** The server never answered, whatever became of the call. */
+export const isTimedOut = (error: unknown): boolean =>
+  nameOf(error) === 'TimeoutError' || codeOf(error) === 'ETIMEDOUT';
+
 /** `If-None-Match` met an object, or another conditional write at the same moment. */
 export const isConditionFailed = (error: unknown): boolean =>
   statusOf(error) === 412 || nameOf(error) === 'ConditionalRequestConflict';
@@ -118,7 +122,7 @@ const isSlowDown = (error: unknown): boolean =>
 function troubleOf(error: unknown): string {
   const known = CONNECTION[codeOf(error)];
   if (known !== undefined) return `${known}: check AWS_ENDPOINT_URL_S3 (or the network) and run again.`;
-  if (nameOf(error) === 'TimeoutError') {
+  if (isTimedOut(error)) {
     return 'it does not answer in time: check AWS_ENDPOINT_URL_S3 (or the network) and run again.';
   }
   if (isSlowDown(error)) {

@@ -31,6 +31,7 @@ import {
   isConditionUnknown,
   isListingUnknown,
   isMissing,
+  isTimedOut,
   s3Refusal,
   s3Unreachable,
   type S3Place,
@@ -86,8 +87,9 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
         queueSize: PARTS_IN_FLIGHT_MAX,
       }).done();
     } catch (error) {
-      // The uploader's own abort may have failed as well, or an upload begun whose answer was lost.
-      await abortUploads(key).catch(() => undefined);
+      // The uploader's own abort may have failed as well, or an upload begun whose answer was lost. A server that says
+      // nothing is not waited for once more: the next run calls off what is left there.
+      if (!isTimedOut(error)) await abortUploads(key).catch(() => undefined);
       throw error;
     } finally {
       body.destroy();

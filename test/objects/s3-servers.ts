@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startFauxqs } from 'fauxqs';
-import { openObjectStore } from '../../src/objects/open.ts';
+import { openObjectStore, type ObjectStoreSettings } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 
 export interface S3Server {
@@ -55,6 +55,7 @@ export function clientOf(server: S3Server): S3Client {
 export async function freshBucket(
   server: S3Server,
   env: Readonly<Record<string, string>> = {},
+  more: Pick<ObjectStoreSettings, 'idleTimeoutMs'> = {},
 ): Promise<{ readonly store: ObjectStore; readonly bucket: string; readonly client: S3Client }> {
   const bucket = `daybook-${randomUUID()}`;
   const client = clientOf(server);
@@ -62,6 +63,7 @@ export async function freshBucket(
   const store = openObjectStore({
     statementsUrl: `s3://${bucket}/ledger/statements`,
     s3ForcePathStyle: null,
+    ...more,
     env: { ...server.env, ...env },
   });
   return { store, bucket, client };
