@@ -11,12 +11,18 @@ const givenUp = (what: string, ms: number): Error =>
  * Cuts the connection where `answer` does not come in time, which ends `answer` with an error. Nothing else may be asked
  * on a connection whose last answer may still come.
  */
-async function inTime<Answer>(client: pg.Client, ms: number, ask: () => Promise<Answer>): Promise<Answer> {
+async function inTime<Answer>(
+  client: pg.Client,
+  { ms, onSilence }: { readonly ms: number; readonly onSilence?: () => void },
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
   let isAnswered = false;
   const timer = setTimeout(() => {
     // A process that stood still finds its timers run out before it has read what came meanwhile.
     setImmediate(() => {
-      if (!isAnswered) client.connection.stream.destroy(givenUp('the server did not answer a statement', ms));
+      if (isAnswered) return;
+      onSilence?.();
+      client.connection.stream.destroy(givenUp('the server did not answer a statement', ms));
     });
   }, ms);
   try {
@@ -63,23 +69,46 @@ export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool
 
 // Awaited by the pool, though its type does not say so.
 const setSession = ({ connectMs }: DatabaseWaits) =>
-  ((client: pg.Client) => inTime(client, connectMs, () => client.query(SESSION_SETTINGS))) as unknown as (
+  ((client: pg.Client) =>
+    inTime(client, { ms: connectMs }, () => client.query(SESSION_SETTINGS))) as unknown as (
     client: pg.ClientBase,
   ) => void;
 
-/** The pool as Kysely uses it, with each statement's answer awaited for `statementMs`. */
-export const boundedPool = (pool: pg.Pool, { statementMs }: DatabaseWaits): PostgresPool => ({
-  connect: async () => boundedClient(await pool.connect(), statementMs),
-  end: () => pool.end(),
-  options: pool.options,
-});
+/**
+ * The pool as Kysely uses it, with each statement's answer awaited for `statementMs`. Once one did not come, the
+ * connections of before are not waited for as well, one after the other: each is given up as its turn comes.
+ */
+export function boundedPool(pool: pg.Pool, { statementMs }: DatabaseWaits): PostgresPool {
+  const madeMs = new WeakMap<pg.PoolClient, number>();
+  pool.on('connect', (client) => void madeMs.set(client, performance.now()));
+  let silentMs = -Infinity;
+  const connect = async (): Promise<pg.PoolClient> => {
+    for (;;) {
+      const client = await pool.connect();
+      if ((madeMs.get(client) ?? Infinity) > silentMs) return client;
+      client.release(true);
+    }
+  };
+  return {
+    connect: async () =>
+      boundedClient(await connect(), statementMs, () => {
+        silentMs = performance.now();
+      }),
+    end: () => pool.end(),
+    options: pool.options,
+  };
+}
 
-function boundedClient(client: pg.PoolClient, statementMs: number): PostgresPoolClient {
+function boundedClient(
+  client: pg.PoolClient,
+  statementMs: number,
+  onSilence: () => void,
+): PostgresPoolClient {
   function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
   function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
   function query<Row>(asked: string | PostgresCursor<Row>, values: readonly unknown[] = []): unknown {
     if (typeof asked !== 'string') throw new TypeError('rows are read in batches here, by no cursor');
-    return inTime(client, statementMs, async () => {
+    return inTime(client, { ms: statementMs, onSilence }, async () => {
       const result: unknown = await client.query(asked, values as unknown[]);
       // Of several statements sent as one, the last is what was asked.
       return Array.isArray(result) ? (result.at(-1) as unknown) : result;

@@ -46,14 +46,15 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
   const waits = settings.waits ?? DATABASE_WAITS;
   const pool = openPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX, waits);
+  const bounded = boundedPool(pool, waits);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
-    await checkServer(boundedPool(pool, waits), settings.databaseUrl);
+    await checkServer(bounded, settings.databaseUrl);
   } catch (error) {
     await pool.end();
     throw openingFailure(settings.databaseUrl, error);
   }
-  const dialect = new PostgresDialect({ pool: boundedPool(pool, waits) });
+  const dialect = new PostgresDialect({ pool: bounded });
   const db = new Kysely<DB>({
     dialect: sturdyDialect(dialect, {
       told: (error) => Promise.resolve(troubleOf(error)),

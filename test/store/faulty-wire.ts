@@ -61,8 +61,8 @@ export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
         isSilent = true;
         if (swallow.when === 'after') upstream.write(chunk);
       }
-      if (isSilent) return;
       statements.push(...statementsIn(chunk));
+      if (isSilent) return;
       later(() => upstream.write(chunk));
     });
     upstream.on('data', (chunk) => {

@@ -106,6 +106,18 @@ describe('a connection that swallows everything', () => {
     expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true, exitCode: 4 });
   });
 
+  it('with others in the pool: they are given up unasked, and only new ones are tried', async () => {
+    const { db } = await openWire({ ...SHORT, connectMs: 200 });
+    await Promise.all([1, 2, 3, 4].map(() => sql`SELECT pg_sleep(0.1)`.execute(db)));
+    wire.swallow = {};
+    wire.takeStatements();
+    await failureOf(writeTransaction(db, lease, (trx) => startRun(trx, RUN), [1, 1]));
+    expect(wire.takeStatements()).toHaveLength(1);
+    // Back again, all is as before.
+    wire.swallow = null;
+    expect(await latestRuns(db, { limit: 1 })).toHaveLength(1);
+  });
+
   it('when it is closed: no goodbye is waited for', async () => {
     wire = await faultyWire(direct.url);
     const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits: SHORT });
