@@ -52,15 +52,24 @@ interface Certificate {
   readonly quarantined: number;
 }
 
+/** Whether it proves nothing that the other, a wider one, does not prove as well. */
+const isWithin = (one: Certificate, other: Certificate): boolean =>
+  one.currency === other.currency &&
+  one.beginMs >= other.beginMs &&
+  one.endMs <= other.endMs &&
+  one.endMs - one.beginMs < other.endMs - other.beginMs;
+
 /**
  * A manifest without its own number and its run's, which count how often it was begun, and with certificates that join
- * as one: a page that came wrong lets its window be read in two halves, which prove the same.
+ * as one: a page that came wrong lets its window be read in two halves, which prove the same. Nor does it matter that a
+ * clock that was off let a part of a proven day be read once more.
  */
 export function comparable(text: string): string {
   const manifest = jsonOf(text);
   if (manifest === null) return text;
   const certificates: Certificate[] = [];
-  for (const one of (manifest['certificates'] ?? []) as readonly Certificate[]) {
+  const all = (manifest['certificates'] ?? []) as readonly Certificate[];
+  for (const one of all.filter((certificate) => !all.some((other) => isWithin(certificate, other)))) {
     const last = certificates.at(-1);
     if (last === undefined || last.endMs + 1 !== one.beginMs || last.currency !== one.currency)
       certificates.push(one);

@@ -7,7 +7,7 @@ import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { PLACES, pickOf } from '../case.ts';
 import type { Fate } from '../../support/proxy.ts';
 import { atEffect, atNth, calls, type Kind, type Planted, type Scene } from '../kind.ts';
-import { clientOf, QUIET_DAY, type Site } from '../world.ts';
+import { clientOf, QUIET_DAY, TO, type Site } from '../world.ts';
 import { endless } from './database.ts';
 
 const FOLDERS = ['directory', 'embedded'] as const;
@@ -46,7 +46,8 @@ const spoiledBefore =
 
 /**
  * A file of the merchant that is being published, before another one of it gets its name: the comparing is yet to come.
- * That of another merchant is over, and what happens to its files from then on is for the next run.
+ * That of another merchant is over, and what happens to its files from then on is for the next run: so is that of one
+ * whose last day has its manifest, where nothing of the next one has a name yet.
  */
 const spoiledMeanwhile =
   (how: 'delete' | 'alter') =>
@@ -57,6 +58,8 @@ const spoiledMeanwhile =
         .map((key) => key.split('/')[0]!)
         .sort()
         .at(-1);
+      const isOver = scene.drawn.story === 'first' && files.includes(`${last}/date=${TO}/manifest.json`);
+      if (isOver) return;
       const own = files.filter((key) => key.startsWith(`${last}/`) && key.includes(QUIET_DAY));
       if (own.length > 0) await spoil(scene, pickOf(own, scene.drawn.pick), how);
     });
