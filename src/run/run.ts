@@ -1,5 +1,5 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
-import type { Lease } from '../store/lease.ts';
+import { LeaseLost, type Lease } from '../store/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { StoreUnreachable } from '../store/errors.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
@@ -66,9 +66,13 @@ async function runStages(
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await beginRun(request, deps, { from, to });
   const outcome = nothingDone();
-  const end = async (failures: readonly RunFailure[], cause: unknown = null): Promise<RunReport> => {
-    // A database that was waited for in vain is not waited for again with each question.
-    const isAway = cause instanceof StoreUnreachable;
+  const end = async (
+    failures: readonly RunFailure[],
+    causes: readonly unknown[] = [],
+  ): Promise<RunReport> => {
+    // A database that was waited for in vain is not waited for again with each question. So it mostly is with a lease
+    // that could not be renewed.
+    const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
     const standing = isAway ? NOTHING_STANDS : await standingAfter(request, deps, runId, failures.length > 0);
     const { exitCode, reasons: judged } = judge(outcome, standing, { id: runId, failures });
     const reasons =
@@ -87,7 +91,10 @@ async function runStages(
       notes: reasons.map(({ what }) => what),
       elapsedMs: Math.round(performance.now() - startedMs),
     };
-    const figures = { ...figuresOf(report), interrupted: cause instanceof Interrupted };
+    const figures = {
+      ...figuresOf(report),
+      interrupted: causes.some((cause) => cause instanceof Interrupted),
+    };
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     await (isAway ? finished.catch(() => undefined) : finished);
     const { amended, vanished } = standing.untold;
@@ -106,7 +113,7 @@ async function runStages(
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
     const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
-    if (failure.exitCode === EXIT.incomplete) return end([failure], cause);
+    if (failure.exitCode === EXIT.incomplete) return end([failure], [cause, error]);
     // The report is kept, whatever the caller does with the error; the error itself must not be lost over it.
     await end([failure]).catch(() => undefined);
     throw cause;

@@ -120,7 +120,11 @@ function openingFailure(databaseUrl: string, error: unknown): unknown {
   if (trouble instanceof DatabaseRefused) return new DatabaseRefused(error, place);
   if (trouble instanceof ExpectedError && !isConnectionError(trouble)) return trouble;
   // What says nothing of its cause in a way that is known might quote the URL.
-  const why = isConnectionError(error) || codeOf(error) !== '' ? reasonOf(error) : 'the URL cannot be read';
+  const isKnown = isConnectionError(error) || codeOf(error) !== '';
+  const unknown = URL.canParse(databaseUrl)
+    ? 'what answers there does not talk as PostgreSQL does'
+    : 'the URL cannot be read';
+  const why = isKnown ? reasonOf(error) : unknown;
   return new DatabaseUnreachable(
     `${place} cannot be reached: ${why}. Check DATABASE_URL and that the server is up.`,
   );

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../src/store/connection.ts';
 import { EmbeddedDatabaseBusy, MigrationsPending } from '../../src/store/errors.ts';
 import { assertMigrated, migrate, pendingMigrations } from '../../src/store/migrations.ts';
@@ -53,6 +54,17 @@ describe('a PostgreSQL server', () => {
     expect(failure).toMatchObject({ name });
     expect(String(failure)).toContain('127.0.0.1');
     expect(String(failure)).not.toMatch(/hunter2|opensesame/);
+  });
+
+  it('says so where something else than PostgreSQL answers', async () => {
+    const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const databaseUrl = `postgres://daybook:opensesame@127.0.0.1:${port}/ledger?sslmode=verify-full`;
+    const failure = await openDatabase({ databaseUrl, dataDir: '' }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
+    expect(String(failure)).toContain('what answers there does not talk as PostgreSQL does');
   });
 
   it.each(['LATIN1', 'EUC_JP', 'SQL_ASCII'])(
