@@ -68,7 +68,7 @@ export function createRenewal(options: {
     if (ageMs < ttlMs) return;
     const ageS = Math.round(ageMs / 1_000);
     onLost(
-      new LeaseLost(lease, `it could not be renewed for ${ageS} s, so another one may have taken over.`),
+      new LeaseLost(lease, `the database did not answer for ${ageS} s, so another one may have taken over.`),
     );
   };
   return async () => {

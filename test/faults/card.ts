@@ -32,7 +32,7 @@ S3 server. The moment (the n-th byte, statement, call or effect) is drawn from a
 
 Each run holds if
 
-- it ends by itself, within 150 s, with a code that fits the fault, never with 70, and a failure names what failed;
+- it ends by itself, within 180 s, with a code that fits the fault, never with 70, and a failure names what failed;
 - it does not end with 0 while a published file is missing or altered;
 - one more run, without a fault, ends with 0; rows and published bytes are then those of a run that was never disturbed
   (but for the ids of runs, the manifests' epoch, and their count), and \`daybook verify\` finds nothing.

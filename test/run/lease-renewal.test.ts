@@ -57,7 +57,7 @@ describe('a lease is renewed', () => {
     for (const ms of [15_000, 30_000, 74_999]) await at(ms);
     expect(lost).toEqual([]);
     await at(75_000);
-    expect(lost).toEqual([expect.stringMatching(/"ledger".*could not be renewed for 60 s/)]);
+    expect(lost).toEqual([expect.stringMatching(/"ledger".*the database did not answer for 60 s/)]);
   });
 
   it('and is given up where no answer comes; only one question is open at a time', async () => {
