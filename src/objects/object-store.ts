@@ -98,6 +98,9 @@ export class ObjectStoreUnreachable extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
 }
 
+/** It said nothing for as long as the tries of a call last: to ask again at once is to wait as long again. */
+export class ObjectStoreSilent extends ObjectStoreUnreachable {}
+
 /** The store answers and says no: settings, credentials or permissions have to be mended first. */
 export class ObjectStoreRefused extends ExpectedError {
   override readonly name = 'ObjectStoreRefused';
@@ -191,7 +194,7 @@ async function readBack(store: ObjectStore, key: string): Promise<StoredDigest |
     try {
       return await store.digest(key);
     } catch (error) {
-      if (tries === READ_BACK_TRIES_MAX) throw error;
+      if (tries === READ_BACK_TRIES_MAX || error instanceof ObjectStoreSilent) throw error;
     }
   }
 }

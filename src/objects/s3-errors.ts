@@ -1,5 +1,5 @@
 /** What an S3 server or the SDK says, in words that name the mend. Keys and signatures never appear in them. */
-import { ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
+import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from './object-store.ts';
 
 export interface S3Place {
   readonly bucket: string;
@@ -152,5 +152,6 @@ export function s3Refusal(place: S3Place, error: unknown): Error {
 export function s3Unreachable(place: S3Place, error: unknown): Error {
   if (error instanceof ObjectStoreUnreachable) return error;
   const why = mendOf(place, error) ?? troubleOf(error);
-  return new ObjectStoreUnreachable(`${whereIs(place)}: ${why}`, { cause: error });
+  const Kind = isTimedOut(error) ? ObjectStoreSilent : ObjectStoreUnreachable;
+  return new Kind(`${whereIs(place)}: ${why}`, { cause: error });
 }
