@@ -76,15 +76,29 @@ const setSession = ({ connectMs }: DatabaseWaits) =>
 
 /**
  * The pool as Kysely uses it, with each statement's answer awaited for `statementMs`. Once one did not come, the
- * connections of before are not waited for as well, one after the other: each is given up as its turn comes.
+ * connections of before are not waited for as well, one after the other: each is given up as its turn comes. Nor is a
+ * server that did not take a connection in time asked again at once by whoever comes next.
  */
-export function boundedPool(pool: pg.Pool, { statementMs }: DatabaseWaits): PostgresPool {
+export function boundedPool(pool: pg.Pool, { statementMs, connectMs, againMs }: DatabaseWaits): PostgresPool {
   const madeMs = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void madeMs.set(client, performance.now()));
   let silentMs = -Infinity;
+  /** The last connection that was waited for in vain. */
+  let failed: { readonly atMs: number; readonly error: unknown } | null = null;
+  const made = async (): Promise<pg.PoolClient> => {
+    const beganMs = performance.now();
+    if (failed !== null && beganMs - failed.atMs < againMs) throw failed.error;
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const atMs = performance.now();
+      if (atMs - beganMs >= connectMs) failed = { atMs, error };
+      throw error;
+    }
+  };
   const connect = async (): Promise<pg.PoolClient> => {
     for (;;) {
-      const client = await pool.connect();
+      const client = await made();
       if ((madeMs.get(client) ?? Infinity) > silentMs) return client;
       client.release(true);
     }

@@ -6,6 +6,8 @@
 export interface DatabaseWaits {
   /** For a connection: TCP, TLS, login and the session's settings. */
   readonly connectMs: number;
+  /** After a connection that was not made in time: until the next one is tried. Who asks before is told the same. */
+  readonly againMs: number;
   /** For one of the pool's connections, while others have all of them. */
   readonly freeConnectionMs: number;
   /** For the answer to one statement, COMMIT included. Nothing in a run looks at more than a batch of rows at a time. */
@@ -19,6 +21,7 @@ export interface DatabaseWaits {
 export const DATABASE_WAITS: DatabaseWaits = {
   // PgBouncer keeps a login waiting while it tries a server again, every 15 s (server_login_retry).
   connectMs: 20_000,
+  againMs: 5_000,
   freeConnectionMs: 300_000,
   statementMs: 60_000,
   goodbyeMs: 2_000,

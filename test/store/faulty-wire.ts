@@ -13,6 +13,8 @@ export interface FaultyWire {
   swallow: { readonly message?: string; readonly when?: 'before' | 'after'; readonly times?: number } | null;
   /** Connections that daybook has not closed. */
   readonly openClients: () => number;
+  /** Connections taken so far. */
+  readonly connections: () => number;
   /** Statements answered since last asked, by connection logins and all: what a round trip was made for. */
   readonly takeStatements: () => string[];
   readonly close: () => Promise<void>;
@@ -28,9 +30,11 @@ export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
     if (wire.delayMs === 0) work();
     else setTimeout(work, wire.delayMs);
   };
+  let connections = 0;
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     let isSilent = false;
+    connections += 1;
     clients.add(client);
     client.setNoDelay(true);
     upstream.setNoDelay(true);
@@ -80,6 +84,7 @@ export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
     delayMs: 0,
     swallow: null,
     openClients: () => clients.size,
+    connections: () => connections,
     takeStatements: () => statements.splice(0),
     close: async () => {
       for (const socket of open) socket.destroy();

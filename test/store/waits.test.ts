@@ -118,6 +118,16 @@ describe('a connection that swallows everything', () => {
     expect(await latestRuns(db, { limit: 1 })).toHaveLength(1);
   });
 
+  it('is not asked again at once, after a connection that was not made in time', async () => {
+    const { db } = await openWire({ ...SHORT, connectMs: 200, againMs: 60_000 });
+    wire.swallow = {};
+    const failure = await failureOf(writeTransaction(db, lease, (trx) => startRun(trx, RUN), [1, 1]));
+    expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
+    const before = wire.connections();
+    expect(await failureOf(startRun(db, RUN))).toMatchObject({ name: 'StoreUnreachable' });
+    expect(wire.connections()).toBe(before);
+  });
+
   it('when it is closed: no goodbye is waited for', async () => {
     wire = await faultyWire(direct.url);
     const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits: SHORT });
