@@ -73,6 +73,7 @@ export function judgeEnd({ exits, names }: Pick<Kind, 'exits' | 'names'>, ended:
   if (!exits.includes(ended.code)) return [`it ended with ${ended.code}, not ${exits.join(' or ')}: ${told}`];
   const says: string[] = [];
   if (/^\s+at .*[:(]\d+:\d+\)?$/m.test(ended.told)) says.push(`it shows a stack trace: ${told}`);
+  if (/\w+Warning:/.test(ended.told)) says.push(`Node warns of it: ${told}`);
   if (ended.code !== null && ended.code !== 0 && !names.test(ended.told))
     says.push(`it does not name what failed: ${told}`);
   return says;

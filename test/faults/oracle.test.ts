@@ -121,6 +121,11 @@ describe('how a run ended', () => {
     ['70', ended(70, 'a fault'), /^it calls the fault its own/],
     ['a code that does not fit', ended(2, 'the database'), /^it ended with 2, not 0 or 4/],
     ['a signal', ended(null), /^it ended with null/],
+    [
+      'a warning of Node',
+      ended(4, 'the database is away\n(node:1) MaxListenersExceededWarning: 11 close listeners added'),
+      /^Node warns of it/,
+    ],
     ['a stack trace', ended(4, 'the database\n    at read (file:///a.ts:3:5)'), /^it shows a stack trace/],
     [
       'a sentence that does not say what failed',
