@@ -92,6 +92,11 @@ describe('a page', () => {
     );
   });
 
+  test('of a range that ends before it begins is empty, and so is its total', async () => {
+    const page = await client.page({ beginDate: DAY_BEGIN_MS + 3_600_000, endDate: DAY_BEGIN_MS });
+    expect(page).toMatchObject({ total: 0, list: [] });
+  });
+
   test('filters take what fits all of them', async () => {
     const entries = client.sandbox.entriesOf(MERCHANT.merchantNo);
     const wanted = entries.filter(
