@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import pg from 'pg';
 import { openDatabase } from '../src/store/connection.ts';
 import type { DB } from '../src/store/schema.ts';
+import { MIGRATION_WAITS } from '../src/store/waits.ts';
 import { createTemplate, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts';
 
 /** With the defaults a checkpoint every few seconds would be what is measured. */
@@ -39,7 +40,8 @@ export async function startServer(): Promise<BenchServer> {
       const name = `bench_${databases}`;
       await asAdmin((id) => sql`CREATE DATABASE ${sql.id(id)} TEMPLATE ${sql.id(TEMPLATE)}`, name);
       const url = `${server.url}/${name}`;
-      const database = await openDatabase({ databaseUrl: url, dataDir: '' });
+      // A history of ten million entries is planted by one statement.
+      const database = await openDatabase({ databaseUrl: url, dataDir: '', waits: MIGRATION_WAITS });
       return {
         url,
         db: database.db,
