@@ -31,8 +31,7 @@ test('the card that is published tells of the kinds there are, and each run held
   expect(rows.map(({ kind, fault }) => [kind, fault])).toEqual(
     FAULT_KINDS.map(({ name, fault }) => [name, fault]),
   );
-  const failed = rows.filter(({ runs, held }) => held !== (runs === 0 ? 'not tried' : 'all'));
-  expect(failed).toEqual([]);
+  expect(rows.filter(({ runs, held }) => runs === 0 || held !== 'all')).toEqual([]);
 });
 
 test('a run that broke a law is told', () => {
