@@ -23,9 +23,9 @@ function statusOf(error: unknown): number | null {
 export const isMissing = (error: unknown): boolean =>
   nameOf(error) === 'NoSuchKey' || nameOf(error) === 'NotFound';
 
-/** The server never answered, whatever became of the call. */
+/** The server never answered, whatever became of the call. The SDK calls a cut connection a TimeoutError as well. */
 export const isTimedOut = (error: unknown): boolean =>
-  nameOf(error) === 'TimeoutError' || codeOf(error) === 'ETIMEDOUT';
+  codeOf(error) === 'ETIMEDOUT' || (nameOf(error) === 'TimeoutError' && codeOf(error) === '');
 
 /** `If-None-Match` met an object, or another conditional write at the same moment. */
 export const isConditionFailed = (error: unknown): boolean =>
