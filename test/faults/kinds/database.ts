@@ -7,13 +7,12 @@ import { sql } from 'kysely';
 import { pickOf } from '../case.ts';
 import type { Fate } from '../../support/proxy.ts';
 import { atByte, atNth, commits, type Kind, type Planted, type Scene } from '../kind.ts';
+import { AWAY_MS_MAX, wireAway, wireGone, wireHalfOpen, wireSlow } from './wires.ts';
 
 const PLACES = ['directory', 's3'] as const;
 const common = { places: PLACES, names: /database/i };
 const end = ({ drawn }: Scene): 'cut' | 'reset' => (drawn.pick < 0.5 ? 'cut' : 'reset');
 
-/** Long enough to outlast a pause between two tries, short enough for the next ones. */
-const AWAY_MS_MAX = 3_000;
 const SLOW_MS_MAX = 15;
 const STATEMENT_MS_MAX = 25;
 const TABLES = ['ledger_entry', 'sync_window', 'account_day', 'statement', 'lease', 'run'] as const;
@@ -129,40 +128,21 @@ export const DATABASE_KINDS: readonly Kind[] = [
     name: 'database-away',
     fault: 'no connection to it for up to 3 s',
     exits: [0, 4],
-    plant: (scene) => {
-      const { database } = scene.world.wires;
-      let back = Promise.resolve();
-      atByte(scene, 'database', 'up', async (): Promise<Fate> => {
-        await database.away();
-        back = sleep(scene.drawn.pick * AWAY_MS_MAX).then(database.back);
-        return 'cut';
-      });
-      return { mend: () => back };
-    },
+    plant: wireAway('database'),
   },
   {
     ...common,
     name: 'database-gone',
     fault: 'no connection to it any more',
     exits: [0, 4],
-    plant: (scene) => {
-      atByte(scene, 'database', 'up', async (): Promise<Fate> => {
-        await scene.world.wires.database.away();
-        return 'cut';
-      });
-      return {};
-    },
+    plant: wireGone('database'),
   },
   {
     ...common,
     name: 'database-slow',
     fault: 'each message takes up to 15 ms longer',
     exits: [0],
-    plant: (scene) => {
-      const late = () => ({ delayMs: 1 + scene.drawn.pick * SLOW_MS_MAX });
-      atByte(scene, 'database', 'up', late, late);
-      return {};
-    },
+    plant: wireSlow('database', SLOW_MS_MAX),
   },
   {
     ...common,
@@ -170,16 +150,7 @@ export const DATABASE_KINDS: readonly Kind[] = [
     fault: 'its wire swallows everything and stays open',
     exits: [0, 4],
     isSlow: true,
-    plant: (scene) => {
-      atByte(
-        scene,
-        'database',
-        'up',
-        () => 'swallow',
-        () => 'swallow',
-      );
-      return {};
-    },
+    plant: wireHalfOpen('database'),
   },
   {
     ...common,

@@ -1,11 +1,10 @@
 /** The S3 server fails, or answers what it should not. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fate } from '../../support/proxy.ts';
 import { atByte, atNth, calls, puts, type Kind, type Scene } from '../kind.ts';
+import { wireAway, wireGone, wireHalfOpen, wireSlow } from './wires.ts';
 
 const common = { places: ['s3'] as const, names: /object store|s3:/i };
 const end = ({ drawn }: Scene): 'cut' | 'reset' => (drawn.pick < 0.5 ? 'cut' : 'reset');
-const AWAY_MS_MAX = 3_000;
 const SLOW_MS_MAX = 40;
 const REFUSALS_MAX = 8;
 
@@ -57,40 +56,21 @@ export const OBJECT_KINDS: readonly Kind[] = [
     name: 's3-away',
     fault: 'the server is killed and back within 3 s',
     exits: [0, 4],
-    plant: (scene) => {
-      const { objects } = scene.world.wires;
-      let back = Promise.resolve();
-      atByte(scene, 'objects', 'up', async (): Promise<Fate> => {
-        await objects.away();
-        back = sleep(scene.drawn.pick * AWAY_MS_MAX).then(objects.back);
-        return 'cut';
-      });
-      return { mend: () => back };
-    },
+    plant: wireAway('objects'),
   },
   {
     ...common,
     name: 's3-gone',
     fault: 'the server is killed and stays away',
     exits: [0, 4],
-    plant: (scene) => {
-      atByte(scene, 'objects', 'up', async (): Promise<Fate> => {
-        await scene.world.wires.objects.away();
-        return 'cut';
-      });
-      return {};
-    },
+    plant: wireGone('objects'),
   },
   {
     ...common,
     name: 's3-slow',
     fault: 'each message takes up to 40 ms longer',
     exits: [0],
-    plant: (scene) => {
-      const late = () => ({ delayMs: 1 + scene.drawn.pick * SLOW_MS_MAX });
-      atByte(scene, 'objects', 'up', late, late);
-      return {};
-    },
+    plant: wireSlow('objects', SLOW_MS_MAX),
   },
   {
     ...common,
@@ -98,16 +78,7 @@ export const OBJECT_KINDS: readonly Kind[] = [
     fault: 'its wire swallows everything and stays open',
     exits: [0, 4],
     isSlow: true,
-    plant: (scene) => {
-      atByte(
-        scene,
-        'objects',
-        'up',
-        () => 'swallow',
-        () => 'swallow',
-      );
-      return {};
-    },
+    plant: wireHalfOpen('objects'),
   },
   {
     ...common,

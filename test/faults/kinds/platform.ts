@@ -1,12 +1,11 @@
 /** The platform fails, or answers what it should not. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fate } from '../../support/proxy.ts';
 import { PLACES, pickOf } from '../case.ts';
 import { atByte, atNth, calls, type Kind, type Scene } from '../kind.ts';
+import { wireAway, wireGone, wireHalfOpen, wireSlow } from './wires.ts';
 
 const common = { places: PLACES, names: /sp2404|platform|SBX-M-/i };
 const end = ({ drawn }: Scene): 'cut' | 'reset' => (drawn.pick < 0.5 ? 'cut' : 'reset');
-const AWAY_MS_MAX = 3_000;
 const SLOW_MS_MAX = 100;
 const REFUSALS_MAX = 4;
 const WRONG_ROWS = ['missingRowsEvery', 'duplicateRowsEvery', 'wrongTotalsEvery'] as const;
@@ -46,40 +45,21 @@ export const PLATFORM_KINDS: readonly Kind[] = [
     name: 'platform-away',
     fault: 'it is killed and back within 3 s',
     exits: [0, 4],
-    plant: (scene) => {
-      const { platform } = scene.world.wires;
-      let back = Promise.resolve();
-      atByte(scene, 'platform', 'up', async (): Promise<Fate> => {
-        await platform.away();
-        back = sleep(scene.drawn.pick * AWAY_MS_MAX).then(platform.back);
-        return 'cut';
-      });
-      return { mend: () => back };
-    },
+    plant: wireAway('platform'),
   },
   {
     ...common,
     name: 'platform-gone',
     fault: 'it is killed and stays away',
     exits: [0, 4],
-    plant: (scene) => {
-      atByte(scene, 'platform', 'up', async (): Promise<Fate> => {
-        await scene.world.wires.platform.away();
-        return 'cut';
-      });
-      return {};
-    },
+    plant: wireGone('platform'),
   },
   {
     ...common,
     name: 'platform-slow',
     fault: 'each message takes up to 100 ms longer',
     exits: [0],
-    plant: (scene) => {
-      const late = () => ({ delayMs: 1 + scene.drawn.pick * SLOW_MS_MAX });
-      atByte(scene, 'platform', 'up', late, late);
-      return {};
-    },
+    plant: wireSlow('platform', SLOW_MS_MAX),
   },
   {
     ...common,
@@ -87,16 +67,7 @@ export const PLATFORM_KINDS: readonly Kind[] = [
     fault: 'its wire swallows everything and stays open',
     exits: [0, 4],
     isSlow: true,
-    plant: (scene) => {
-      atByte(
-        scene,
-        'platform',
-        'up',
-        () => 'swallow',
-        () => 'swallow',
-      );
-      return {};
-    },
+    plant: wireHalfOpen('platform'),
   },
   {
     ...common,
