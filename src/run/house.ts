@@ -121,6 +121,7 @@ export function runDeps(
     settleDelayMs: settings.settleDelayS * 1_000,
     resweepDays: settings.resweepDays,
     clockToleranceS: settings.clockToleranceS,
+    checks: settings.checks,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
     now: house.now,
     holder: thisHolder(),

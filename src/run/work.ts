@@ -1,5 +1,6 @@
 /** What a run works on and gathers, shared by its stages. */
 import type { Kysely } from 'kysely';
+import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -24,6 +25,8 @@ export interface RunDeps {
   readonly settleDelayMs: number;
   readonly resweepDays: number;
   readonly clockToleranceS: number;
+  /** What a nightly run looks at beyond the days it reads; all of it where absent. */
+  readonly checks?: readonly Check[];
   /** The zone is not proven: a person answers for it. */
   readonly timeZoneTrusted?: boolean;
   /** What the run takes for now: decides days and settled windows; a rehearsal may set it. */

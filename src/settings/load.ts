@@ -140,6 +140,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     settleDelayS: daybook.settleDelayS,
     resweepDays: daybook.resweepDays,
     clockToleranceS: daybook.clockToleranceS,
+    checks: daybook.checks,
     nowMs: daybook.now ?? null,
     databaseUrl: database.url ?? null,
     statementsUrl: statements.url ?? pathToFileURL(resolve(dataDir, 'statements')).href,

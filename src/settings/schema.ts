@@ -3,10 +3,11 @@
  * the keys: `platform.timeoutMs` in the file is `PLATFORM_TIMEOUT_MS` in the environment.
  */
 import { z } from 'zod';
+import { CHECKS } from '../ledger/checks.ts';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
 import { merchantNo, referralChannel, secretKeys, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
-import { codeLists, codes, countries, currencyUnits, networks, someOf } from './values/lists.ts';
+import { codeLists, codes, countries, currencyUnits, networks, someOf, someOrNone } from './values/lists.ts';
 import {
   cronExpression,
   directory,
@@ -69,6 +70,7 @@ export const settingsSchema = z.strictObject({
   daybook: z.strictObject({
     settleDelayS: wholeNumber(0, DAY_S).default(300).meta(notes('300')),
     resweepDays: wholeNumber(0, 366).default(7).meta(notes('7')),
+    checks: someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
     clockToleranceS: wholeNumber(0, 3_600).default(2).meta(notes('2')),
     now: instant().optional().meta(notes('2026-04-01T02:00:00Z')),
     dataDir: directory().default('.daybook').meta(notes('.daybook')),

@@ -1,4 +1,5 @@
 /** What daybook runs with, whole and checked, whichever way it was given (CONTRACT.md, Settings). */
+import type { Check } from '../ledger/checks.ts';
 
 /** The one merchant of a simple setup; more live in the database. */
 export interface SettingsMerchant {
@@ -75,6 +76,8 @@ export interface Settings {
   readonly settleDelayS: number;
   readonly resweepDays: number;
   readonly clockToleranceS: number;
+  /** What a nightly run looks at beyond the days it reads. */
+  readonly checks: readonly Check[];
   /** The instant to take for now, in a rehearsal or a test; null: the clock. */
   readonly nowMs: number | null;
   /** Null: the embedded database under `dataDir`. */

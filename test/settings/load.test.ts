@@ -52,6 +52,7 @@ describe('what is given', () => {
       settleDelayS: 300,
       resweepDays: 7,
       clockToleranceS: 2,
+      checks: ['frontier', 'wide', 'zone', 'empty', 'first', 'shared'],
       nowMs: null,
       databaseUrl: null,
       statementsUrl: 'file:///srv/books/.daybook/statements',
@@ -95,6 +96,7 @@ describe('what is given', () => {
       DAYBOOK_SETTLE_DELAY_S: '0',
       DAYBOOK_RESWEEP_DAYS: '2',
       DAYBOOK_CLOCK_TOLERANCE_S: '5',
+      DAYBOOK_CHECKS: 'wide, zone',
       DAYBOOK_NOW: '2026-04-01T10:00:00+08:00',
       DAYBOOK_DATA_DIR: 'books',
       DAYBOOK_SECRET_KEYS: `k2:${KEY}, k1:${KEY}`,
@@ -136,6 +138,7 @@ describe('what is given', () => {
       settleDelayS: 0,
       resweepDays: 2,
       clockToleranceS: 5,
+      checks: ['wide', 'zone'],
       nowMs: Date.UTC(2026, 3, 1, 2),
       databaseUrl: 'postgres://u:p%40ss@db/books',
       statementsUrl: 's3://bucket/prefix',
@@ -528,4 +531,12 @@ test('no secret is repeated, however wrong its place', () => {
   ];
   for (const { message, problems } of refusals)
     expect(JSON.stringify([message, problems])).not.toContain(TOKEN);
+});
+
+test('checks are switched off by leaving their name out, all of them by the word none', () => {
+  expect(load({ ...LEAST, DAYBOOK_CHECKS: 'none' }).checks).toEqual([]);
+  expect(load({ ...LEAST, DAYBOOK_CHECKS: '["first"]' }).checks).toEqual(['first']);
+  expect(() => load({ ...LEAST, DAYBOOK_CHECKS: 'none, wide' })).toThrow(
+    'must be none, or a list of frontier, wide, zone, empty, first, shared',
+  );
 });

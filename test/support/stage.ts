@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
+import { CHECKS } from '../../src/ledger/checks.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
@@ -91,6 +92,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     settleDelayS: 300,
     resweepDays: 7,
     clockToleranceS: 2,
+    checks: CHECKS,
     nowMs: null,
     databaseUrl: database.url,
     statementsUrl,

@@ -41,6 +41,19 @@ export const someOf = (words: readonly string[]) =>
     listOf((text) => words.includes(text), `must be a list of ${words.join(', ')}`),
   );
 
+/** Some of a few words; `none` stands for an empty list, as an empty value means that nothing was given. */
+export const someOrNone = <const Word extends string>(words: readonly Word[]) => {
+  const isOneOf = (text: unknown): text is Word => words.some((word) => word === text);
+  const error = `must be none, or a list of ${words.join(', ')}`;
+  return z.preprocess(
+    (value) => (value === 'none' ? [] : givenList(value)),
+    z
+      .array(z.unknown(), { error })
+      .refine((list): list is Word[] => list.every(isOneOf), { error })
+      .readonly(),
+  );
+};
+
 /** Addresses, and networks as `10.0.0.0/8`. */
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/');
