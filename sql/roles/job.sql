@@ -5,7 +5,7 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_job') THEN CREATE ROLE daybook_job NOLOGIN; END IF;
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_job;
-GRANT SELECT ON kysely_migration, kysely_migration_lock TO daybook_job;
+GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO daybook_job;
 -- What was seen once is kept: entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,

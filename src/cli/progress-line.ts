@@ -17,6 +17,8 @@ export function createProgressLine(terminal: NodeJS.WriteStream = process.stderr
     if (progress.stage === 'reconcile')
       return `chaining account ${progress.accountsDone} of ${progress.accounts}`;
     if (progress.stage === 'publish') return `publishing day ${progress.daysDone} of ${progress.days}`;
+    if (progress.stage === 'adopt')
+      return `taking over day ${progress.days}, ${counted(progress.statements, 'statement')} so far`;
     const all = [...merchants.values()];
     const sum = (figure: (one: (typeof all)[number]) => number) =>
       all.reduce((total, one) => total + figure(one), 0);

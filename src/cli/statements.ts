@@ -15,6 +15,7 @@ import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { table } from './text.ts';
 
 export function addStatementsCommand(program: Command): void {
@@ -37,6 +38,7 @@ export function addStatementsCommand(program: Command): void {
         tell(self, { document: shown, text: listText(shown) });
       });
     });
+  addStatementsAdoptCommand(statements);
   withBy(statements.command('get'))
     .description('download one statement, checked against what was published')
     .requiredOption('--merchant <no>', 'merchant number')

@@ -10,4 +10,5 @@ export type Progress =
       readonly requests: number;
     }
   | { readonly stage: 'reconcile'; readonly accountsDone: number; readonly accounts: number }
-  | { readonly stage: 'publish'; readonly daysDone: number; readonly days: number };
+  | { readonly stage: 'publish'; readonly daysDone: number; readonly days: number }
+  | { readonly stage: 'adopt'; readonly days: number; readonly statements: number };

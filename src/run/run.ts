@@ -1,6 +1,8 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
 import { LeaseLost, type Lease } from '../store/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
+import { leaseFence } from '../statements/publish-day.ts';
+import { claimStore } from '../statements/store-owner.ts';
 import { StoreUnreachable } from '../store/errors.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
@@ -104,7 +106,10 @@ async function runStages(
   try {
     const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
     const stages = STAGES[request.command];
-    if (stages.includes('publish')) await deps.objects.check();
+    if (stages.includes('publish')) {
+      await deps.objects.check();
+      await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
+    }
     if (stages.includes('sync')) await syncStage(work, outcome);
     signal.throwIfAborted();
     if (stages.includes('reconcile')) await reconcileStage(work, outcome);

@@ -7,14 +7,21 @@ const encoded = (part: string): string =>
     .replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/^\.+/, (dots) => '%2E'.repeat(dots.length));
 
+/** What every published file's key starts with. */
+export const MERCHANTS_PREFIX = 'merchant=';
+
+/** Names the database that the store's statements belong to. */
+export const STORE_MARK_KEY = 'daybook-store.json';
+
 const folderOf = (merchantNo: string, day: BusinessDay): string =>
-  `merchant=${encoded(merchantNo)}/date=${day}`;
+  `${MERCHANTS_PREFIX}${encoded(merchantNo)}/date=${day}`;
 
 /** What the keys of a merchant's day start with. */
 export const dayPrefix = (merchantNo: string, day: BusinessDay): string => `${folderOf(merchantNo, day)}/`;
 
 /** What the keys of all of a merchant's days start with. */
-export const merchantPrefix = (merchantNo: string): string => `merchant=${encoded(merchantNo)}/date=`;
+export const merchantPrefix = (merchantNo: string): string =>
+  `${MERCHANTS_PREFIX}${encoded(merchantNo)}/date=`;
 
 export const statementKey = ({ merchantNo, currency }: Account, day: BusinessDay, revision: number): string =>
   `${folderOf(merchantNo, day)}/${encoded(merchantNo)}_${encoded(currency)}_${day}.r${revision}.csv`;

@@ -8,7 +8,7 @@ import { parse } from 'csv-parse';
 import { addDays } from '../ledger/business-day.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { digestOf, metered } from '../objects/object-store.ts';
-import { manifestFileBeside } from './keys.ts';
+import { manifestFileBeside, STORE_MARK_KEY } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { checkRows } from './verify-rows.ts';
 
@@ -98,6 +98,7 @@ export async function verifyPaths(paths: readonly string[]): Promise<VerifyRepor
 async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();
   const add = (path: string, whole: boolean): void => {
+    if (basename(path) === STORE_MARK_KEY) return;
     if (/\.(csv|json)$/.test(path) && !found.has(path)) found.set(path, { path, whole });
   };
   for (const path of paths) {

@@ -133,6 +133,11 @@ export interface ContinuityBreak {
   status: Generated<string>;
 }
 
+export interface DatabaseIdentity {
+  id: Generated<string>;
+  is_only: Generated<boolean>;
+}
+
 export interface FingerprintKey {
   key_ciphertext: string;
   name: string;
@@ -356,6 +361,7 @@ export interface DB {
   beneficiary: Beneficiary;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
+  database_identity: DatabaseIdentity;
   fingerprint_key: FingerprintKey;
   lease: Lease;
   ledger_entry: LedgerEntry;

@@ -106,6 +106,18 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
+/** What was published last, newest first. */
+export const newestStatements = (
+  db: Kysely<DB>,
+  limit: number,
+): Promise<Pick<StatementRow, 'object_key' | 'sha256'>[]> =>
+  db
+    .selectFrom('statement')
+    .select(['object_key', 'sha256'])
+    .orderBy('published_at', 'desc')
+    .limit(limit)
+    .execute();
+
 const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
   db
     .selectFrom('statement')
@@ -233,7 +245,16 @@ export async function clearDue(
 ): Promise<void> {
   await trx
     .updateTable('account_day')
-    .set({ publish_due: false })
+    .set((eb) => ({
+      publish_due: false,
+      // Set already, unless the statement was adopted and the figures were made after it.
+      revision: eb
+        .selectFrom('statement')
+        .select((nested) => nested.fn.max('revision').as('revision'))
+        .whereRef('statement.merchant_no', '=', 'account_day.merchant_no')
+        .whereRef('statement.currency', '=', 'account_day.currency')
+        .whereRef('statement.day', '=', 'account_day.day'),
+    }))
     .where('merchant_no', '=', merchantNo)
     .where('day', '=', day)
     .where('currency', 'in', [...currencies])

@@ -169,19 +169,19 @@ describe('the cost of comparing', () => {
     return { objects, calls };
   };
 
-  test('a rerun that changes nothing makes one listing for each merchant, and writes no row', async () => {
+  test('a rerun that changes nothing makes one listing for each merchant, looks whose the store is, and writes no row', async () => {
     const { objects, calls } = counted(stage.house.objects);
     const before = await footprints(stage, ['statement', 'statement_manifest', 'stored_object']);
     await stage.run({}, { objects });
-    expect(calls).toEqual({ check: 1, survey: 1 });
+    expect(calls).toEqual({ check: 1, get: 1, survey: 1 });
     expect(await footprints(stage, ['statement', 'statement_manifest', 'stored_object'])).toEqual(before);
   });
 
-  test('a day that changes costs its own uploads, and no reading of its manifest', async () => {
+  test('a day that changes costs its own uploads and the look whose the store is, and no reading of its manifest', async () => {
     amend('CHANGED');
     const { objects, calls } = counted(stage.house.objects);
     expect(publishedIn(await stage.run({}, { objects }))).toEqual([`USD ${FROM} r2`]);
     // A statement, a summary and a manifest; the next day's manifest names the statement before it.
-    expect(calls).toEqual({ check: 1, discardUnfinished: 2, put: 4, survey: 1 });
+    expect(calls).toEqual({ check: 1, get: 1, discardUnfinished: 2, put: 4, survey: 1 });
   });
 });

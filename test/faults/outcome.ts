@@ -1,6 +1,7 @@
 /** What a run leaves behind, rows and bytes, and what of it differs from what an undisturbed run leaves. */
 import { sql, type Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import type { DB } from '../../src/store/schema.ts';
 
 export interface Outcome {
@@ -36,7 +37,7 @@ export async function outcomeOf(db: Kysely<DB>, objects: ObjectStore): Promise<O
 /** Every published file, a manifest as `comparable`. */
 export async function filesOf(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for await (const key of objects.list('')) {
+  for await (const key of objects.list(MERCHANTS_PREFIX)) {
     const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
     files.set(key, key.endsWith('manifest.json') ? comparable(text) : text);
   }

@@ -9,6 +9,7 @@ import { sql } from 'kysely';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
+import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { openDatabase } from '../../src/store/connection.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTemplate, startPostgres, TEMPLATE, type PostgresServer } from '../support/postgres-server.ts';
@@ -370,7 +371,7 @@ async function filledBucket(s3: S3Server, from: Site | null): Promise<string> {
   const { bucket, store, client } = await freshBucket(s3);
   client.destroy();
   if (from?.bucket != null) {
-    for await (const key of from.objects.list(''))
+    for await (const key of from.objects.list(MERCHANTS_PREFIX))
       await store.put(key, (await readWhole(from.objects, key))!);
   }
   return bucket;

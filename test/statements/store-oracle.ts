@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
-import { manifestKey } from '../../src/statements/keys.ts';
+import { manifestKey, MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import type { DB } from '../../src/store/schema.ts';
 
@@ -27,7 +27,7 @@ export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, strin
 /** SHA-256 by key, as the objects are. */
 export async function filesOfStore(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for await (const key of objects.list('')) files.set(key, (await objects.digest(key))!.sha256);
+  for await (const key of objects.list(MERCHANTS_PREFIX)) files.set(key, (await objects.digest(key))!.sha256);
   return files;
 }
 
@@ -35,7 +35,7 @@ export async function filesOfStore(objects: ObjectStore): Promise<Map<string, st
 export async function verifyProblems(objects: ObjectStore): Promise<readonly unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-verify-'));
   try {
-    for await (const key of objects.list('')) {
+    for await (const key of objects.list(MERCHANTS_PREFIX)) {
       await mkdir(dirname(join(folder, key)), { recursive: true });
       await writeFile(join(folder, key), (await readWhole(objects, key))!);
     }

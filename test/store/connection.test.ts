@@ -165,6 +165,7 @@ describe('the embedded database', () => {
       '0012_secret_key_check',
       '0013_audit',
       '0014_untold_changes',
+      '0018_database_identity',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

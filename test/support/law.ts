@@ -1,6 +1,7 @@
 /** The law of openings, read from what is published: rows and manifests, and nothing of the program's own check. */
 import { compareAmounts } from '../../src/ledger/money.ts';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import type { Stage } from './stage.ts';
 
 /** The current revision of each account day, by merchant, currency and day. */
@@ -31,7 +32,7 @@ interface PublishedDay {
 /** Every manifest of a store, by merchant and day. */
 export async function manifestsIn(store: ObjectStore): Promise<PublishedDay[]> {
   const manifests: PublishedDay[] = [];
-  for await (const key of store.list('')) {
+  for await (const key of store.list(MERCHANTS_PREFIX)) {
     if (!key.endsWith('manifest.json')) continue;
     manifests.push(JSON.parse((await readWhole(store, key))!.toString('utf8')) as PublishedDay);
   }

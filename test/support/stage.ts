@@ -21,6 +21,7 @@ import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import type { Settings } from '../../src/settings/settings.ts';
+import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { freshDatabase } from './database.ts';
 
 export const ZONE = 'Asia/Shanghai';
@@ -249,7 +250,7 @@ export const accountDays = ({ house }: Stage) =>
 /** Every object with its text, by key. */
 export async function objectsOf({ house }: Stage): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for await (const key of house.objects.list('')) {
+  for await (const key of house.objects.list(MERCHANTS_PREFIX)) {
     const chunks: Uint8Array[] = [];
     for await (const chunk of (await house.objects.get(key))!) chunks.push(chunk);
     texts.set(key, Buffer.concat(chunks).toString('utf8'));

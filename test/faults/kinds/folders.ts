@@ -9,6 +9,7 @@ import type { Fate } from '../../support/proxy.ts';
 import { atEffect, atNth, calls, type Kind, type Planted, type Scene } from '../kind.ts';
 import { clientOf, QUIET_DAY, TO, type Site } from '../world.ts';
 import { endless } from './database.ts';
+import { MERCHANTS_PREFIX } from '../../../src/statements/keys.ts';
 
 const FOLDERS = ['directory', 'embedded'] as const;
 const PREFIX = 'ledger/statements/';
@@ -18,7 +19,7 @@ const statementsOf = ({ dataDir }: Site): string => join(dataDir, 'statements');
 /** Every file that has its name already. */
 async function namedFiles(site: Site): Promise<string[]> {
   const keys: string[] = [];
-  for await (const key of site.objects.list('')) keys.push(key);
+  for await (const key of site.objects.list(MERCHANTS_PREFIX)) keys.push(key);
   return keys;
 }
 

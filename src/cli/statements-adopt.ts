@@ -1,0 +1,49 @@
+/** `statements adopt`: go on with statements that another database published. */
+import type { Command } from 'commander';
+import { EXIT } from '../run/exit-codes.ts';
+import { underLease } from '../run/lease.ts';
+import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
+import { recordDeed } from '../store/audit.ts';
+import { thisHolder } from '../store/process-identity.ts';
+import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
+import { deedOf, withBy } from './deeds.ts';
+import { createProgressLine } from './progress-line.ts';
+
+const LEFT_SHOWN_MAX = 20;
+
+export function addStatementsAdoptCommand(statements: Command): void {
+  withBy(statements.command('adopt'))
+    .description(
+      'take over a store whose statements another database published, and go on with their revisions',
+    )
+    .action(async (_flags: object, self: Command) => {
+      await withHouse(offlineSettings(self), async ({ database, objects, now }) => {
+        const { db } = database;
+        const line = createProgressLine();
+        const report = await underLease({ db, holder: thisHolder(), signal: stopSignal() }, (lease, signal) =>
+          adoptStore({
+            ...{ db, lease, objects, now, signal },
+            onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
+          }),
+        ).finally(() => line.clear());
+        await recordDeed(db, deedOf(self, objects.location), now());
+        tell(self, {
+          document: { store: objects.location, ...report },
+          text: adoptText(report, objects.location),
+          exitCode: report.left.length > 0 ? EXIT.needsPerson : EXIT.done,
+        });
+      });
+    });
+}
+
+function adoptText({ formerOwner, days, statements, left }: AdoptReport, location: string): string {
+  const from = formerOwner === null ? '' : `, which database ${formerOwner} owned`;
+  return [
+    `${location}${from}, is this database’s now: ${days} days looked at, ${statements} revisions taken over`,
+    ...left.slice(0, LEFT_SHOWN_MAX).map(({ key, why }) => `not taken over: ${key}: ${why}`),
+    ...(left.length > LEFT_SHOWN_MAX ? [`and ${left.length - LEFT_SHOWN_MAX} more`] : []),
+    ...(left.length > 0
+      ? ['the next run publishes these days anew, under revisions above those that lie there']
+      : []),
+  ].join('\n');
+}

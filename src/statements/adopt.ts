@@ -1,0 +1,208 @@
+/**
+ * Takes a store over for this database: what lies there becomes known as published, revision by revision, so that the
+ * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched.
+ */
+import type { Kysely } from 'kysely';
+import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { databaseIdentity } from '../store/database-identity.ts';
+import type { Lease } from '../store/lease.ts';
+import type { DB } from '../store/schema.ts';
+import {
+  recordStatements,
+  statementsOfDay,
+  summariesOfDay,
+  type StatementRow,
+  type SummaryRow,
+} from '../store/statements.ts';
+import { manifestOfDay, recordManifest } from '../store/stored-files.ts';
+import { writeTransaction } from '../store/write-transaction.ts';
+import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
+import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
+import { leaseFence } from './publish-day.ts';
+import { putReplacing } from './put-revision.ts';
+import { manifestRow } from './settle-manifest.ts';
+import { MARK_CONTENT_TYPE, markContent, readStoreMark } from './store-owner.ts';
+import { figuresOfFile } from './superseded-figures.ts';
+
+export interface AdoptOptions {
+  readonly db: Kysely<DB>;
+  readonly lease: Lease;
+  readonly objects: ObjectStore;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+  readonly onDay?: (soFar: AdoptReport) => void;
+}
+
+export interface AdoptReport {
+  /** Database that the store belonged to; null where it bore no readable mark. */
+  readonly formerOwner: string | null;
+  /** Merchants' days whose manifests were read. */
+  readonly days: number;
+  /** Revisions of statements that this database knows from now on. */
+  readonly statements: number;
+  /** Days of which something could not be taken over, each with why: the next run publishes them anew, numbered on. */
+  readonly left: readonly { readonly key: string; readonly why: string }[];
+}
+
+/**
+ * Adopts the whole store, day by day; a day already known costs its manifest. Can be repeated, and goes on where it
+ * ended. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
+ */
+export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
+  const { db, objects, signal, lease, now } = options;
+  const mark = await readStoreMark(objects);
+  const database = await databaseIdentity(db);
+  const former = mark === null || mark === 'unreadable' ? null : mark.database;
+  const left: { key: string; why: string }[] = [];
+  let [days, statements] = [0, 0];
+  const soFar = (): AdoptReport => ({ formerOwner: former, days, statements, left });
+  for await (const key of objects.list(MERCHANTS_PREFIX)) {
+    if (!key.endsWith('/manifest.json')) continue;
+    signal.throwIfAborted();
+    const adopted = await adoptDay(key, options);
+    days += 1;
+    statements += adopted.statements;
+    left.push(...adopted.left.map((why) => ({ key, why })));
+    options.onDay?.(soFar());
+  }
+  if (former !== database) {
+    await putReplacing(objects, STORE_MARK_KEY, markContent(database, now()), {
+      fence: leaseFence({ db, lease }),
+      contentType: MARK_CONTENT_TYPE,
+    });
+  }
+  return soFar();
+}
+
+interface AdoptedDay {
+  readonly statements: number;
+  readonly left: readonly string[];
+}
+
+async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay> {
+  const { db, lease, objects } = options;
+  const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
+  const manifest = parseManifest(text);
+  if (manifest === null) return { statements: 0, left: ['it cannot be read as a manifest'] };
+  const { merchantNo, day } = manifest;
+  if (manifestKey(merchantNo, day) !== key)
+    return { statements: 0, left: [`it is the manifest of ${merchantNo}, ${day}`] };
+  const known = await statementsOfDay(db, merchantNo, day);
+  const left: string[] = [];
+  const rows: StatementRow[] = [];
+  for (const statement of manifest.statements) {
+    const own = known.filter(({ currency }) => currency === statement.currency);
+    const unknown = await unknownRevisions(manifest, statement, own, objects);
+    if (typeof unknown === 'string') left.push(`${statement.currency}: ${unknown}`);
+    else rows.push(...unknown);
+  }
+  const knownSummaries = await summariesOfDay(db, merchantNo, day);
+  const summaries = unknownSummaries(manifest, knownSummaries, options.now());
+  const recorded = await manifestOfDay(db, merchantNo, day);
+  const isNewer = left.length === 0 && (recorded?.revision ?? 0) < manifest.revision;
+  if (rows.length > 0 || summaries.length > 0 || isNewer) {
+    await writeTransaction(db, lease, async (trx) => {
+      await recordStatements(trx, rows, null);
+      for (const summary of summaries) await trx.insertInto('statement_summary').values(summary).execute();
+      if (isNewer) await recordManifest(trx, manifestRow(manifest, text));
+    });
+  }
+  return { statements: rows.length, left };
+}
+
+/** Rows for the revisions that this database does not know; a sentence where they contradict those it knows. */
+async function unknownRevisions(
+  { merchantNo, day }: Manifest,
+  statement: ManifestStatement,
+  known: readonly StatementRow[],
+  objects: ObjectStore,
+): Promise<StatementRow[] | string> {
+  const all = [...statement.superseded, statement].sort((a, b) => a.revision - b.revision);
+  const rows: StatementRow[] = [];
+  for (const [at, one] of all.entries()) {
+    const own = known.find(({ revision }) => revision === one.revision);
+    if (own !== undefined) {
+      if (own.sha256 === one.sha256) continue;
+      return `revision ${one.revision} there and in this database are two different statements`;
+    }
+    if (known.some(({ revision }) => revision > one.revision))
+      return `this database does not know revision ${one.revision}, and knows later ones`;
+    const object_key = statementKey({ merchantNo, currency: statement.currency }, day, one.revision);
+    if (fileOf(object_key) !== one.file) return `${one.file} is no name of a statement's revision ${one.revision}`;
+    const figures = one === statement ? currentFigures(statement) : null;
+    const read = await readRevision(objects, object_key, one.sha256, figures);
+    if (typeof read === 'string') return read;
+    const before = all[at - 1];
+    rows.push({
+      merchant_no: merchantNo,
+      currency: statement.currency,
+      day,
+      revision: one.revision,
+      sha256: one.sha256,
+      byte_count: one.bytes,
+      object_key,
+      row_count: read.credit_count + read.debit_count,
+      ...read,
+      published_at: new Date(one.publishedAt),
+      supersedes: before?.revision ?? null,
+      reason: before !== undefined && 'reason' in before ? before.reason : null,
+      run_id: null,
+    });
+  }
+  return rows;
+}
+
+const currentFigures = (statement: ManifestStatement) => ({
+  opening: statement.opening,
+  credit_total: statement.creditTotal,
+  credit_count: statement.creditCount,
+  debit_total: statement.debitTotal,
+  debit_count: statement.debitCount,
+  closing: statement.closing,
+  verdict: statement.verdict,
+  break_count: statement.breaks,
+  restarted: statement.openingDerived,
+});
+
+type FiguresRead = ReturnType<typeof currentFigures> | Awaited<ReturnType<typeof figuresOfFile>>['figures'];
+
+/** Proves a file to be what its manifest says, and hands out its figures: those given, or what its rows say. */
+async function readRevision(
+  objects: ObjectStore,
+  key: string,
+  sha256: string,
+  given: FiguresRead | null,
+): Promise<FiguresRead | string> {
+  const bytes = await objects.get(key);
+  if (bytes === null) return `${key} is missing`;
+  const altered = `${key} holds other bytes than its manifest says`;
+  if (given !== null) return (await digestOf(bytes)).sha256 === sha256 ? given : altered;
+  try {
+    const { digest, figures } = await figuresOfFile(bytes);
+    return digest.sha256 === sha256 ? figures : altered;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return altered;
+    throw error;
+  }
+}
+
+/** Summaries above those known; when they were written no manifest says. */
+function unknownSummaries(
+  { merchantNo, day, summary }: Manifest,
+  known: readonly SummaryRow[],
+  now: Date,
+): SummaryRow[] {
+  if (summary === null) return [];
+  const last = known.at(-1)?.revision ?? 0;
+  return [...summary.superseded, summary]
+    .filter(({ revision, file }) => revision > last && fileOf(summaryKey(merchantNo, day, revision)) === file)
+    .sort((a, b) => a.revision - b.revision)
+    .map(({ revision, sha256 }) => ({
+      merchant_no: merchantNo,
+      day,
+      revision,
+      sha256,
+      object_key: summaryKey(merchantNo, day, revision),
+      published_at: now,
+    }));
+}

@@ -1,0 +1,113 @@
+/**
+ * Statements have one owner: the database whose rows name them. A mark in the store names that database, so that
+ * another one, empty or of another house, does not publish over what it knows nothing of.
+ */
+import type { Kysely } from 'kysely';
+import * as z from 'zod';
+import {
+  ObjectExists,
+  ObjectStoreRefused,
+  readWhole,
+  type Fence,
+  type ObjectStore,
+} from '../objects/object-store.ts';
+import { databaseIdentity } from '../store/database-identity.ts';
+import type { DB } from '../store/schema.ts';
+import { newestStatements } from '../store/statements.ts';
+import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
+
+const FORMAT = 'daybook-store/1';
+export const MARK_CONTENT_TYPE = 'application/json';
+/** Statements of an older daybook's that are looked for in a store without a mark. */
+const KNOWN_FILES_TRIED_MAX = 5;
+
+const markSchema = z.object({ format: z.literal(FORMAT), database: z.uuid(), since: z.iso.datetime() });
+
+/** What the store says of its owner. */
+export type StoreMark = z.infer<typeof markSchema>;
+
+/** The store's statements are another database's. Nothing was written. */
+export class StoreOwnedByAnother extends ObjectStoreRefused {}
+
+export interface OwnerOptions {
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+}
+
+/** The mark, `unreadable`, or null where there is none. Throws `ObjectStoreUnreachable`. */
+export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | 'unreadable' | null> {
+  const bytes = await readWhole(objects, STORE_MARK_KEY);
+  if (bytes === null) return null;
+  try {
+    return markSchema.parse(JSON.parse(bytes.toString('utf8')));
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** The mark's text. */
+export const markContent = (database: string, since: Date): Buffer =>
+  Buffer.from(
+    `${JSON.stringify({ format: FORMAT, database, since: since.toISOString() } satisfies StoreMark, null, 2)}\n`,
+  );
+
+/**
+ * Whether this database may publish here: `ours` by the mark, or `unclaimed` where the store is empty, or holds what
+ * this database published before there were marks. Writes nothing. Throws `StoreOwnedByAnother`, and
+ * `ObjectStoreUnreachable`.
+ */
+export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' | 'unclaimed'> {
+  const database = await databaseIdentity(db);
+  const mark = await readStoreMark(objects);
+  if (mark === 'unreadable') {
+    throw new StoreOwnedByAnother(
+      `${objects.location}: ${STORE_MARK_KEY} does not say which database these statements belong to. ${ADOPT(database)}`,
+    );
+  }
+  if (mark !== null) {
+    if (mark.database === database) return 'ours';
+    throw new StoreOwnedByAnother(
+      `${objects.location} belongs to the daybook database ${mark.database}, since ${mark.since}; this database is ` +
+        `${database}. If that one is still in use, set STATEMENTS_URL or DATABASE_URL right. ${ADOPT(database)}`,
+    );
+  }
+  if ((await isEmpty(objects)) || (await holdsOurs(db, objects))) return 'unclaimed';
+  throw new StoreOwnedByAnother(
+    `${objects.location} holds statements that this database (${database}) did not publish. If they are another ` +
+      `daybook's, set STATEMENTS_URL or DATABASE_URL right. ${ADOPT(database)}`,
+  );
+}
+
+const ADOPT = (database: string): string =>
+  `If ${database} is to go on with what lies there, run \`daybook statements adopt\` once.`;
+
+/**
+ * Marks the store as this database's, unless it is already. Throws what `storeOwner` throws, also where another
+ * database was faster.
+ */
+export async function claimStore(
+  options: OwnerOptions & { readonly fence: Fence; readonly now: () => Date },
+): Promise<void> {
+  if ((await storeOwner(options)) === 'ours') return;
+  const { db, objects, fence, now } = options;
+  const content = markContent(await databaseIdentity(db), now());
+  try {
+    await objects.put(STORE_MARK_KEY, content, { ifAbsent: true, fence, contentType: MARK_CONTENT_TYPE });
+  } catch (error) {
+    if (!(error instanceof ObjectExists)) throw error;
+  }
+  // A server that knows no conditions let the later of two writers win: the mark that stands decides.
+  await storeOwner(options);
+}
+
+async function isEmpty(objects: ObjectStore): Promise<boolean> {
+  for await (const key of objects.list(MERCHANTS_PREFIX)) return key === '';
+  return true;
+}
+
+async function holdsOurs(db: Kysely<DB>, objects: ObjectStore): Promise<boolean> {
+  for (const { object_key: key, sha256 } of await newestStatements(db, KNOWN_FILES_TRIED_MAX)) {
+    if ((await objects.digest(key))?.sha256 === sha256) return true;
+  }
+  return false;
+}

@@ -1,0 +1,172 @@
+/** A store belongs to one database: others are refused, until one of them takes it over and goes on with what lies there. */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { underLease } from '../../src/run/lease.ts';
+import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
+import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
+import { databaseIdentity } from '../../src/store/database-identity.ts';
+import { listStatements } from '../../src/store/statements.ts';
+import { verifyProblems } from '../statements/store-oracle.ts';
+import { FROM, MERCHANT, objectsOf, openStage, publishedIn, scenario, type Stage } from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+const MARK = 'daybook-store.json';
+const keyOf = (revision: number) =>
+  `merchant=${merchantNo}/date=${FROM}/${merchantNo}_USD_${FROM}.r${revision}.csv`;
+
+let first: Stage;
+let second: Stage;
+let root: string;
+beforeEach(async () => {
+  first = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
+  root = join(first.house.settings.dataDir, 'statements');
+  expect(await first.run()).toMatchObject({ exitCode: 0 });
+  second = await openStage({ scenario: scenario({ entriesPerDay: 10 }), objects: first.house.objects });
+  // Test databases are copies of one: a database of its own has an identity of its own.
+  await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(second.house.database.db);
+});
+afterEach(async () => {
+  await second.close();
+  await first.close();
+});
+
+const identity = ({ house }: Stage) => databaseIdentity(house.database.db);
+const amend = ({ sandbox }: Stage, busiType: string): void => {
+  const entry = sandbox.entriesOf(merchantNo).find(({ currency }) => currency === 'USD')!;
+  sandbox.amend(merchantNo, entry.batchNo, { busiType });
+};
+const adopt = ({ deps, house }: Stage): Promise<AdoptReport> => {
+  const { db, holder, signal, objects, now } = deps();
+  expect(db).toBe(house.database.db);
+  return underLease({ db, holder, signal }, (lease, held) =>
+    adoptStore({ db, lease, objects, now, signal: held }),
+  );
+};
+const markOf = async (stage: Stage): Promise<unknown> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of (await stage.house.objects.get(MARK))!) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString());
+};
+/** What both databases know in the same way: everything but which run it was. */
+const statementsKnown = async ({ house }: Stage) =>
+  (await listStatements(house.database.db)).map((row) => ({ ...row, run_id: null }));
+
+test('the first run marks the store, later ones leave the mark alone', async () => {
+  const mark = await markOf(first);
+  expect(mark).toEqual({
+    format: 'daybook-store/1',
+    database: await identity(first),
+    since: first.house.now().toISOString(),
+  });
+  first.setNow('2026-04-20T02:00:00Z');
+  await first.run();
+  expect(await markOf(first)).toEqual(mark);
+});
+
+test('another database is refused before anything is read or written, and both are named', async () => {
+  const before = await objectsOf(first);
+  const error = await second.run().catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(StoreOwnedByAnother);
+  expect(error).toMatchObject({ exitCode: 2 });
+  const { message } = error as Error;
+  expect(message).toContain(await identity(first));
+  expect(message).toContain(await identity(second));
+  expect(message).toContain('daybook statements adopt');
+  expect(await objectsOf(first)).toEqual(before);
+  expect(await statementsKnown(second)).toEqual([]);
+  expect(second.sandbox.requestCount()).toBe(0);
+});
+
+test('what was published before stores were marked is known again by its bytes, and is no other database’s', async () => {
+  await rm(join(root, MARK));
+  await expect(second.run()).rejects.toThrow('holds statements that this database');
+  expect(await storeOwner({ db: first.house.database.db, objects: first.house.objects })).toBe('unclaimed');
+  expect(await first.run()).toMatchObject({ exitCode: 0 });
+  expect(await markOf(first)).toMatchObject({ database: await identity(first) });
+});
+
+test('a mark that cannot be read is nobody’s: refused, until one database takes the store over', async () => {
+  await writeFile(join(root, MARK), '{"format":"daybook-store/1"}');
+  await expect(first.run()).rejects.toThrow(`${MARK} does not say which database`);
+  expect(await adopt(first)).toMatchObject({ formerOwner: null, statements: 0, left: [] });
+  expect(await first.run()).toMatchObject({ exitCode: 0 });
+});
+
+test('who takes over knows every revision, publishes nothing anew, and goes on counting; the former owner is refused', async () => {
+  amend(first, 'CHANGED');
+  amend(second, 'CHANGED');
+  expect(publishedIn(await first.run())).toEqual([`USD ${FROM} r2`]);
+  const before = await objectsOf(first);
+
+  expect(await adopt(second)).toEqual({
+    formerOwner: await identity(first),
+    days: 4,
+    statements: 9,
+    left: [],
+  });
+  expect(await statementsKnown(second)).toEqual(
+    (await statementsKnown(first)).map((row) =>
+      // A manifest keeps the figures of current revisions; of others the rows tell that much.
+      row.revision === 1 && row.day === FROM && row.currency === 'USD' ? { ...row, restarted: true } : row,
+    ),
+  );
+  const taken = await second.run();
+  expect(taken).toMatchObject({ exitCode: 0, publish: { published: [], repaired: [], unrepaired: [] } });
+  expect(await verifyProblems(second.house.objects)).toEqual([]);
+  expect([...(await objectsOf(second)).keys()]).toEqual([...before.keys()]);
+  expect((await objectsOf(second)).get(keyOf(1))).toBe(before.get(keyOf(1)));
+  await expect(first.run()).rejects.toBeInstanceOf(StoreOwnedByAnother);
+
+  amend(second, 'CHANGED AGAIN');
+  expect(publishedIn(await second.run())).toEqual([`USD ${FROM} r3`]);
+  expect(
+    JSON.parse((await objectsOf(second)).get(keyOf(1).replace(/[^/]*$/, 'manifest.json'))!),
+  ).toMatchObject({
+    statements: [
+      {},
+      { currency: 'USD', revision: 3, superseded: [{ revision: 1, supersededBy: 2 }, { revision: 2 }] },
+    ],
+  });
+});
+
+test('taking over twice adds nothing, and a database restored from a backup catches up with its own store', async () => {
+  await adopt(second);
+  expect(await adopt(second)).toMatchObject({ formerOwner: await identity(second), statements: 0, left: [] });
+  amend(second, 'CHANGED');
+  await second.run();
+  const known = await statementsKnown(second);
+  const { db } = second.house.database;
+  await db.deleteFrom('statement').where('revision', '=', 2).execute();
+  await db.deleteFrom('statement_summary').where('revision', '=', 2).execute();
+  await db.updateTable('statement_manifest').set({ revision: 0 }).execute();
+  expect(await adopt(second)).toMatchObject({ statements: 1, left: [] });
+  expect((await statementsKnown(second)).map(({ sha256 }) => sha256)).toEqual(
+    known.map(({ sha256 }) => sha256),
+  );
+  expect(await second.run()).toMatchObject({ publish: { published: [], unrepaired: [] } });
+});
+
+test('a file that is not what its manifest says is left and told, and its day is published above it', async () => {
+  await writeFile(join(root, keyOf(1)), 'altered');
+  const { left } = await adopt(second);
+  expect(left).toEqual([
+    {
+      key: keyOf(1).replace(/[^/]*$/, 'manifest.json'),
+      why: `USD: ${keyOf(1)} holds other bytes than its manifest says`,
+    },
+  ]);
+  expect(publishedIn(await second.run())).toEqual([`USD ${FROM} r2`]);
+  expect((await objectsOf(second)).get(keyOf(1))).toBe('altered');
+});
+
+test('a manifest that names a file elsewhere reads nothing there', async () => {
+  const key = keyOf(1).replace(/[^/]*$/, 'manifest.json');
+  const manifest = (await objectsOf(first)).get(key)!;
+  await writeFile(join(root, key), manifest.replaceAll(`"${merchantNo}_USD_`, '"../../../USD_'));
+  const { left } = await adopt(second);
+  expect(left.map(({ why }) => why)).toEqual([
+    `USD: ../../../USD_${FROM}.r1.csv is no name of a statement's revision 1`,
+  ]);
+});
