@@ -27,17 +27,24 @@ const AFTER: Readonly<Record<RunCommand, string>> = {
   run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   sync: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   reconcile: BREAKS_COUNT,
-  publish: BREAKS_COUNT,
+  publish: `--repair compares all published days, or those from --from to --to.\n${BREAKS_COUNT}`,
 };
+
+interface RunFlags extends RangeFlags {
+  readonly repair?: boolean;
+}
 
 export function addRunCommands(program: Command): void {
   for (const command of Object.keys(ABOUT) as RunCommand[]) {
-    withRangeFlags(program.command(command).description(ABOUT[command]))
+    const described = withRangeFlags(program.command(command).description(ABOUT[command]));
+    if (command === 'publish')
+      described.option('--repair', 'read every published file, and write again what is missing or altered');
+    described
       .addHelpText(
         'after',
         `\n${AFTER[command]}\n\nExample:\n  daybook ${command} --from 2026-03-01 --to 2026-03-31 --merchant 10001`,
       )
-      .action(async (flags: RangeFlags, self: Command) => {
+      .action(async (flags: RunFlags, self: Command) => {
         const settings = platformSettings(self);
         await withPlatform(settings, async (house, log) => {
           const report = await runOnce(command, flags, house, log);
@@ -54,7 +61,7 @@ export function addRunCommands(program: Command): void {
 
 async function runOnce(
   command: RunCommand,
-  flags: RangeFlags,
+  flags: RunFlags,
   house: PlatformHouse,
   log: Logger,
 ): Promise<RunReport> {
@@ -64,7 +71,7 @@ async function runOnce(
   const progress = createProgressLine();
   try {
     return await executeRun(
-      { command, range, merchants, currencies },
+      { command, range, merchants, currencies, repairs: flags.repair ?? false },
       {
         ...runDeps(house, stopSignal(), progress.show),
         onTrouble: (merchantNo, error) => {

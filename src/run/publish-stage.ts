@@ -1,6 +1,7 @@
 /** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
 import { NOTHING_REPAIRED, repairFiles, type RepairReport } from '../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../statements/publish.ts';
+import { publishedSpan } from '../store/stored-files.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import type { DayRange } from './range.ts';
 import type { PublishOutcome } from './report.ts';
@@ -29,9 +30,15 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });
     outcome.publish = joined(before, report, NOTHING_REPAIRED);
+    const compared =
+      request.repairs === true
+        ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? days)
+        : daysToCompare(days, report);
     const repair = await repairFiles({
       ...options,
-      ...daysToCompare(days, report),
+      fromDay: compared.from,
+      toDay: compared.to,
+      readsAll: request.repairs ?? false,
       onFile: (soFar) => (outcome.publish = joined(before, report, soFar)),
     });
     outcome.publish = joined(before, report, repair);
@@ -39,9 +46,9 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
 }
 
 /** The merchant's range, and every day that was published outside of it. */
-function daysToCompare({ from, to }: DayRange, { published }: PublishReport) {
+function daysToCompare({ from, to }: DayRange, { published }: PublishReport): DayRange {
   const days = [from, to, ...published.map(({ day }) => day)].sort();
-  return { fromDay: days[0]!, toDay: days.at(-1)! };
+  return { from: days[0]!, to: days.at(-1)! };
 }
 
 const joined = (a: PublishOutcome, b: PublishReport, c: RepairReport): PublishOutcome => ({

@@ -45,6 +45,8 @@ export interface RunRequest {
   readonly merchants: readonly MerchantAccess[];
   /** Null: every currency. */
   readonly currencies: readonly string[] | null;
+  /** Every published file of the days is read whole and compared; without a range, of all days. */
+  readonly repairs?: boolean;
   /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
   readonly scheduled?: DueJob;
 }

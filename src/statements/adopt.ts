@@ -128,7 +128,8 @@ async function unknownRevisions(
     if (known.some(({ revision }) => revision > one.revision))
       return `this database does not know revision ${one.revision}, and knows later ones`;
     const object_key = statementKey({ merchantNo, currency: statement.currency }, day, one.revision);
-    if (fileOf(object_key) !== one.file) return `${one.file} is no name of a statement's revision ${one.revision}`;
+    if (fileOf(object_key) !== one.file)
+      return `${one.file} is no name of a statement's revision ${one.revision}`;
     const figures = one === statement ? currentFigures(statement) : null;
     const read = await readRevision(objects, object_key, one.sha256, figures);
     if (typeof read === 'string') return read;

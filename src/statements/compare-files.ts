@@ -54,11 +54,13 @@ export interface CompareOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
+  /** Every file is read whole, whatever its mark says. */
+  readonly readsAll?: boolean;
 }
 
 /**
- * Compares a merchant's published days `fromDay` to `toDay`, some days at a time. A file whose size and etag are those
- * once read back is taken for unchanged; any other is read whole. Writes nothing. Throws `ObjectStoreUnreachable`.
+ * Compares a merchant's published days `fromDay` to `toDay`, some days at a time. Unless all are to be read, a file whose
+ * size and etag are those once read back is taken for unchanged; any other is read whole. Writes nothing. Throws `ObjectStoreUnreachable`.
  */
 export async function* compareFiles(options: CompareOptions): AsyncGenerator<Comparison> {
   const { toDay } = options;
@@ -101,7 +103,7 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
   const damaged: DamagedFile[] = [];
   const proven: StoredRow[] = [];
   for (const file of files) {
-    const damage = await damageOf(objects, file, listed.get(file.key), known.get(file.key), proven);
+    const damage = await damageOf(options, file, listed.get(file.key), known.get(file.key), proven);
     if (damage !== null) damaged.push({ file, damage });
   }
   const unrecorded = unrecordedDays(published.statements, published.summaries, published.manifests);
@@ -116,7 +118,7 @@ const about = <Row extends { readonly day: BusinessDay; readonly sha256: string 
 
 /** What is wrong with a file, or null; a file that had to be read, and is right, is added to `proven`. */
 async function damageOf(
-  objects: ObjectStore,
+  { objects, readsAll = false }: CompareOptions,
   { key, sha256, kind }: PublishedFile,
   listed: ListedObject | undefined,
   known: StoredRow | undefined,
@@ -126,7 +128,8 @@ async function damageOf(
   const isKnown = known?.sha256 === sha256;
   if (isKnown && known.byte_count !== listed.bytes) return 'altered';
   // Where a store gives no etags, sizes have to do; a manifest points to all the rest, and is small enough to read.
-  if (isKnown && listed.etag === known.etag && (listed.etag !== null || kind !== 'manifest')) return null;
+  if (!readsAll && isKnown && listed.etag === known.etag && (listed.etag !== null || kind !== 'manifest'))
+    return null;
   const found = await objects.digest(key);
   if (found === null) return 'missing';
   if (found.sha256 !== sha256) return 'altered';

@@ -61,6 +61,8 @@ export interface RepairOptions extends PublishDayOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
+  /** Every file is read whole, whatever its mark says. */
+  readonly readsAll?: boolean;
   /** Told after each file what was done so far, as a failure later on takes nothing of it back. */
   readonly onFile?: (soFar: RepairReport) => void;
 }

@@ -60,6 +60,24 @@ export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRo
     .execute();
 }
 
+/** First and last published day of a merchant, of `within` where that is given; null where nothing was published. */
+export async function publishedSpan(
+  db: Kysely<DB>,
+  merchantNo: string,
+  within: { readonly from: BusinessDay; readonly to: BusinessDay } | null,
+): Promise<{ readonly from: BusinessDay; readonly to: BusinessDay } | null> {
+  const { from, to } = await db
+    .selectFrom('statement')
+    .select((eb) => [
+      eb.fn.min<BusinessDay | null>('day').as('from'),
+      eb.fn.max<BusinessDay | null>('day').as('to'),
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .$if(within !== null, (query) => query.where('day', '>=', within!.from).where('day', '<=', within!.to))
+    .executeTakeFirstOrThrow();
+  return from === null || to === null ? null : { from, to };
+}
+
 /** Everything published of a merchant's days, every revision. */
 export interface PublishedDays {
   readonly statements: readonly StatementRow[];

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { figuresOf } from '../../src/run/report.ts';
+import type { RunRequest } from '../../src/run/work.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
 import {
   DAYS,
@@ -149,6 +150,46 @@ describe('published files', () => {
       publish: { repaired: [{ key: MANIFEST, damage: 'altered' }] },
     });
     await storeIsDatabase();
+  });
+});
+
+describe('publish --repair', () => {
+  const repair = (request: Partial<RunRequest> = {}) =>
+    stage.run({ command: 'publish', range: null, repairs: true, ...request });
+
+  test('compares days that no nightly run looks at any more', async () => {
+    stage.setNow('2026-06-01T02:00:00Z');
+    const before = await objectsOf(stage);
+    await rm(join(root, csv()));
+    await altered(SUMMARY);
+    expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ publish: { repaired: [] } });
+    expect(await repair({ range: { from: DAYS[1]!, to: DAYS[1]! } })).toMatchObject({
+      publish: { repaired: [] },
+    });
+    expect(await repair()).toMatchObject({
+      exitCode: 0,
+      publish: { published: [], repaired: [{ key: csv() }, { key: SUMMARY }], unrepaired: [] },
+    });
+    expect(await objectsOf(stage)).toEqual(before);
+  });
+
+  test('reads what a store says is unchanged, and finds bytes that decayed under their mark', async () => {
+    const before = await objectsOf(stage);
+    const mark = (await stage.house.objects.head(csv()))!;
+    await altered(csv());
+    /** As a disk decays: other bytes, and the store notices nothing. */
+    const decayed: ObjectStore = {
+      ...stage.house.objects,
+      survey: async function* (prefix, range) {
+        for await (const one of stage.house.objects.survey(prefix, range))
+          yield one.key === csv() ? { ...one, ...mark } : one;
+      },
+    };
+    expect(await stage.run({}, { objects: decayed })).toMatchObject({ publish: { repaired: [] } });
+    expect(
+      await stage.run({ command: 'publish', range: null, repairs: true }, { objects: decayed }),
+    ).toMatchObject({ exitCode: 0, publish: { repaired: [{ key: csv(), damage: 'altered' }] } });
+    expect(await objectsOf(stage)).toEqual(before);
   });
 });
 
