@@ -10,7 +10,6 @@ import { provenSecretKeys } from '../store/key-check.ts';
 import { migrate, pendingMigrations } from '../store/migrations.ts';
 import { protectionOf } from '../store/protection.ts';
 import { UnknownSecretKey } from '../store/secrets.ts';
-import { storeOwner } from '../statements/store-owner.ts';
 import { publishedFilesCheck } from './published-files-check.ts';
 import { createPlatformClock, type PlatformClock } from '../sync/platform-clock.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
@@ -177,11 +176,6 @@ async function examineRows(
     settings.platform.merchant === null ? [] : [settings.platform.merchant];
   const findings = [
     ...found,
-    await finding('statements', async () =>
-      (await storeOwner({ db: database.db, objects: openObjects() })) === 'ours'
-        ? 'this database’s'
-        : 'none yet, or of before they were marked; the next run marks them as this database’s',
-    ),
     await finding('secret keys', async () => {
       await provenSecretKeys(database.db, settings.secretKeys);
       return keysFound(await secretKeysInUse(database.db), settings);

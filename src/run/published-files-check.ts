@@ -1,34 +1,67 @@
-/** Whether the published files of the last days lie in the store as published. */
-import { addDays, dayOf } from '../ledger/business-day.ts';
+/** Whether published files lie in the store as published: all of the last days, and some of the days before. */
+import { addDays, dayOf, daysFromTo } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { compareFiles, type DamagedFile } from '../statements/compare-files.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
+import { ObjectStoreUnreachable } from '../objects/object-store.ts';
+import { storeOwner } from '../statements/store-owner.ts';
+import { publishedSpan } from '../store/stored-files.ts';
 import type { PlatformHouse } from './house.ts';
 
 const FILES_NAMED_MAX = 5;
+/** Older days looked at, of all merchants together: a listing each. */
+export const OLDER_DAYS_SAMPLED = 20;
 
-/** Compares the days a nightly run compares, and writes nothing. Throws `StatementDamaged`. */
+/**
+ * Compares the days a nightly run compares, and samples those before; writes nothing. Throws `StoreOwnedByAnother` and
+ * `StatementDamaged`.
+ */
 export async function publishedFilesCheck(
   { database, objects, settings, now }: Pick<PlatformHouse, 'database' | 'objects' | 'settings' | 'now'>,
   merchants: readonly MerchantAccess[],
 ): Promise<string> {
-  const toDay = dayOf(now().getTime(), settings.platform.timeZone);
-  const fromDay = addDays(toDay, -settings.resweepDays - 1);
-  let files = 0;
+  await storeOwner({ db: database.db, objects }).catch((error: unknown) => {
+    // A store that cannot be reached is told by the check of the store itself.
+    if (!(error instanceof ObjectStoreUnreachable)) throw error;
+  });
+  const today = dayOf(now().getTime(), settings.platform.timeZone);
+  const fromDay = addDays(today, -settings.resweepDays - 1);
+  const lately = merchants.map(({ merchantNo }) => ({ merchantNo, fromDay, toDay: today }));
+  const older: typeof lately = [];
+  const ofEach = Math.ceil(OLDER_DAYS_SAMPLED / Math.max(1, merchants.length));
+  for (const { merchantNo } of merchants.slice(0, OLDER_DAYS_SAMPLED)) {
+    const span = await publishedSpan(database.db, merchantNo, null);
+    if (span === null || span.from >= fromDay) continue;
+    for (const day of sampled(daysFromTo(span.from, addDays(fromDay, -1)), ofEach, now()))
+      older.push({ merchantNo, fromDay: day, toDay: day });
+  }
+  let [files, olderFiles] = [0, 0];
   const damaged: DamagedFile[] = [];
-  for (const { merchantNo } of merchants) {
-    const compared = compareFiles({ db: database.db, objects, merchantNo, fromDay, toDay });
-    for await (const one of compared) {
-      files += one.files;
+  for (const days of [...lately, ...older]) {
+    for await (const one of compareFiles({ db: database.db, objects, ...days })) {
+      if (days.toDay === today) files += one.files;
+      else olderFiles += one.files;
       damaged.push(...one.damaged);
     }
   }
-  if (damaged.length === 0) {
-    return files === 0 ? `none since ${fromDay}` : `${files} since ${fromDay}, all there as published`;
-  }
+  if (damaged.length > 0) throw new StatementDamaged(damageText(damaged));
+  const sample = olderFiles === 0 ? '' : `; ${olderFiles} of the days before sampled, all there too`;
+  return files === 0
+    ? `none since ${fromDay}${sample}`
+    : `${files} since ${fromDay}, all there as published${sample}`;
+}
+
+/** Evenly spread days, others with every minute, so that calls in a row look at others. */
+function sampled(days: readonly BusinessDay[], count: number, now: Date): BusinessDay[] {
+  if (days.length <= count) return [...days];
+  const step = days.length / count;
+  const turn = (Math.floor(now.getTime() / 60_000) % Math.ceil(step)) / step;
+  return Array.from({ length: count }, (_, at) => days[Math.floor((at + turn) * step) % days.length]!);
+}
+
+function damageText(damaged: readonly DamagedFile[]): string {
   const named = damaged.slice(0, FILES_NAMED_MAX).map(({ file, damage }) => `${file.key} is ${damage}`);
   const more = damaged.length > FILES_NAMED_MAX ? `, and ${damaged.length - FILES_NAMED_MAX} more` : '';
-  throw new StatementDamaged(
-    `${named.join(', ')}${more}; \`daybook run --from ${fromDay}\` writes again what can be made again`,
-  );
+  return `${named.join(', ')}${more}; \`daybook publish --repair\` writes again what can be made again`;
 }

@@ -143,9 +143,29 @@ describe('doctor', () => {
     const findings = await examined();
     expect(findings[5]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
     expect(findings[5]!.detail).toMatch(
-      /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook run/,
+      /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook publish --repair/,
     );
     expect(await examined()).toEqual(findings);
+  });
+
+  test('looks at some older days too, at others from minute to minute', async () => {
+    stage = await openStage();
+    await stage.run();
+    const day = join(stage.house.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
+    await rm(join(day, 'manifest.json'));
+    stage.setNow('2026-06-01T02:00:00Z');
+    const found = (await examined())[5];
+    expect(found).toMatchObject({ ok: false, exitCode: 4 });
+    expect(found!.detail).toMatch(/^merchant=SBX-M-1\/date=2026-03-02\/manifest\.json is missing; /);
+  });
+
+  test('says whose the statements are where they are another database’s', async () => {
+    stage = await openStage();
+    await stage.run();
+    await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.house.database.db);
+    const found = (await examined())[5];
+    expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
+    expect(found!.detail).toContain('belongs to the daybook database');
   });
 
   test('tells tables that lack a migration', async () => {
