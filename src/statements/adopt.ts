@@ -18,6 +18,7 @@ import { manifestOfDay, recordManifest } from '../store/stored-files.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
+import type { Figures } from './figures.ts';
 import { leaseFence } from './publish-day.ts';
 import { putReplacing } from './put-revision.ts';
 import { manifestRow } from './settle-manifest.ts';
@@ -130,8 +131,8 @@ async function unknownRevisions(
     const object_key = statementKey({ merchantNo, currency: statement.currency }, day, one.revision);
     if (fileOf(object_key) !== one.file)
       return `${one.file} is no name of a statement's revision ${one.revision}`;
-    const figures = one === statement ? currentFigures(statement) : null;
-    const read = await readRevision(objects, object_key, one.sha256, figures);
+    const said = one === statement ? currentSaid(statement) : null;
+    const read = await readRevision(objects, object_key, one.sha256, said);
     if (typeof read === 'string') return read;
     const before = all[at - 1];
     rows.push({
@@ -153,7 +154,9 @@ async function unknownRevisions(
   return rows;
 }
 
-const currentFigures = (statement: ManifestStatement) => ({
+/** What a manifest says of a current statement's file. */
+const currentSaid = (statement: ManifestStatement) => ({
+  columns: statement.columns?.join(',') ?? null,
   opening: statement.opening,
   credit_total: statement.creditTotal,
   credit_count: statement.creditCount,
@@ -165,22 +168,22 @@ const currentFigures = (statement: ManifestStatement) => ({
   restarted: statement.openingDerived,
 });
 
-type FiguresRead = ReturnType<typeof currentFigures> | Awaited<ReturnType<typeof figuresOfFile>>['figures'];
+type Said = Figures & Pick<StatementRow, 'columns'>;
 
-/** Proves a file to be what its manifest says, and hands out its figures: those given, or what its rows say. */
+/** Proves a file to be what its manifest says, and hands out what is `given` of it, or what it says itself. */
 async function readRevision(
   objects: ObjectStore,
   key: string,
   sha256: string,
-  given: FiguresRead | null,
-): Promise<FiguresRead | string> {
+  given: Said | null,
+): Promise<Said | string> {
   const bytes = await objects.get(key);
   if (bytes === null) return `${key} is missing`;
   const altered = `${key} holds other bytes than its manifest says`;
   if (given !== null) return (await digestOf(bytes)).sha256 === sha256 ? given : altered;
   try {
-    const { digest, figures } = await figuresOfFile(bytes);
-    return digest.sha256 === sha256 ? figures : altered;
+    const { digest, figures, columns } = await figuresOfFile(bytes);
+    return digest.sha256 === sha256 ? { ...figures, columns } : altered;
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return altered;
     throw error;

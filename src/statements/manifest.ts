@@ -29,6 +29,8 @@ const statementSchema = z.object({
   revision: z.int().positive(),
   sha256,
   bytes: count,
+  /** Of the file, in order; those of the first version where absent. */
+  columns: z.array(z.string()).nonempty().optional(),
   rows: count,
   opening: amount,
   /** The opening does not rest on the statement before: it was derived from the day's own entries. */
@@ -128,6 +130,7 @@ export function manifestText(sources: ManifestSources): string {
         revision: row.revision,
         sha256: row.sha256,
         bytes: row.byte_count,
+        ...(row.columns === null ? {} : { columns: row.columns.split(',') }),
         rows: row.row_count,
         opening: row.opening,
         ...openingIn(row, before),

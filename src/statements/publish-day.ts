@@ -24,6 +24,7 @@ import {
 } from '../store/statements.ts';
 import { recordManifest, recordStored, type StoredRow } from '../store/stored-files.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
+import { STATEMENT_COLUMNS } from './csv.ts';
 import { dayContent, StatementMisfit } from './day-content.ts';
 import { figuresOf, reasonOf, rowsIn, sameFigures } from './figures.ts';
 import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
@@ -163,6 +164,7 @@ async function newRevision(
     byte_count: stored.bytes,
     row_count: rowsIn(figures),
     object_key: stored.key,
+    columns: STATEMENT_COLUMNS.join(','),
     ...figuresOf(figures),
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,

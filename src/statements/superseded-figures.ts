@@ -6,17 +6,20 @@ import { metered, type Digest } from '../objects/object-store.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
 import type { Figures } from './figures.ts';
 
-/** Reads a statement whole: its digest, and its figures. The verdict tells broken and whole apart, and nothing finer. */
+/**
+ * Reads a statement whole: its digest, columns and figures. The verdict tells broken and whole apart, and nothing finer.
+ */
 export async function figuresOfFile(
   bytes: AsyncIterable<Uint8Array>,
-): Promise<{ readonly digest: Digest; readonly figures: Figures }> {
+): Promise<{ readonly digest: Digest; readonly figures: Figures; readonly columns: string }> {
   const source = metered(() => bytes);
   const sums = createSums();
-  const rows = parse({ from_line: 2, columns: [...STATEMENT_COLUMNS], record_delimiter: '\r\n' });
+  let columns: string[] = [];
+  const rows = parse({ columns: (header: string[]) => (columns = header), record_delimiter: '\r\n' });
   await pipeline(source.stream, rows, async (parsed: AsyncIterable<Row>) => {
     for await (const row of parsed) sums.take(row);
   });
-  return { digest: source.digest(), figures: sums.end() };
+  return { digest: source.digest(), figures: sums.end(), columns: columns.join(',') };
 }
 
 type Row = Readonly<Record<(typeof STATEMENT_COLUMNS)[number], string>>;

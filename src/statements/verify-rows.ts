@@ -1,9 +1,15 @@
 /** Checks a statement's rows against what its manifest says of them: header, sums, chain. Pure and streaming. */
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
-import { STATEMENT_COLUMNS } from './csv.ts';
 import type { ManifestStatement } from './manifest.ts';
 
+/** Of files whose manifest does not name them. */
+const FIRST_COLUMNS = [
+  ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
+  ...['credit', 'debit', 'balance'],
+];
+/** What is looked at in each row, wherever it stands. */
+const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
 /** Problems told of one file; the rest are counted. */
 const PROBLEMS_TOLD_MAX = 20;
 const AMOUNT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
@@ -26,6 +32,9 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
     if (problems.length < PROBLEMS_TOLD_MAX) problems.push(problem);
     else untold += 1;
   };
+  const columns: readonly string[] = statement.columns ?? FIRST_COLUMNS;
+  const places = COLUMNS_CHECKED.map((name) => columns.indexOf(name));
+  const isReadable = !places.includes(-1);
   let line = 0;
   let credit = '0';
   let creditCount = 0;
@@ -41,8 +50,7 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
   let besideMidnight = false;
 
   const takeRow = (cells: readonly string[]): void => {
-    const [batchNo, bookedAt, currency, , creditText, debitText, balance] = cells as [
-      string,
+    const [batchNo, bookedAt, currency, creditText, debitText, balance] = places.map((at) => cells[at]!) as [
       string,
       string,
       string,
@@ -90,12 +98,17 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
       line += 1;
       if (line === 1) {
         const header = cells.join(',');
-        if (header !== STATEMENT_COLUMNS.join(',')) say(`the header is '${header}'`);
-      } else if (cells.length === STATEMENT_COLUMNS.length) takeRow(cells);
-      else say(`line ${line} has ${cells.length} cells instead of ${STATEMENT_COLUMNS.length}`);
+        if (header !== columns.join(',')) say(`the header is '${header}', not '${columns.join(',')}'`);
+      } else if (cells.length !== columns.length) {
+        say(`line ${line} has ${cells.length} cells instead of ${columns.length}`);
+      } else if (isReadable) takeRow(cells);
     },
     end: () => {
       if (line === 0) say('the file is empty');
+      if (!isReadable) {
+        const lacking = COLUMNS_CHECKED.filter((name) => !columns.includes(name));
+        return [...problems, `its rows cannot be checked: they have no column ${lacking.join(', ')}`];
+      }
       compare('the sum of credits', credit, statement.creditTotal);
       compare('the sum of debits', debit, statement.debitTotal);
       if (creditCount !== statement.creditCount || debitCount !== statement.debitCount) {

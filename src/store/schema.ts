@@ -285,6 +285,7 @@ export interface Statement {
   break_count: number;
   byte_count: number;
   closing: string;
+  columns: string | null;
   credit_count: number;
   credit_total: string;
   currency: string;

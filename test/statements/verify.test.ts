@@ -1,4 +1,5 @@
 /** Downloaded statements against their manifest, as finance has them: whole folders, one flat folder, single files. */
+import { createHash } from 'node:crypto';
 import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -206,7 +207,7 @@ describe('what does not hold is told', () => {
       expect.arrayContaining([
         'line 2: B0000 is in EUR',
         "line 3: B0001 is booked at '2026-03-30 17:30:00', not on 2026-03-29",
-        expect.stringMatching(/^the header is '.*saldo'$/),
+        expect.stringMatching(/^the header is '.*saldo', not '.*balance'$/),
       ]),
     );
     await writeFile(
@@ -284,5 +285,61 @@ describe('a statement fetched from the store', () => {
     await expect(fetched()).rejects.toMatchObject({
       message: expect.stringMatching(/is missing; it was published/),
     });
+  });
+});
+
+describe('columns', () => {
+  const manifestOf = (index: 0 | 1 | 2) => join(day(index), 'manifest.json');
+  /** The current statement of a day as another version of daybook would have published it. */
+  const republish = async (
+    index: 0 | 1,
+    revision: number,
+    columns: readonly string[] | undefined,
+    text: string,
+  ) => {
+    const manifest = JSON.parse(await readFile(manifestOf(index), 'utf8')) as {
+      statements: Record<string, unknown>[];
+    };
+    const old = String(manifest.statements[0]!['sha256']);
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    Object.assign(manifest.statements[0]!, { bytes: Buffer.byteLength(text), sha256, columns });
+    await writeFile(manifestOf(index), JSON.stringify(manifest));
+    await writeFile(sheet(index, revision), text);
+    // The day after names these bytes as the statement before it.
+    const after = manifestOf((index + 1) as 1 | 2);
+    await writeFile(after, (await readFile(after, 'utf8')).replace(old, sha256));
+  };
+  const FIRST = ['batch_no', 'booked_at', 'currency', 'transaction_type', 'credit', 'debit', 'balance'];
+
+  test('a manifest names those of its files', async () => {
+    const { statements } = JSON.parse(await readFile(manifestOf(0), 'utf8')) as {
+      statements: { columns: string[] }[];
+    };
+    expect(statements[0]!.columns).toEqual(FIRST);
+  });
+
+  test('a file is read by its own: one of a later version with one more, beside one that names none', async () => {
+    const older = await readFile(sheet(1), 'utf8');
+    await republish(1, 1, undefined, older);
+    const newer = (await readFile(sheet(0, 2), 'utf8'))
+      .trimEnd()
+      .split('\r\n')
+      .map((line, at) => `${at === 0 ? 'value_date' : '2026-03-29'},${line}\r\n`)
+      .join('');
+    await republish(0, 2, ['value_date', ...FIRST], newer);
+    expect(await problems(folder)).toEqual([]);
+    await republish(0, 2, ['value_date', ...FIRST], newer.replace('50.00,,150.00', '51.00,,150.00'));
+    expect(await problems(folder)).toContainEqual(expect.stringMatching(/^the sum of credits is 51/));
+  });
+
+  test('a file whose columns are not those its manifest names, or lack one that is checked', async () => {
+    const text = await readFile(sheet(0, 2), 'utf8');
+    await republish(0, 2, ['value_date', ...FIRST], text);
+    expect(await problems(folder)).toContainEqual(
+      expect.stringMatching(/^the header is 'batch_no,.*', not 'value_date,batch_no,/),
+    );
+    const renamed = text.replace('balance', 'saldo');
+    await republish(0, 2, [...FIRST.slice(0, -1), 'saldo'], renamed);
+    expect(await problems(folder)).toEqual(['its rows cannot be checked: they have no column balance']);
   });
 });

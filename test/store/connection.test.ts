@@ -166,6 +166,7 @@ describe('the embedded database', () => {
       '0013_audit',
       '0014_untold_changes',
       '0018_database_identity',
+      '0019_statement_columns',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
