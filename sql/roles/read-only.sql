@@ -9,6 +9,7 @@ GRANT SELECT ON
   continuity_break, statement, statement_summary, statement_manifest, stored_object, requested_range, absent_entry,
   untold_change, platform_clock, secret_key_check, run, lease, reference_list, reference_item
 TO daybook_read_only;
+GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
 -- A download leaves its row.
 GRANT SELECT, INSERT ON audit_entry TO daybook_read_only;
 GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;

@@ -138,6 +138,70 @@ export interface DatabaseIdentity {
   is_only: Generated<boolean>;
 }
 
+export interface DaybookAccountDays {
+  break_count: number | null;
+  closing: string | null;
+  credit_count: number | null;
+  credit_total: string | null;
+  currency: string | null;
+  day: string | null;
+  debit_count: number | null;
+  debit_total: string | null;
+  is_published: boolean | null;
+  merchant_no: string | null;
+  opening: string | null;
+  revision: number | null;
+  verdict: string | null;
+}
+
+export interface DaybookCoverage {
+  currency: string | null;
+  last_proven_at: Date | null;
+  merchant_no: string | null;
+  proven_from: Date | null;
+  proven_until: Date | null;
+}
+
+export interface DaybookOpenBreaks {
+  after_batch_no: string | null;
+  before_batch_no: string | null;
+  begins_at: Date | null;
+  currency: string | null;
+  day: string | null;
+  ends_at: Date | null;
+  expected_balance: string | null;
+  found_at: Date | null;
+  found_balance: string | null;
+  hint: string | null;
+  hint_batch_no: string | null;
+  id: number | null;
+  merchant_no: string | null;
+  missing_net: string | null;
+}
+
+export interface DaybookStatements {
+  break_count: number | null;
+  byte_count: number | null;
+  closing: string | null;
+  credit_count: number | null;
+  credit_total: string | null;
+  currency: string | null;
+  day: string | null;
+  debit_count: number | null;
+  debit_total: string | null;
+  is_current: boolean | null;
+  merchant_no: string | null;
+  object_key: string | null;
+  opening: string | null;
+  published_at: Date | null;
+  reason: string | null;
+  revision: number | null;
+  row_count: number | null;
+  sha256: string | null;
+  supersedes: number | null;
+  verdict: string | null;
+}
+
 export interface FingerprintKey {
   key_ciphertext: string;
   name: string;
@@ -363,6 +427,10 @@ export interface DB {
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
   database_identity: DatabaseIdentity;
+  daybook_account_days: DaybookAccountDays;
+  daybook_coverage: DaybookCoverage;
+  daybook_open_breaks: DaybookOpenBreaks;
+  daybook_statements: DaybookStatements;
   fingerprint_key: FingerprintKey;
   lease: Lease;
   ledger_entry: LedgerEntry;

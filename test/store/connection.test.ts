@@ -167,6 +167,7 @@ describe('the embedded database', () => {
       '0014_untold_changes',
       '0018_database_identity',
       '0019_statement_columns',
+      '0020_views',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

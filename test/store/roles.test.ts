@@ -130,6 +130,10 @@ describe('read-only', () => {
     'SELECT * FROM statement',
     'SELECT merchant_no, status FROM merchant',
     'SELECT * FROM run',
+    'SELECT * FROM daybook_account_days',
+    'SELECT * FROM daybook_open_breaks',
+    'SELECT * FROM daybook_coverage',
+    'SELECT * FROM daybook_statements',
   ])('may: %s', async (statement) => {
     await expect(sql.raw(statement).execute(of('read-only'))).resolves.toBeDefined();
   });
