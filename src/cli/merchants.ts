@@ -1,24 +1,33 @@
 /** `merchants`: whose ledgers are synced. Tokens come by stdin or environment, never as an argument others can see. */
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { dayOf, dayWindow } from '../ledger/business-day.ts';
+import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
 import { UsageError } from '../run/exit-codes.ts';
+import { clockOf, openPlatform } from '../run/house.ts';
+import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { adoptSecretKey } from '../store/key-check.ts';
-import { addMerchant, disableMerchant, listMerchants } from '../store/merchants.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { addMerchant, listMerchants, setMerchantStatus } from '../store/merchants.ts';
+import { offlineSettings, platformSettings, stopSignal, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { table } from './text.ts';
-
-/** platform-api.md 6.1, 8. */
-const MERCHANT_NO_MAX = 32;
 
 interface AddFlags {
   readonly merchantNo: string;
   readonly tokenStdin?: boolean;
   readonly tokenEnv?: string;
+  readonly check?: boolean;
 }
 
 export function addMerchantsCommand(program: Command): void {
   const merchants = program.command('merchants').description('whose ledgers to sync');
+  addAddCommand(merchants);
+  addListCommand(merchants);
+  addStatusCommand(merchants, 'enable', 'sync a merchant’s ledger again, with the token it has');
+  addStatusCommand(merchants, 'disable', 'stop syncing a merchant; what is stored stays');
+}
+
+function addAddCommand(merchants: Command): void {
   withBy(merchants.command('add'))
     .description(
       'add a merchant, or give one a new token; the token is stored encrypted (needs DAYBOOK_SECRET_KEYS)',
@@ -26,27 +35,50 @@ export function addMerchantsCommand(program: Command): void {
     .requiredOption('--merchant-no <no>', 'the platform’s merchant number')
     .option('--token-stdin', 'read the token from stdin')
     .option('--token-env <variable>', 'read the token from this environment variable')
+    .option('--check', 'make one call with it first; where the platform refuses it, nothing is stored')
     .addHelpText('after', '\nExample:\n  daybook merchants add --merchant-no 10001 --token-stdin < token.txt')
     .action(async (flags: AddFlags, self: Command) => {
-      const { merchantNo } = flags;
-      if (!/^\S{1,32}$/.test(merchantNo))
-        throw new UsageError(`--merchant-no takes 1 to ${MERCHANT_NO_MAX} characters without spaces.`);
-      const settings = offlineSettings(self, flags.tokenEnv === undefined ? [] : [flags.tokenEnv]);
+      const merchantNo = merchantNoFlag('--merchant-no', flags.merchantNo);
+      const otherNames = flags.tokenEnv === undefined ? [] : [flags.tokenEnv];
+      const settings = offlineSettings(self, otherNames);
       const token = await tokenFrom(flags);
+      if (flags.check === true) await tryToken(platformSettings(self, otherNames), { merchantNo, token });
       await withHouse(settings, async ({ database, now }) => {
         await adoptSecretKey(database.db, settings.secretKeys);
         const merchant = { merchantNo, token, secretKeys: settings.secretKeys, now: now() };
-        const { added } = await doneBy(database.db, deedOf(self, merchantNo), now(), (trx) =>
+        const { added, enabled } = await doneBy(database.db, deedOf(self, merchantNo), now(), (trx) =>
           addMerchant(trx, merchant),
         );
+        const what = added
+          ? 'is added'
+          : enabled
+            ? 'has a new token and is enabled again'
+            : 'has a new token';
+        const took = flags.check === true ? ', and the platform takes its token' : '';
         tell(self, {
-          document: { merchantNo, added },
-          text: added
-            ? `merchant ${merchantNo} is added; the next run reads its ledger`
-            : `merchant ${merchantNo} has a new token`,
+          document: { merchantNo, added, enabled, checked: flags.check === true },
+          text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger`,
         });
       });
     });
+}
+
+/** Reads one page of today's ledger. Throws what the platform says no with. */
+async function tryToken(
+  settings: Settings,
+  merchant: { readonly merchantNo: string; readonly token: string },
+): Promise<void> {
+  const platform = openPlatform(settings, {});
+  const { timeZone } = settings.platform;
+  const today = dayWindow(dayOf(clockOf(settings)().getTime(), timeZone), timeZone);
+  try {
+    await platform.reader.page({ merchant, window: today, pageNum: 1 }, stopSignal());
+  } finally {
+    await platform.close();
+  }
+}
+
+function addListCommand(merchants: Command): void {
   merchants
     .command('list')
     .description('every merchant, tokens left out')
@@ -85,33 +117,60 @@ export function addMerchantsCommand(program: Command): void {
         });
       });
     });
-  withBy(merchants.command('disable'))
+}
+
+function addStatusCommand(merchants: Command, word: 'enable' | 'disable', description: string): void {
+  const status = word === 'enable' ? 'active' : 'disabled';
+  withBy(merchants.command(word))
     .argument('<no>', 'merchant number')
-    .description('stop syncing a merchant; what is stored stays')
-    .action(async (merchantNo: string, _flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
-        await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
-          if (await disableMerchant(trx, merchantNo)) return;
+    .description(description)
+    .action(async (given: string, _flags: object, self: Command) => {
+      const merchantNo = merchantNoFlag('merchant', given);
+      const settings = offlineSettings(self);
+      if (word === 'disable') assertNotOfSettings(settings, merchantNo);
+      await withHouse(settings, async ({ database, now }) => {
+        const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
+          const known = (await listMerchants(trx)).find((one) => one.merchantNo === merchantNo);
+          if (known !== undefined && (await setMerchantStatus(trx, merchantNo, status)))
+            return known.hasToken;
           throw new UsageError(
             `merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`,
           );
         });
+        const lacks =
+          word === 'enable' && !hasToken && settings.platform?.merchant?.merchantNo !== merchantNo
+            ? `; it has no token yet: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``
+            : '';
         tell(self, {
-          document: { merchantNo, status: 'disabled' },
-          text: `merchant ${merchantNo} is disabled`,
+          document: { merchantNo, status },
+          text: `merchant ${merchantNo} is ${word}d${lacks}`,
         });
       });
     });
 }
 
+/** What the settings name is read whatever the database says of it. */
+function assertNotOfSettings({ platform }: SettingsWithoutPlatform, merchantNo: string): void {
+  if (platform?.merchant?.merchantNo !== merchantNo) return;
+  throw new UsageError(
+    `merchant ${merchantNo} is the one of the settings, and read for as long as they name it: take PLATFORM_MERCHANT_NO ` +
+      'and PLATFORM_TOKEN out of the environment (platform.merchantNo and platform.token out of the file).',
+  );
+}
+
+function merchantNoFlag(name: string, given: string): string {
+  if (!MERCHANT_NO.test(given)) throw new UsageError(`${name} ${given} is none: it ${MERCHANT_NO_RULE}.`);
+  return given;
+}
+
 async function tokenFrom({ tokenStdin, tokenEnv }: AddFlags): Promise<string> {
   if ((tokenStdin === true) === (tokenEnv !== undefined))
     throw new UsageError('give the token by --token-stdin or --token-env VARIABLE, one of the two.');
-  const token = tokenEnv === undefined ? await text(process.stdin) : process.env[tokenEnv];
-  if (token === undefined)
+  const given = tokenEnv === undefined ? await text(process.stdin) : process.env[tokenEnv];
+  if (given === undefined)
     throw new UsageError(`the environment has no ${tokenEnv ?? ''}; set it to the token.`);
-  if (token.trim() === '') throw new UsageError('the token is empty.');
-  if (/[\r\n]/.test(token.trim()))
-    throw new UsageError('the token has more than one line; give the token alone.');
-  return token.trim();
+  const token = given.trim();
+  if (token === '') throw new UsageError('the token is empty.');
+  if (!TOKEN.test(token)) throw new UsageError(`the token ${TOKEN_RULE}; give the token alone.`);
+  return token;
 }

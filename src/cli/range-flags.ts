@@ -42,10 +42,13 @@ export function dayFlag(flag: string, text: string): BusinessDay {
   return day;
 }
 
-/** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
-export function currenciesOf(flags: RangeFlags): readonly string[] | null {
-  const wrong = flags.currency.find((code) => !/^[A-Z]{3}$/.test(code));
-  if (wrong !== undefined)
-    throw new UsageError(`--currency ${wrong} is no currency code; write three capitals, like USD.`);
-  return flags.currency.length === 0 ? null : flags.currency;
+/** A currency asked for. Throws `UsageError` for what cannot be a code. */
+export function currencyFlag(code: string): string {
+  if (!/^[A-Z]{3}$/.test(code))
+    throw new UsageError(`--currency ${code} is no currency code; write three capitals, like USD.`);
+  return code;
 }
+
+/** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
+export const currenciesOf = ({ currency }: RangeFlags): readonly string[] | null =>
+  currency.length === 0 ? null : currency.map(currencyFlag);

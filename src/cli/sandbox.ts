@@ -1,8 +1,10 @@
 /** `sandbox`: the platform, acted out on loopback until it is stopped. */
 import type { Command } from 'commander';
+import { addDays, dayOf } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import { hostilitySchema } from '../sandbox/hostility.ts';
-import { readScenario } from '../sandbox/scenario.ts';
+import { readScenario, type Scenario } from '../sandbox/scenario.ts';
 import { createSandbox } from '../sandbox/server.ts';
 import { stopSignal, tell } from './context.ts';
 import { lines } from './text.ts';
@@ -54,7 +56,7 @@ export function addSandboxCommand(program: Command): void {
           `  export PLATFORM_BASE_URL=${url} PLATFORM_TIME_ZONE=${scenario.timeZone}`,
           `  export PLATFORM_MERCHANT_NO=${first.merchantNo} PLATFORM_TOKEN=${first.token}`,
           scenario.now === undefined ? false : `  export DAYBOOK_NOW=${scenario.now}`,
-          `  npx daybook run --from ${scenario.from} --to ${scenario.to}`,
+          `  npx daybook run --from ${scenario.from} --to ${lastWholeDay(scenario)}`,
         ),
       });
       await new Promise<void>((resolve) => {
@@ -62,6 +64,12 @@ export function addSandboxCommand(program: Command): void {
       });
       await sandbox.close();
     });
+}
+
+/** The last day of the ledger that is over by the clock the scenario has. */
+function lastWholeDay({ from, to, now, timeZone }: Scenario): BusinessDay {
+  const yesterday = addDays(dayOf(now === undefined ? Date.now() : Date.parse(now), timeZone), -1);
+  return [from, [to, yesterday].sort()[0]!].sort()[1]!;
 }
 
 /** `order=descending` and the like, as the scenario's schema takes them. Throws `UsageError`. */

@@ -14,7 +14,7 @@ import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
-import { dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { currenciesOf, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { table } from './text.ts';
 
@@ -24,11 +24,12 @@ export function addStatementsCommand(program: Command): void {
     .description('published statements, current revisions')
     .option('--all', 'superseded revisions too')
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
+      const currencies = currenciesOf(flags);
       await withHouse(offlineSettings(self), async ({ database }) => {
         const rows = await listStatements(database.db, {
           fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
-          ...(flags.currency.length > 0 ? { currencies: flags.currency } : {}),
+          ...(currencies === null ? {} : { currencies }),
         });
         const asked = rows.filter(
           (row) => flags.merchant.length === 0 || flags.merchant.includes(row.merchant_no),
@@ -88,7 +89,8 @@ const fileName = ({ object_key }: StatementRow, { forSpreadsheet }: GetFlags): s
   forSpreadsheet === true ? fileOf(object_key).replace(/\.csv$/, '.spreadsheet.csv') : fileOf(object_key);
 
 async function chosenStatement({ database }: House, flags: GetFlags): Promise<StatementRow> {
-  const { merchant, currency, revision } = flags;
+  const { merchant, revision } = flags;
+  const currency = currencyFlag(flags.currency);
   const day = dayFlag('--day', flags.day);
   if (revision !== undefined && !/^[1-9]\d{0,8}$/.test(revision))
     throw new UsageError(`--revision ${revision} is no revision; they count from 1.`);

@@ -1,5 +1,6 @@
 /** sp3101, the result of an application: what it says (6.1), and what it may change (3.2). Pure. */
 import { z } from 'zod';
+import { MERCHANT_NO, TOKEN } from '../ledger/merchant-no.ts';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
 import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
@@ -33,10 +34,6 @@ export type ApplicationChange =
 const absentAsNull = (text: ReturnType<typeof reference>) =>
   text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
 const absentAsEmpty = (text: z.ZodString) => text.nullish().transform((value) => value ?? '');
-
-// A number and a token that can stand in an object's key and in a header; see settings.
-const MERCHANT_NO = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
-const TOKEN = /^[\x21-\x7e]{1,512}$/;
 
 /** A detail is described as JSON text; one sent as JSON is spelt as text. */
 const asText = z.preprocess(

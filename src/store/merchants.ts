@@ -39,7 +39,7 @@ const placeOf = (merchantNo: string): SecretPlace => ({
 
 /**
  * Adds a merchant, or gives a known one a new token and activates it; its ledger joins the nightly job at once. `token`
- * is null where the settings hold it; the stored one is then kept. Throws `UnknownSecretKey` where there is no key to
+ * is null where the settings hold it; the stored one is then kept. `enabled`: it was disabled before. Throws `UnknownSecretKey` where there is no key to
  * encrypt with.
  */
 export async function addMerchant(
@@ -50,8 +50,13 @@ export async function addMerchant(
     readonly secretKeys: readonly SecretKey[];
     readonly now: Date;
   },
-): Promise<{ added: boolean }> {
+): Promise<{ readonly added: boolean; readonly enabled: boolean }> {
   const { merchantNo, token, secretKeys, now } = merchant;
+  const held = await db
+    .selectFrom('merchant')
+    .select('status')
+    .where('merchant_no', '=', merchantNo)
+    .executeTakeFirst();
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
   const { rows } = await sql<{ added: boolean }>`
     INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at)
@@ -60,7 +65,8 @@ export async function addMerchant(
       SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active',
         joined_at = coalesce(held.joined_at, excluded.joined_at)
     RETURNING xmax = 0 AS added`.execute(db);
-  return { added: rows[0]!.added };
+  const { added } = rows[0]!;
+  return { added, enabled: !added && held?.status === 'disabled' };
 }
 
 /**
@@ -148,11 +154,15 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
   }));
 }
 
-/** Stops syncing a merchant; what is stored stays. False where it is not known. */
-export async function disableMerchant(db: Kysely<DB>, merchantNo: string): Promise<boolean> {
+/** Syncs a merchant, or stops syncing it; what is stored stays. False where it is not known. */
+export async function setMerchantStatus(
+  db: Kysely<DB>,
+  merchantNo: string,
+  status: MerchantRow['status'],
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('merchant')
-    .set({ status: 'disabled' })
+    .set({ status })
     .where('merchant_no', '=', merchantNo)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;

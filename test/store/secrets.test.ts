@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addMerchant, disableMerchant, listMerchants, merchantTokens } from '../../src/store/merchants.ts';
+import { addMerchant, setMerchantStatus, listMerchants, merchantTokens } from '../../src/store/merchants.ts';
 import { decryptSecret, encryptSecret, SecretUnreadable, UnknownSecretKey } from '../../src/store/secrets.ts';
 import { NOW, onBothDatabases } from './support.ts';
 
@@ -51,11 +51,11 @@ onBothDatabases((store) => {
     addMerchant(store().db, { merchantNo, token, secretKeys, now: NOW });
 
   it('merchants keep their token until they get another, and are synced until disabled', async () => {
-    expect(await add('M2', 'first', [old])).toEqual({ added: true });
-    expect(await add('M1', null, [])).toEqual({ added: true });
-    expect(await add('M3', 'third')).toEqual({ added: true });
-    expect(await disableMerchant(store().db, 'M3')).toBe(true);
-    expect(await disableMerchant(store().db, 'M4')).toBe(false);
+    expect(await add('M2', 'first', [old])).toEqual({ added: true, enabled: false });
+    expect(await add('M1', null, [])).toEqual({ added: true, enabled: false });
+    expect(await add('M3', 'third')).toEqual({ added: true, enabled: false });
+    expect(await setMerchantStatus(store().db, 'M3', 'disabled')).toBe(true);
+    expect(await setMerchantStatus(store().db, 'M4', 'disabled')).toBe(false);
     expect(await listMerchants(store().db)).toEqual([
       { merchantNo: 'M1', status: 'active', hasToken: false, addedAt: NOW, joinedAt: NOW },
       { merchantNo: 'M2', status: 'active', hasToken: true, addedAt: NOW, joinedAt: NOW },
@@ -64,7 +64,7 @@ onBothDatabases((store) => {
     const tokens = () => merchantTokens(store().db, [current, old]);
     expect(await tokens()).toEqual([{ merchantNo: 'M2', token: 'first' }]);
     await add('M2', 'second');
-    expect(await add('M3', null)).toEqual({ added: false });
+    expect(await add('M3', null)).toEqual({ added: false, enabled: false });
     expect(await tokens()).toEqual([
       { merchantNo: 'M2', token: 'second' },
       { merchantNo: 'M3', token: 'third' },

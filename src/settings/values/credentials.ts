@@ -1,4 +1,5 @@
 /** Who we are to the platform, and what keeps secrets. */
+import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import type { SecretKey } from '../settings.ts';
 import { reading, text, Wrong } from './reading.ts';
 
@@ -6,16 +7,9 @@ const SECRET_KEY_BYTES = 32;
 /** 32 random bytes have 30 different values on average; fewer than 16 come once in 10^17 keys. */
 const DIFFERENT_BYTES_MIN = 16;
 
-/** Goes into statement paths, so it must not be able to climb out of them. */
-export const merchantNo = () =>
-  text().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/, {
-    error: 'must be 1 to 32 letters, digits, dots, dashes or underscores, the first a letter or digit',
-  });
+export const merchantNo = () => text().regex(MERCHANT_NO, { error: MERCHANT_NO_RULE });
 
-export const token = () =>
-  text().regex(/^[\x21-\x7e]{1,512}$/, {
-    error: 'must be printable ASCII without spaces or line breaks, up to 512 characters',
-  });
+export const token = () => text().regex(TOKEN, { error: TOKEN_RULE });
 
 /** The agent number sp1101 carries (platform-api.md 2.3, 5). */
 export const referralChannel = () =>

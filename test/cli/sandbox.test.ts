@@ -1,0 +1,43 @@
+/** The commands the sandbox prints are ones that work against it. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { addDays } from '../../src/ledger/business-day.ts';
+import { daybook, startDaybook } from './daybook.ts';
+
+it.each([
+  ['the machine’s clock', undefined],
+  ['a clock of its own', '2026-04-01T01:30:00+08:00'],
+])('a ledger that goes on past today, by %s: the range printed ends yesterday, and runs', async (_, now) => {
+  const today = (now === undefined ? new Date().toISOString() : now).slice(0, 10);
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-sandbox-'));
+  const scenario = {
+    ...{ seed: 7, timeZone: 'UTC', from: addDays(today, -3), to: addDays(today, 5), entriesPerDay: 3 },
+    merchants: [{ merchantNo: 'SBX-1', token: 'made-up', currencies: ['USD'] }],
+    ...(now === undefined ? {} : { now }),
+  };
+  await writeFile(join(folder, 'scenario.yaml'), JSON.stringify(scenario));
+  const { child, ended } = startDaybook(
+    ['sandbox', '--port', '0', '--scenario', join(folder, 'scenario.yaml')],
+    {},
+  );
+  try {
+    let printed = '';
+    for await (const part of child.stdout!) {
+      printed += String(part);
+      if (printed.includes('npx daybook')) break;
+    }
+    const exported = [...printed.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name!, value!]);
+    const [, command = ''] = /npx daybook (.*)/.exec(printed) ?? [];
+    const run = await daybook(command.split(' '), {
+      ...(Object.fromEntries(exported) as Record<string, string>),
+      DAYBOOK_DATA_DIR: join(folder, 'data'),
+    });
+    expect(run).toMatchObject({ code: 0 });
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  }
+});
