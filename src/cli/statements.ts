@@ -1,11 +1,12 @@
 /** `statements`: find what was published, and download it proven. */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
+import { makeFolder } from '../ledger/make-folder.ts';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/exit-codes.ts';
@@ -113,6 +114,7 @@ const FILE_ERRORS = new Set([
   'EISDIR',
   'ENAMETOOLONG',
   'ENOSPC',
+  'ENOENT',
   'ENOTDIR',
   'EPERM',
   'EROFS',
@@ -129,7 +131,7 @@ async function download(bytes: AsyncIterable<Uint8Array>, folder: string, name: 
   const path = join(folder, name);
   const part = join(folder, `.${name}.${randomUUID()}.part`);
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder({ mkdir, stat, dirname }, folder);
     await pipeline(Readable.from(bytes), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
     await rename(part, path);
   } catch (error) {

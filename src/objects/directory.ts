@@ -5,6 +5,7 @@ import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
+import { makeFolder } from '../ledger/make-folder.ts';
 import { isPart, partEpoch, walkKeys, type Files } from './directory-files.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import {
@@ -53,7 +54,7 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
 
     check: async () => {
       try {
-        await files.mkdir(root, { recursive: true, mode: FOLDER_MODE });
+        await makeFolder({ mkdir: files.mkdir, stat: files.stat, dirname }, root, { mode: FOLDER_MODE });
         await assertPrivate(files, root);
         const probe = join(root, CHECK_FILE);
         await (await files.open(probe, 'w', FILE_MODE)).close();
@@ -70,7 +71,7 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
       if (options.ifAbsent === true && (await store.head(key)) !== null) {
         return compareStored(store, key, content);
       }
-      await attempt(() => makeFolder(files, dirname(path)));
+      await attempt(() => makeFlushedFolder(files, dirname(path)));
       const part = join(dirname(path), `.${basename(path)}.${fence?.epoch ?? 0}.${randomUUID()}.part`);
       let written: Digest;
       try {
@@ -235,9 +236,11 @@ async function nameFile(
 }
 
 /** Makes a folder and flushes every folder that got a new name in it. */
-async function makeFolder(files: Files, folder: string): Promise<void> {
-  const first = await files.mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-  if (first === undefined) return;
+async function makeFlushedFolder(files: Files, folder: string): Promise<void> {
+  const first = await makeFolder({ mkdir: files.mkdir, stat: files.stat, dirname }, folder, {
+    mode: FOLDER_MODE,
+  });
+  if (first === null) return;
   for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(files, dirname(at));
 }
 

@@ -2,8 +2,9 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { NodeFS } from '@electric-sql/pglite/nodefs';
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
+import { makeFolder } from '../ledger/make-folder.ts';
 import { codeOf, DatabaseUnusable } from './errors.ts';
 
 const FOLDER_MODE = 0o700;
@@ -12,7 +13,7 @@ const FILE_MODE = 0o600;
 /** Makes the folder where there is none. Throws `DatabaseUnusable` where others may open it. */
 export async function ownFolder(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+    await makeFolder({ mkdir, stat, dirname }, path, { mode: FOLDER_MODE });
   } catch (error) {
     const code = codeOf(error);
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
+import { freshDatabase } from '../support/database.ts';
 import { daybook, startDaybook } from './daybook.ts';
 
 it.each([
@@ -11,6 +12,7 @@ it.each([
   ['a clock of its own', '2026-04-01T01:30:00+08:00'],
 ])('a ledger that goes on past today, by %s: the range printed ends yesterday, and runs', async (_, now) => {
   const today = (now === undefined ? new Date().toISOString() : now).slice(0, 10);
+  const database = await freshDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'daybook-sandbox-'));
   const scenario = {
     ...{ seed: 7, timeZone: 'UTC', from: addDays(today, -3), to: addDays(today, 5), entriesPerDay: 3 },
@@ -32,12 +34,14 @@ it.each([
     const [, command = ''] = /npx daybook (.*)/.exec(printed) ?? [];
     const run = await daybook(command.split(' '), {
       ...(Object.fromEntries(exported) as Record<string, string>),
+      DATABASE_URL: database.url,
       DAYBOOK_DATA_DIR: join(folder, 'data'),
     });
     expect(run).toMatchObject({ code: 0 });
   } finally {
     child.kill('SIGTERM');
     await ended;
+    await database.close();
     await rm(folder, { recursive: true, force: true });
   }
 });

@@ -1,4 +1,5 @@
 /** What a person is told when statements cannot be stored: which setting, and the mend. */
+import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:net';
@@ -48,6 +49,18 @@ describe('a directory', () => {
       message: expect.stringMatching(/statements: a file has this name: set STATEMENTS_URL to a folder/),
     });
   });
+
+  test.runIf(existsSync('/proc/self'))(
+    'a folder of the system’s own, where none can be made, is refused at once',
+    async () => {
+      expect(await refusal(open('file:///proc/daybook/statements'))).toEqual({
+        name: 'ObjectStoreRefused',
+        message: expect.stringMatching(
+          /^statements cannot be stored in \/proc\/daybook\/statements: .*cannot be made/,
+        ),
+      });
+    },
+  );
 
   test.skipIf(process.getuid?.() === 0)('a folder without write permission is named', async () => {
     await chmod(folder, 0o500);

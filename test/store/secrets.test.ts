@@ -64,7 +64,7 @@ onBothDatabases((store) => {
     const tokens = () => merchantTokens(store().db, [current, old]);
     expect(await tokens()).toEqual([{ merchantNo: 'M2', token: 'first' }]);
     await add('M2', 'second');
-    expect(await add('M3', null)).toEqual({ added: false, enabled: false });
+    expect(await add('M3', null)).toEqual({ added: false, enabled: true });
     expect(await tokens()).toEqual([
       { merchantNo: 'M2', token: 'second' },
       { merchantNo: 'M3', token: 'third' },

@@ -1,0 +1,45 @@
+/** Makes a folder with those above it, and always comes to an end. The file system comes in. */
+
+/** What is asked of the file system, as `node:fs/promises` and `node:path` have it. */
+export interface FolderMaking {
+  readonly mkdir: (path: string, options: { readonly mode?: number }) => Promise<unknown>;
+  readonly stat: (path: string) => Promise<{ readonly isDirectory: () => boolean }>;
+  readonly dirname: (path: string) => string;
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined;
+
+/**
+ * Like `mkdir` with `recursive`, which goes round for ever where a file system says that a folder above is missing while
+ * it is there, as /proc does. Returns the uppermost folder it made, or null where all were there. Throws what `mkdir` and
+ * `stat` throw; a file in the way is `ENOTDIR` or `EEXIST`.
+ */
+export async function makeFolder(
+  files: FolderMaking,
+  path: string,
+  options: { readonly mode?: number } = {},
+): Promise<string | null> {
+  const lacking: string[] = [];
+  for (let at = path; ; at = files.dirname(at)) {
+    try {
+      const isFolder = (await files.stat(at)).isDirectory();
+      if (isFolder || lacking.length > 0) break;
+      throw Object.assign(new Error(`EEXIST: ${at} is a file`), { code: 'EEXIST', path: at });
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || files.dirname(at) === at) throw error;
+      lacking.unshift(at);
+    }
+  }
+  let first: string | null = null;
+  for (const folder of lacking) {
+    try {
+      await files.mkdir(folder, options);
+      first ??= folder;
+    } catch (error) {
+      // Another process made it meanwhile.
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
+  return first;
+}
