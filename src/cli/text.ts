@@ -21,11 +21,34 @@ const NO_LINES = Object.fromEntries(
   ].map((part) => [part, '']),
 );
 
-/** Columns named `>like this` are set to the right. */
-export function table(
-  columns: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
-): string {
+type Row = readonly (string | number | null)[];
+
+/** How wide the terminal is; without one, a table may be as wide as it likes. */
+const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
+
+/**
+ * Columns named `>like this` are set to the right. Those named `?like this` are left out where the table is too wide for
+ * the terminal, the last of them first, and the table says so: `?>both`.
+ */
+export function table(columns: readonly string[], rows: readonly Row[], width = terminalWidth()): string {
+  let shown = columns.map((_, at) => at);
+  for (;;) {
+    const drawn = draw(
+      shown.map((at) => columns[at]!.replace('?', '')),
+      rows.map((row) => shown.map((at) => row[at]!)),
+    );
+    const droppable = shown.findLast((at) => columns[at]!.startsWith('?'));
+    const fits = Math.max(...drawn.split('\n').map(({ length }) => length)) <= width;
+    const more = columns.length - shown.length;
+    if (fits || droppable === undefined)
+      return more === 0
+        ? drawn
+        : `${drawn}\n(${counted(more, 'column')} more in a wider terminal, or with --json)`;
+    shown = shown.filter((at) => at !== droppable);
+  }
+}
+
+function draw(columns: readonly string[], rows: readonly Row[]): string {
   const aligned = new Table({
     head: columns.map((column) => column.replace(/^>/, '')),
     colAligns: columns.map((column) => (column.startsWith('>') ? 'right' : 'left')),

@@ -1,0 +1,34 @@
+/** Tables for a terminal: aligned, and never wider than it is where something can be left out. */
+import { expect, test } from 'vitest';
+import { table } from '../../src/cli/text.ts';
+
+const COLUMNS = ['day', '?>opening', '>closing', '?key'];
+const ROWS = [
+  ['2026-03-01', '1.00', '12345.00', 'a/long/key.csv'],
+  ['2026-03-02', '12345.00', '2.00', 'b.csv'],
+];
+
+test('as wide as it likes where nobody is at a terminal', () => {
+  expect(table(COLUMNS, ROWS)).toBe(
+    [
+      'day          opening   closing  key',
+      '2026-03-01      1.00  12345.00  a/long/key.csv',
+      '2026-03-02  12345.00      2.00  b.csv',
+    ].join('\n'),
+  );
+});
+
+test.each([
+  [46, 0, 'key'],
+  [45, 1, 'opening'],
+  [30, 1, 'opening'],
+  [29, 2, 'closing'],
+  [5, 2, 'closing'],
+])('on %d columns %d are left out, and the last is %s', (width, left, last) => {
+  const lines = table(COLUMNS, ROWS, width).split('\n');
+  expect(lines[0]).toMatch(new RegExp(`${last === 'opening' ? 'closing' : last}$`));
+  expect(lines[0]!.includes('opening')).toBe(left < 2);
+  expect(lines.slice(3)).toEqual(
+    left === 0 ? [] : [`(${left} column${left > 1 ? 's' : ''} more in a wider terminal, or with --json)`],
+  );
+});
