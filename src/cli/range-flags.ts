@@ -12,7 +12,8 @@ export interface RangeFlags {
   readonly currency: readonly string[];
 }
 
-const collect = (value: string, earlier: readonly string[]): string[] => [...earlier, value];
+/** For options that may be repeated. */
+export const collect = (value: string, earlier: readonly string[]): string[] => [...earlier, value];
 
 export const withRangeFlags = (command: Command): Command =>
   command

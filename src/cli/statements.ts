@@ -1,12 +1,5 @@
 /** `statements`: find what was published, and download it proven. */
-import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { makeFolder } from '../ledger/make-folder.ts';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/exit-codes.ts';
@@ -15,7 +8,16 @@ import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
-import { currenciesOf, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import {
+  collect,
+  currenciesOf,
+  currencyFlag,
+  dayFlag,
+  withRangeFlags,
+  type RangeFlags,
+} from './range-flags.ts';
+import { download } from './download.ts';
+import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { table } from './text.ts';
 
@@ -42,22 +44,26 @@ export function addStatementsCommand(program: Command): void {
     });
   addStatementsAdoptCommand(statements);
   withBy(statements.command('get'))
-    .description('download one statement, checked against what was published')
-    .requiredOption('--merchant <no>', 'merchant number')
-    .requiredOption('--currency <code>', 'currency, like USD')
-    .requiredOption('--day <day>', 'business day, YYYY-MM-DD')
+    .description('download a statement, or a whole month, checked against what was published')
+    .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
+    .option('--currency <code>', 'currency, like USD (of a month: may be repeated, or left out)', collect, [])
+    .option('--day <day>', 'business day, YYYY-MM-DD')
+    .option('--month <month>', 'a whole month, YYYY-MM, as one ZIP with manifests and a summary')
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .option(
       '--for-spreadsheet',
       'text that would start a formula gets a leading apostrophe; not the canonical file',
     )
-    .option('--out <folder>', 'where to put it', '.')
+    .option('--out <folder>', 'where to put it; a month also under a name that ends with .zip', '.')
     .option('--stdout', 'print it instead')
     .addHelpText(
       'after',
-      '\nExample:\n  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --out downloads',
+      '\nExamples:\n  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --out downloads\n' +
+        '  daybook statements get --month 2026-03 --merchant 10001',
     )
-    .action(async (flags: GetFlags, self: Command) => {
+    .action(async (given: GivenFlags, self: Command) => {
+      if (given.month !== undefined) return getMonth({ ...given, month: given.month }, self);
+      const flags = flagsOfDay(given);
       await withHouse(offlineSettings(self), async (house) => {
         const found = await chosenStatement(house, flags);
         await recordDeed(house.database.db, deedOf(self, found.object_key), house.now());
@@ -71,6 +77,21 @@ export function addStatementsCommand(program: Command): void {
         tell(self, { document: { ...found, path }, text: path });
       });
     });
+}
+
+type GivenFlags = Omit<MonthFlags, 'month'> &
+  Pick<GetFlags, 'revision' | 'forSpreadsheet'> & { readonly day?: string; readonly month?: string };
+
+/** Throws `UsageError` where it is not said which statement is meant. */
+function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): GetFlags {
+  if (day === undefined) throw new UsageError('say which: --day YYYY-MM-DD, or a whole --month YYYY-MM.');
+  const [merchantNo, ...merchants] = merchant;
+  const [code, ...codes] = currency;
+  if (merchantNo === undefined || merchants.length > 0)
+    throw new UsageError('a day’s statement is of one merchant: say which with --merchant NO.');
+  if (code === undefined || codes.length > 0)
+    throw new UsageError('a day’s statement is of one currency: say which with --currency CCC.');
+  return { ...rest, day, merchant: merchantNo, currency: code };
 }
 
 interface GetFlags {
@@ -106,41 +127,6 @@ async function chosenStatement({ database }: House, flags: GetFlags): Promise<St
     `no statement ${revision === undefined ? '' : `revision ${revision} `}of merchant ${merchant} in ${currency} for ` +
       `${day} was published; \`daybook statements list\` shows those that were.`,
   );
-}
-
-const FILE_ERRORS = new Set([
-  'EACCES',
-  'EEXIST',
-  'EISDIR',
-  'ENAMETOOLONG',
-  'ENOSPC',
-  'ENOENT',
-  'ENOTDIR',
-  'EPERM',
-  'EROFS',
-]);
-
-const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code));
-
-/**
- * Written beside its name and moved there once it is proven, so that a file that is there is whole. Under a name nobody
- * can know before, and never through a link that somebody put there.
- */
-async function download(bytes: AsyncIterable<Uint8Array>, folder: string, name: string): Promise<string> {
-  const path = join(folder, name);
-  const part = join(folder, `.${name}.${randomUUID()}.part`);
-  try {
-    await makeFolder({ mkdir, stat, dirname }, folder);
-    await pipeline(Readable.from(bytes), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
-    await rename(part, path);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw isFileError(error)
-      ? new UsageError(`${path} cannot be written (${error.code}); choose another --out.`)
-      : error;
-  }
-  return path;
 }
 
 /** The manifest comes along, so that `verify` has what to check the statement against. */

@@ -118,6 +118,23 @@ export const newestStatements = (
     .limit(limit)
     .execute();
 
+/** Merchants with a statement of those days, in order. */
+export async function publishedMerchants(
+  db: Kysely<DB>,
+  fromDay: BusinessDay,
+  toDay: BusinessDay,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('statement')
+    .select('merchant_no')
+    .distinct()
+    .where('day', '>=', fromDay)
+    .where('day', '<=', toDay)
+    .orderBy('merchant_no')
+    .execute();
+  return rows.map((row) => row.merchant_no);
+}
+
 const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
   db
     .selectFrom('statement')

@@ -1,0 +1,113 @@
+/** `statements get --month`: a whole month as one ZIP, each file proven while it is packed. */
+import { Readable } from 'node:stream';
+import { basename, dirname } from 'node:path';
+import type { Command } from 'commander';
+import { ZipFile } from 'yazl';
+import { UsageError } from '../run/exit-codes.ts';
+import { monthCsv, monthOf, type AccountMonth, type Month } from '../statements/month.ts';
+import { merchantMonth, type MonthFile } from '../statements/month-files.ts';
+import { recordDeed } from '../store/audit.ts';
+import { publishedMerchants } from '../store/statements.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { deedOf } from './deeds.ts';
+import { download } from './download.ts';
+import { currenciesOf } from './range-flags.ts';
+import { counted, lines } from './text.ts';
+
+export interface MonthFlags {
+  readonly month: string;
+  readonly merchant: readonly string[];
+  readonly currency: readonly string[];
+  readonly out: string;
+  readonly stdout?: boolean;
+  readonly revision?: string;
+  readonly forSpreadsheet?: boolean;
+}
+
+const OPEN_SHOWN_MAX = 20;
+
+/** Throws `UsageError` for what is no month, or one nothing was published of; `StatementDamaged`. */
+export async function getMonth(flags: MonthFlags, self: Command): Promise<void> {
+  const month = monthOf(flags.month);
+  if (month === null) throw new UsageError(`--month ${flags.month} is no month; write it as YYYY-MM.`);
+  if (flags.revision !== undefined || flags.forSpreadsheet === true)
+    throw new UsageError(
+      '--month takes current revisions as published: leave --revision and --for-spreadsheet out.',
+    );
+  const currencies = currenciesOf(flags);
+  await withHouse(offlineSettings(self), async ({ database: { db }, objects, now }) => {
+    const published = await publishedMerchants(db, month.from, month.to);
+    const merchants = flags.merchant.length === 0 ? published : flags.merchant;
+    const months = [];
+    for (const merchantNo of merchants)
+      months.push(await merchantMonth({ db, objects }, merchantNo, month, currencies));
+    const accounts = months.flatMap((one) => one.accounts);
+    const files = months.flatMap((one) => one.files);
+    if (files.length === 0) {
+      throw new UsageError(
+        `nothing was published of ${month.name} for what is asked; \`daybook statements list --from ${month.from} ` +
+          `--to ${month.to}\` shows what was.`,
+      );
+    }
+    await recordDeed(
+      db,
+      deedOf(self, [month.name, ...flags.merchant, ...(currencies ?? [])].join(' ')),
+      now(),
+    );
+    const bytes = zipped(month, accounts, files);
+    if (flags.stdout === true) {
+      for await (const part of bytes) process.stdout.write(part);
+      return;
+    }
+    const path = await download(bytes, ...placeOf(flags, month));
+    const open = accounts.filter(({ openDays }) => openDays.length > 0);
+    tell(self, {
+      document: { path, month: month.name, files: files.length, accounts: accounts.map(accountDocument) },
+      text: lines(
+        path,
+        `${counted(files.length, 'file')} of ${counted(accounts.length, 'account')}`,
+        ...open
+          .slice(0, OPEN_SHOWN_MAX)
+          .map(
+            ({ merchantNo, currency, openDays }) =>
+              `still open: ${merchantNo} ${currency} ${counted(openDays.length, 'day')}, first ${openDays[0]!}`,
+          ),
+        open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
+      ),
+    });
+  });
+}
+
+const accountDocument = ({ merchantNo, currency, statements, openDays }: AccountMonth) => ({
+  merchantNo,
+  currency,
+  days: statements.length,
+  openDays,
+});
+
+/** `--out` names the ZIP, or the folder it goes into. */
+function placeOf({ out, merchant }: MonthFlags, { name }: Month): [folder: string, file: string] {
+  if (out.endsWith('.zip')) return [dirname(out), basename(out)];
+  return [out, `statements-${name}${merchant.length === 1 ? `-${merchant[0]!}` : ''}.zip`];
+}
+
+/** The ZIP as a stream; each file is read when its turn comes. Fails with what reading a file throws. */
+async function* zipped(
+  month: Month,
+  accounts: readonly AccountMonth[],
+  files: readonly MonthFile[],
+): AsyncGenerator<Uint8Array> {
+  const zip = new ZipFile();
+  const output = zip.outputStream as Readable;
+  const fail = (error: Error): void => void output.destroy(error);
+  zip.on('error', fail);
+  const last = new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));
+  zip.addBuffer(Buffer.from(monthCsv(month, accounts)), `month-${month.name}.csv`, { mtime: last });
+  for (const { key, publishedAt, read } of files) {
+    zip.addReadStreamLazy(key, { mtime: publishedAt }, (take) =>
+      take(null, Readable.from(read()).once('error', fail)),
+    );
+  }
+  zip.end();
+  yield* output;
+}

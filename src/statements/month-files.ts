@@ -1,0 +1,108 @@
+/** Everything a month's download holds, merchant by merchant: what is published of it now, and what is still open. */
+import type { Kysely } from 'kysely';
+import { daysFromTo } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { firstDays, listAccountDays } from '../store/account-days.ts';
+import type { DB } from '../store/schema.ts';
+import { listStatements, summariesOfDay, type StatementRow } from '../store/statements.ts';
+import { fetchStatement, StatementDamaged } from './fetch.ts';
+import { manifestFileBeside, manifestKey } from './keys.ts';
+import type { AccountMonth, Month } from './month.ts';
+import { currentOf } from './summary.ts';
+
+/** A file of the download: under the store's own key, so that `verify` finds all as it lies in the store. */
+export interface MonthFile {
+  readonly key: string;
+  readonly publishedAt: Date;
+  /** Throws `StatementDamaged` where the store does not hold what was published. */
+  readonly read: () => AsyncIterable<Uint8Array>;
+}
+
+export interface MerchantMonth {
+  readonly accounts: readonly AccountMonth[];
+  readonly files: readonly MonthFile[];
+}
+
+/** One merchant's month; without `currencies`, of every account. */
+export async function merchantMonth(
+  { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
+  merchantNo: string,
+  month: Month,
+  currencies: readonly string[] | null,
+): Promise<MerchantMonth> {
+  const filter = {
+    merchantNo,
+    fromDay: month.from,
+    toDay: month.to,
+    ...(currencies === null ? {} : { currencies }),
+  };
+  const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
+  const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
+  const due = new Set(
+    (await listAccountDays(db, filter))
+      .filter((row) => row.publish_due || row.revision === null)
+      .map(({ currency, day }) => `${currency} ${day}`),
+  );
+  const accounts = [...(await firstDays(db, merchantNo))]
+    .filter(([currency, first]) => first <= month.to && (currencies?.includes(currency) ?? true))
+    .map(([currency, first]): AccountMonth => {
+      const statements = current.filter((row) => row.currency === currency);
+      const published = new Set(statements.map(({ day }) => day));
+      const openDays = daysFromTo(first > month.from ? first : month.from, month.to).filter(
+        (day) => !published.has(day) || due.has(`${currency} ${day}`),
+      );
+      return { merchantNo, currency, statements, openDays };
+    });
+  const files: MonthFile[] = [];
+  for (const [day, rows] of byDay) {
+    files.push(...(await dayFiles({ db, objects }, merchantNo, day, currentOf(rows), currencies === null)));
+  }
+  return { accounts, files };
+}
+
+/** A day's statements and manifest; of some currencies only, the manifest lies beside each statement by itself. */
+async function dayFiles(
+  { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
+  merchantNo: string,
+  day: BusinessDay,
+  statements: readonly StatementRow[],
+  isWhole: boolean,
+): Promise<MonthFile[]> {
+  const published = statements.map((row): MonthFile => ({
+    key: row.object_key,
+    publishedAt: row.published_at,
+    read: () => fetchStatement(objects, row),
+  }));
+  const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
+  const manifest = async function* () {
+    const bytes = await readWhole(objects, manifestKey(merchantNo, day));
+    if (bytes !== null) yield bytes;
+    else
+      throw new StatementDamaged(
+        `${objects.location}: ${manifestKey(merchantNo, day)} is missing; \`daybook publish --repair\` writes it again.`,
+      );
+  };
+  if (!isWhole) {
+    const beside = statements.map((row): MonthFile => {
+      const at = row.object_key.lastIndexOf('/') + 1;
+      const key = row.object_key.slice(0, at) + manifestFileBeside(row.object_key.slice(at));
+      return { key, publishedAt, read: manifest };
+    });
+    return [...published, ...beside];
+  }
+  const summary = (await summariesOfDay(db, merchantNo, day)).at(-1);
+  return [
+    ...published,
+    ...(summary === undefined
+      ? []
+      : [
+          {
+            key: summary.object_key,
+            publishedAt: summary.published_at,
+            read: () => fetchStatement(objects, summary),
+          },
+        ]),
+    { key: manifestKey(merchantNo, day), publishedAt, read: manifest },
+  ];
+}

@@ -1,0 +1,84 @@
+/** A month of an account in one line: what it opened and closed on, what came and went, and which days are still open. */
+import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { addAmounts } from '../ledger/money.ts';
+import type { StatementRow } from '../store/statements.ts';
+import { csvText } from './csv.ts';
+
+export interface Month {
+  /** `2026-03`. */
+  readonly name: string;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
+/** An account's current statements of a month, by day. */
+export interface AccountMonth {
+  readonly merchantNo: string;
+  readonly currency: string;
+  readonly statements: readonly StatementRow[];
+  /** Days of the month since the account's first one that have no statement, or one that is out of date; in order. */
+  readonly openDays: readonly BusinessDay[];
+}
+
+/** The month `YYYY-MM`, or null where the text names none. */
+export function monthOf(name: string): Month | null {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(name)) return null;
+  const from = `${name}-01`;
+  const days = daysFromTo(from, addDays(from, 31)).filter((day) => day.startsWith(name));
+  return { name, from, to: days.at(-1)! };
+}
+
+export const MONTH_COLUMNS = [
+  'merchant_no',
+  'currency',
+  'month',
+  'opening',
+  'credit_total',
+  'credit_count',
+  'debit_total',
+  'debit_count',
+  'closing',
+  'days_published',
+  'days_broken',
+  'open_days',
+] as const;
+
+/**
+ * The month's summary as CSV, a line an account. Opening and closing are those of its first and last published day, so
+ * that opening + credits - debits is the closing where no day is open or broken.
+ */
+export const monthCsv = ({ name }: Month, accounts: readonly AccountMonth[]): string =>
+  csvText([MONTH_COLUMNS, ...accounts.map((account) => monthLine(name, account))]);
+
+function monthLine(name: string, { merchantNo, currency, statements, openDays }: AccountMonth): string[] {
+  const sum = (amountOf: (row: StatementRow) => string): string =>
+    statements.reduce((total, row) => addAmounts(total, amountOf(row)), '0');
+  const count = (countOf: (row: StatementRow) => number): string =>
+    String(statements.reduce((total, row) => total + countOf(row), 0));
+  return [
+    merchantNo,
+    currency,
+    name,
+    statements[0]?.opening ?? '',
+    sum((row) => row.credit_total),
+    count((row) => row.credit_count),
+    sum((row) => row.debit_total),
+    count((row) => row.debit_count),
+    statements.at(-1)?.closing ?? '',
+    String(statements.length),
+    String(statements.filter(({ verdict }) => verdict === 'broken').length),
+    stretches(openDays).join(' '),
+  ];
+}
+
+/** `2026-03-05 2026-03-08/2026-03-31`: days in a row as one. */
+function stretches(days: readonly BusinessDay[]): string[] {
+  const found: [BusinessDay, BusinessDay][] = [];
+  for (const day of days) {
+    const last = found.at(-1);
+    if (last !== undefined && addDays(last[1], 1) === day) last[1] = day;
+    else found.push([day, day]);
+  }
+  return found.map(([from, to]) => (from === to ? from : `${from}/${to}`));
+}
