@@ -1,6 +1,6 @@
 /** Breaks of an account that have one cause together, told by their balances alone. */
 import type { ContinuityBreak } from './entry.ts';
-import { compareAmounts, subtractAmounts } from './money.ts';
+import { addAmounts, compareAmounts, subtractAmounts } from './money.ts';
 
 export type BreakFigures = Pick<
   ContinuityBreak,
@@ -12,24 +12,28 @@ export type Explanation = Pick<ContinuityBreak, 'hint' | 'hintBatchNo'>;
 /** Breaks in a row that entries of another account may make; more are a ledger past being explained like this. */
 const BREAKS_IN_A_ROW_MAX = 20;
 
+/** An account that is emptied again and again comes back to this balance, which tells nothing by itself. */
+const SWEPT = '0';
 /** Breaks with the same balances on both sides that are looked at for one entry; there is nearly always one. */
 const GAPS_LOOKED_AT_MAX = 20;
 
 /**
  * By index, the breaks that belong together, all breaks of one cause with the same hint. `breaks` are those of one
- * account, in order; where nothing follows from their balances, a break has no explanation here.
+ * account, in order, and `closing` the balance its last entry left, null where that is not known. Where nothing follows
+ * from balances, a break has no explanation here.
  *
  * Between two breaks the entries chain, so the balances around any stretch of entries are those of the breaks at its
  * ends: each cause is an equality between the balances of a few breaks, and no entry has to be looked at.
  */
 export function explainTogether(
   breaks: readonly BreakFigures[],
-  minorUnits: number | null,
+  { minorUnits, closing }: { readonly minorUnits: number | null; readonly closing: string | null },
 ): Map<number, Explanation> {
-  const scene = sceneOf(breaks);
+  const scene = sceneOf(breaks, closing);
   takeNoise(scene, minorUnits);
   takeSameBalances(scene);
   takeMoved(scene);
+  takeLast(scene);
   takeSwappedBalances(scene);
   takeSingleBalances(scene);
   takeStrangers(scene);
@@ -48,6 +52,7 @@ interface Jump {
 
 interface Scene {
   readonly jumps: readonly Jump[];
+  readonly closing: string | null;
   readonly explained: Map<number, Explanation>;
   /** The break behind the entry that a break stands before, where that entry stands between two breaks. */
   readonly joined: (index: number) => number | undefined;
@@ -57,7 +62,7 @@ interface Scene {
   readonly next: (index: number) => number | undefined;
 }
 
-function sceneOf(breaks: readonly BreakFigures[]): Scene {
+function sceneOf(breaks: readonly BreakFigures[], closing: string | null): Scene {
   const jumps = breaks.map((one) => ({
     after: one.afterBatchNo,
     before: one.beforeBatchNo,
@@ -70,6 +75,7 @@ function sceneOf(breaks: readonly BreakFigures[]): Scene {
   const joined = (index: number): number | undefined => behind.get(jumps[index]!.before);
   return {
     jumps,
+    closing: closing === null ? null : plain(closing),
     explained: new Map(),
     joined,
     into: (batchNo) => (batchNo === null ? undefined : ahead.get(batchNo)),
@@ -103,15 +109,18 @@ function takeSameBalances(scene: Scene): void {
   const { jumps, joined, into } = scene;
   jumps.forEach(({ after, expected }, index) => {
     const entrance = into(after);
+    if (expected === SWEPT) return;
     // A run is told from its first entry on.
     if (entrance !== undefined && jumps[entrance]!.expected === expected) return;
     const run = [index];
     for (let at = joined(index); at !== undefined && jumps[at]!.expected === expected; at = joined(at)) {
       run.push(at);
     }
-    if (run.length < 2 || !isFree(scene, run)) return;
     const isEntered = entrance !== undefined && isFree(scene, [entrance]);
-    explain(scene, isEntered ? [entrance, ...run] : run, 'same-balance', after);
+    const all = isEntered ? [entrance, ...run] : run;
+    // Two entries of one balance may be one that is there twice, unless the jumps around come to nothing.
+    const isRun = run.length > 2 || (run.length === 2 && isEntered && isNothing(all.map((at) => jumps[at]!)));
+    if (isRun && isFree(scene, run)) explain(scene, all, 'same-balance', after);
   });
 }
 
@@ -146,6 +155,24 @@ function takeMoved(scene: Scene): void {
     } else if (isAlone(scene, out, gap)) explain(scene, both, 'entries-trade-places', jump.before);
     else explain(scene, both, 'entry-out-of-place', jump.before);
   });
+}
+
+const isNothing = (jumps: readonly Jump[]): boolean =>
+  compareAmounts(
+    jumps.reduce((sum, { missing }) => addAmounts(sum, missing), '0'),
+    '0',
+  ) === 0;
+
+/** The last entries of the account, where they would hold at the break before: no break shows behind them. */
+function takeLast(scene: Scene): void {
+  const { jumps, closing } = scene;
+  const [gap, into] = [jumps.length - 2, jumps.length - 1];
+  if (gap < 0 || !isFree(scene, [gap, into])) return;
+  const [first, last] = [jumps[gap]!, jumps[into]!];
+  if (first.expected !== last.found || first.found !== closing) return;
+  // As well, the one entry before them stands too early.
+  const hint = isAlone(scene, gap, into) ? 'entries-trade-places' : 'entry-out-of-place';
+  explain(scene, [gap, into], hint, hint === 'entries-trade-places' ? first.before : last.before);
 }
 
 /** Whether a single entry stands between two breaks. */
@@ -186,8 +213,7 @@ function takeStrangers(scene: Scene): void {
       row.push(at);
       if (!isFree(scene, row)) return;
       if (jumps[at]!.found !== jump.expected) continue;
-      // An account that is emptied again and again comes back to 0 without anything to tell.
-      const isTelling = jump.expected !== '0' && jumps[at]!.missing !== plain(negated(jump.missing));
+      const isTelling = jump.expected !== SWEPT && jumps[at]!.missing !== plain(negated(jump.missing));
       if (isTelling) explain(scene, row, 'entry-does-not-belong', jump.before);
       return;
     }

@@ -19,7 +19,7 @@ export interface BreakStory<Break extends KnownBreak = KnownBreak> {
 }
 
 /** Hints that each account day tells once, and those that a merchant's accounts tell together. */
-const TOLD_BY_DAY: readonly BreakHint[] = ['below-minor-unit', 'same-balance'];
+const TOLD_BY_DAY: readonly BreakHint[] = ['below-minor-unit'];
 const TOLD_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency'];
 /** Hints that a break has by itself. */
 const TOLD_ALONE: readonly BreakHint[] = ['equals-neighbour', 'twice-neighbour', 'amount-off', 'unexplained'];
@@ -102,6 +102,7 @@ function outOfPlace(breaks: readonly KnownBreak[], first: KnownBreak): string {
   const entry = named(first);
   const into = breakInto(breaks, first.hintBatchNo);
   const out = breaks.find((one) => one !== into && into && isSame(one.foundBalance, into.expectedBalance));
+  if (into !== undefined && out === undefined && breaks.length === 2) return lastOutOfPlace(into, breaks);
   const gap = breaks.find((one) => one !== into && one !== out);
   if (into === undefined || out === undefined || gap === undefined) {
     return `The timestamp of ${entry} is wrong: moved to another place of its account, the chain holds.`;
@@ -111,6 +112,15 @@ function outOfPlace(breaks: readonly KnownBreak[], first: KnownBreak): string {
   return (
     `The ${isOne ? 'timestamp' : 'timestamps'} of ${entries} ${isOne ? 'is' : 'are'} wrong: moved to where ` +
     `${isOne ? 'it fits' : 'they fit'} exactly, ${gapName(gap)}, the chain holds.`
+  );
+}
+
+/** Nothing is booked behind entries that are the account's last. */
+function lastOutOfPlace(into: KnownBreak, breaks: readonly KnownBreak[]): string {
+  const gap = breaks.find((one) => one !== into)!;
+  return (
+    `The timestamp of ${into.beforeBatchNo} is wrong, and of what is booked after it: moved to where they fit exactly, ` +
+    `${gapName(gap)}, the chain holds.`
   );
 }
 

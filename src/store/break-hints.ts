@@ -4,6 +4,7 @@ import { explainTogether, type Explanation } from '../ledger/break-patterns.ts';
 import { isCauseKnown } from '../ledger/break-stories.ts';
 import type { Account, BreakHint, BusinessDay } from '../ledger/entry.ts';
 import { isAmountsSwapped, neighbourHint } from '../ledger/hints.ts';
+import { lastClosing } from './account-days.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
 import type { DB } from './schema.ts';
@@ -50,7 +51,8 @@ export async function settleHints(
     foundBalance: row.found_balance,
     missingNet: row.missing_net,
   }));
-  for (const [index, explanation] of explainTogether(figures, minorUnits)) {
+  const closing = await lastClosing(trx, account);
+  for (const [index, explanation] of explainTogether(figures, { minorUnits, closing })) {
     hints.set(rows[index]!.id, explanation);
   }
   await addByNeighbours(trx, { rows, hints, chained: new Set(days), minorUnits });
