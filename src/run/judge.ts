@@ -2,7 +2,12 @@
 import type { UnlinkedOpening } from '../statements/openings.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
-import { reasonsOfClock, reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
+import {
+  reasonsOfClock,
+  reasonsOfReading,
+  reasonsOfUnsteadyTotals,
+  reasonsOfWithheld,
+} from './merchant-reasons.ts';
 import type { Standing } from './report.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
@@ -134,6 +139,7 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
     ...told
       .filter(([count]) => count > 0)
       .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
+    ...sync.flatMap(reasonsOfUnsteadyTotals),
     ...reasonsOfCauses(reconcile?.opened ?? []),
   ];
 }
