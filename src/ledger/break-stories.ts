@@ -181,11 +181,10 @@ function offset(breaks: readonly KnownBreak[], first: KnownBreak): string {
   );
 }
 
-const plural = (count: number): string => (count === 1 ? 'The break is' : `All ${count} breaks are`);
-
 const CAUSES: Readonly<Record<BreakHint, Cause>> = {
   'below-minor-unit': (breaks) =>
-    `${plural(breaks.length)} below one minor unit: amounts or balances carry the noise of a floating-point number.`,
+    `${breaks.length === 1 ? 'It is' : 'Each of them is'} below one minor unit: amounts or balances carry the noise of a ` +
+    'floating-point number.',
   'same-balance': (breaks, first) =>
     `The entries from ${named(first)} to ${breaks.at(-1)!.beforeBatchNo} show the same balance, whatever their amounts: ` +
     'the balance of one moment is shown for all of them.',

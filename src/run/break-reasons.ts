@@ -14,7 +14,7 @@ export function reasonsOfCauses(opened: readonly BreakRow[]): Reason[] {
   const stories = storiesOf(opened.map(knownBreak).filter(isCauseKnown));
   const reasons = stories.slice(0, CAUSES_TOLD_MAX).map(({ breaks, where, cause }) => ({
     exitCode: EXIT.needsPerson,
-    what: `${counted(breaks.length, 'break')} of ${where}: ${cause}`,
+    what: `${counted(breaks.length, 'break')} of ${where}: ${cause.replace(/\.$/, '')}`,
     todo: 'send this sentence to the platform',
   }));
   const more = stories.length - reasons.length;

@@ -200,7 +200,7 @@ const LIES: readonly Lie[] = [
           ? { ...entry, debit: `${entry.debit!}000000003` }
           : { ...entry, credit: `${entry.credit}000000003` },
       ),
-      says: /^(?:All \d+ breaks are|The break is) below one minor unit: .* noise/,
+      says: /^(?:Each of them|It) is below one minor unit: .* noise/,
     }),
   },
 ];
