@@ -59,11 +59,11 @@ test('breaks that may be anything are left to their count', () => {
 test('of many causes the first ones are told, and the rest counted', () => {
   const noisy = rows(9, (id) => ({ hint: 'below-minor-unit', day: `2026-03-0${id}` }));
   expect(reasonsOfCauses(noisy).map(({ what }) => what.slice(0, 38))).toEqual([
-    '1 break of M1 USD 2026-03-01: It is b',
-    '1 break of M1 USD 2026-03-02: It is b',
-    '1 break of M1 USD 2026-03-03: It is b',
-    '1 break of M1 USD 2026-03-04: It is b',
-    '1 break of M1 USD 2026-03-05: It is b',
+    '1 break of M1 USD 2026-03-01: It is be',
+    '1 break of M1 USD 2026-03-02: It is be',
+    '1 break of M1 USD 2026-03-03: It is be',
+    '1 break of M1 USD 2026-03-04: It is be',
+    '1 break of M1 USD 2026-03-05: It is be',
     'breaks of 4 more causes: see `daybook ',
   ]);
 });
