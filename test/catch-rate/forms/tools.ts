@@ -38,9 +38,9 @@ export const saysWrong = (what: 'amount' | 'balance' | 'timestamp', ...bookings:
   const batchNo = `(?:${bookings.map((booking) => inWords(booking.batchNo)).join('|')})`;
   return new RegExp(`(?:${what}[^.]*${batchNo}|${batchNo}[^.]*${what})[^.]*\\b(?:wrong|off)\\b`, 'i');
 };
-/** A sentence that says between which entries of its day one is missing, by how much, and that it may be stamped otherwise. */
-export function saysGap(scene: Scene, { batchNo, net, currency, stampMs }: Booking): RegExp {
-  const entries = dayEntries(scene, dayOf(stampMs, scene.zone));
+/** A sentence that says between which entries of its account one is missing, by how much, and that it may be stamped otherwise. */
+export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegExp {
+  const entries = scene.books.filter((one) => one.currency === currency);
   const at = entries.findIndex((one) => one.batchNo === batchNo);
   const [before, after] = [entries[at - 1]!.batchNo, entries[at + 1]!.batchNo];
   const amount = inWords(decimal(Math.abs(net), currency));
@@ -50,6 +50,7 @@ export function saysGap(scene: Scene, { batchNo, net, currency, stampMs }: Booki
       'entries are missing .* or are stamped at another time',
   );
 }
+
 export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
 
 /** Shows some of the merchant's lines as others, or not at all. */
