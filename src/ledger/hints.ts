@@ -10,7 +10,7 @@ export interface Neighbour {
 }
 
 /** A break of less than this part of the amount beside it is more likely that amount's fault than a missing entry's. */
-const SMALL_PART = 10n;
+const SMALL_PART = 100n;
 
 /**
  * What the entries on both sides tell of a break: it equals the amount of one (an entry missing twice or counted twice),
