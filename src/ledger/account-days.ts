@@ -1,7 +1,6 @@
 /** Folds a chain into figures a business day: opening, credits, debits, closing, verdict. */
 import type { AccountDay, BusinessDay, ContinuityBreak, Verdict } from './entry.ts';
 import type { ChainStep } from './chain-link.ts';
-import { annotateBreaks, type NeighbouredBreak } from './hints.ts';
 import { canonicalAmount, decimalsOf, fromScaled, toScaled } from './money.ts';
 
 /** A day's figures, and where the chain stands at its end. */
@@ -21,7 +20,7 @@ export interface DayFold {
   readonly push: (steps: readonly ChainStep[]) => ChainedDay[];
   /** The last day. */
   readonly end: () => ChainedDay[];
-  /** The breaks so far, hinted, up to `BREAKS_KEPT_MAX` a day; complete after `end`. */
+  /** The breaks so far, up to `BREAKS_KEPT_MAX` a day; complete after `end`. What they come from is told of stored ones. */
   readonly breaks: () => ContinuityBreak[];
 }
 
@@ -60,8 +59,7 @@ export function foldDays(options: {
   const { minorUnits } = options;
   let open: OpenDay[] = [];
   let opening: string | null = options.opening;
-  let previous: ChainStep | null = null;
-  const found: NeighbouredBreak[] = [];
+  const found: ContinuityBreak[] = [];
 
   const amount = (value: bigint, scale: number): string =>
     canonicalAmount(fromScaled(value, scale), minorUnits)!.amount;
@@ -173,15 +171,8 @@ export function foldDays(options: {
     if (step.break !== null) {
       day.breakCount += 1;
       day.jumped += jumpOf(step);
-      if (day.breakCount <= BREAKS_KEPT_MAX) {
-        found.push({
-          found: step.break,
-          netBefore: previous === null ? null : fromScaled(previous.net, previous.scale),
-          netAfter: fromScaled(step.net, step.scale),
-        });
-      }
+      if (day.breakCount <= BREAKS_KEPT_MAX) found.push(step.break);
     }
-    previous = step;
     day.lastBatchNo = step.entry.batchNo;
     day.lastBookedMs = step.entry.bookedMs;
     day.lastAfter = step.after;
@@ -198,6 +189,6 @@ export function foldDays(options: {
       open = [];
       return rest;
     },
-    breaks: () => annotateBreaks(found),
+    breaks: () => [...found],
   };
 }

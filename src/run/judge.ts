@@ -1,7 +1,13 @@
 /** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
 import type { UnlinkedOpening } from '../statements/openings.ts';
+import { reasonsOfCauses } from './break-reasons.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
-import { reasonsOfClock, reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
+import {
+  reasonsOfClock,
+  reasonsOfReading,
+  reasonsOfUnsteadyTotals,
+  reasonsOfWithheld,
+} from './merchant-reasons.ts';
 import type { Standing } from './report.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
@@ -91,7 +97,7 @@ const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
   todo: null,
 });
 
-function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[] {
+function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing): Reason[] {
   const own = sumOfSync(sync);
   const { newBreaks, knownBreaks, quarantined, untold } = standing;
   // What this run stored is among what is untold, unless nobody could be asked.
@@ -129,9 +135,13 @@ function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[]
       'send raw text and reason to the platform; one that is cleared up is closed with `daybook quarantine acknowledge ID --note TEXT`',
     ],
   ];
-  return told
-    .filter(([count]) => count > 0)
-    .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo }));
+  return [
+    ...told
+      .filter(([count]) => count > 0)
+      .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
+    ...sync.flatMap(reasonsOfUnsteadyTotals),
+    ...reasonsOfCauses(reconcile?.opened ?? []),
+  ];
 }
 
 /** `2026-01-01 to 2026-02-28`, of USD where only that was asked for. */

@@ -51,6 +51,22 @@ export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync
   return reasons;
 }
 
+/** Entries that leave and come back while one run reads are no change of the ledger. */
+export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
+  const { vanished, returned } = report;
+  if (vanished === 0 || returned === 0) return [];
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what:
+        `${merchantNo}: ${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
+        'span and those of its parts stand for different entries',
+      todo: 'send this sentence to the platform; run the days again before their statements are relied on',
+      merchantNo,
+    },
+  ];
+}
+
 const HELD_BACK_NAMED_MAX = 3;
 
 /** A platform that is behind leaves a day open that is over here; otherwise clocks that differ are good to know. */

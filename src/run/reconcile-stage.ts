@@ -1,5 +1,6 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
 import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import { withHints } from '../store/break-hints.ts';
 import { breaksToHeal, markHealingRead } from '../store/open-breaks.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { syncMerchant } from '../sync/sync.ts';
@@ -14,11 +15,15 @@ const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 /** What fails for one merchant leaves the others chained. */
 export async function reconcileStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   await eachMerchant(work, outcome, 'reconcile', (merchantNo) => chain(work, outcome, merchantNo));
-  if (work.request.command !== 'run') return;
-  const changed = await heal(work, outcome);
-  await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
-    if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
-  });
+  if (work.request.command === 'run') {
+    const changed = await heal(work, outcome);
+    await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
+      if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
+    });
+  }
+  if (outcome.reconcile === null) return;
+  const opened = await withHints(work.deps.db, outcome.reconcile.opened);
+  outcome.reconcile = { ...outcome.reconcile, opened };
 }
 
 async function chain(

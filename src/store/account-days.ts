@@ -94,6 +94,12 @@ export const accountDaysUpTo = (
 ): Promise<AccountDayRow[]> =>
   ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit).execute();
 
+/** The balance the account's last day closed on; null before its first. Served by the primary key. */
+export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> => {
+  const last = await ofAccount(db, account).orderBy('day', 'desc').limit(1).executeTakeFirst();
+  return last?.closing ?? null;
+};
+
 /** The account's days from `day` on, in order, at most `limit`. Served by the primary key. */
 export const accountDaysFrom = (
   db: Kysely<DB>,

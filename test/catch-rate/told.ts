@@ -1,6 +1,6 @@
 /** What a run told, and of which account days: its report as a person reads it, breaks, quarantine, amendments. */
 import type { Kysely } from 'kysely';
-import { breakText, reasonText, runText } from '../../src/cli/run-text.ts';
+import { breakTexts, reasonText, runText } from '../../src/cli/run-text.ts';
 import { dayOf, daysFromTo } from '../../src/ledger/business-day.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { listBreaks } from '../../src/store/breaks.ts';
@@ -61,7 +61,7 @@ export async function toldBy(
       error?.message ?? '',
       report === null ? '' : runText(report, { days: [], location: '', zone }),
       ...reasons,
-      ...breaks.map((row) => breakText(row, zone)),
+      ...breakTexts(breaks, zone),
       ...wrecks.map(({ batch_no: batchNo, reason }) => `quarantined ${batchNo ?? ''}: ${reason}`),
     ].join('\n'),
     places: [

@@ -342,41 +342,4 @@ describe('account days', () => {
     ]);
     expect(breaks.map((b) => [b.day, b.missingNet])).toEqual([['2026-03-02', '-2.00']]);
   });
-
-  test('a hold that is placed and released later is hinted at', () => {
-    const held = ledger(10_000, [
-      [10, 500],
-      [20, -3_000],
-      [30, 40],
-      [40, 3_000],
-      [50, 60],
-    ]);
-    const { breaks } = fold(
-      held.filter((_, index) => index !== 1 && index !== 3),
-      opening(10_000),
-    );
-    expect(breaks.map((b) => [b.missingNet, b.hint, b.hintBatchNo])).toEqual([
-      ['-30.00', 'offset-by-later-break', 'B0000004'],
-      ['30.00', 'unexplained', null],
-    ]);
-  });
-
-  test('an amount counted twice or swapped is hinted at', () => {
-    const twin = ledger(10_000, [
-      [10, 500],
-      [20, 500],
-      [30, 40],
-    ]).filter((_, index) => index !== 1);
-    expect(fold(twin, opening(10_000)).breaks.map((b) => [b.hint, b.hintBatchNo])).toEqual([
-      ['equals-neighbour', 'B0000000'],
-    ]);
-    const [first, second] = ledger(10_000, [
-      [10, 500],
-      [20, 70],
-    ]) as [LedgerEntry, LedgerEntry];
-    const swapped = { ...second, credit: null, debit: second.credit };
-    expect(fold([first, swapped], opening(10_000)).breaks.map((b) => [b.hint, b.hintBatchNo])).toEqual([
-      ['twice-neighbour', 'B0000001'],
-    ]);
-  });
 });

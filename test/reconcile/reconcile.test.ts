@@ -319,7 +319,7 @@ test('a hold placed on one day and released on another is told as such, until th
     (await listBreaks(database.db)).map((b) => [b.day, b.missing_net, b.hint, b.hint_batch_no]);
   expect(await hints()).toEqual([
     ['2026-03-02', '-40.00', 'offset-by-later-break', 'B0004'],
-    ['2026-03-04', '40.00', 'unexplained', null],
+    ['2026-03-04', '40.00', 'offsets-earlier-break', 'B0002'],
   ]);
   await synced(
     held.filter(({ batchNo }) => batchNo !== 'B0004' && batchNo !== 'B0005'),
@@ -343,7 +343,7 @@ test('the same breaks have the same hints, found day by day or before and after 
   await reconciled();
   expect(await hints()).toEqual([
     ['2026-03-02', 'offset-by-later-break', 'B0004'],
-    ['2026-03-04', 'unexplained', null],
+    ['2026-03-04', 'offsets-earlier-break', 'B0002'],
   ]);
   await synced(
     short.filter(({ batchNo }) => batchNo !== 'B0004' && batchNo !== 'B0005'),

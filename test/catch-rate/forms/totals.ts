@@ -5,7 +5,8 @@ import type { Call, Lies, Moment, Reply } from '../platform.ts';
 import { formOf, isTold, type Told } from './tools.ts';
 
 const form = formOf('totals');
-const SAYS_TOTAL = /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing/i;
+const SAYS_TOTAL =
+  /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing|total of a span .* different entries/i;
 
 /** Changes the replies to calls that reach into the day, or the first of them only. */
 function repliesFor(
