@@ -21,6 +21,7 @@ const asShown = (entry: SandboxEntry, nowMs: number): SandboxEntry =>
 const byTime = (a: SandboxEntry, b: SandboxEntry): number => a.bookedMs - b.bookedMs;
 
 export class MerchantLedger {
+  readonly #before: readonly SandboxEntry[];
   readonly #all: SandboxEntry[];
   readonly #byBatchNo: Map<string, SandboxEntry>;
   readonly #nowMs: () => number;
@@ -28,7 +29,9 @@ export class MerchantLedger {
   /** The view holds while the clock is in here, or until something is changed. */
   #valid = NEVER;
 
-  constructor(entries: readonly SandboxEntry[], nowMs: () => number) {
+  /** `before` lies before all of `entries`, and is shown only to who asks that far back. */
+  constructor(entries: readonly SandboxEntry[], nowMs: () => number, before: readonly SandboxEntry[] = []) {
+    this.#before = before;
     this.#all = [...entries].sort(byTime);
     this.#byBatchNo = new Map(entries.map((entry) => [entry.batchNo, entry]));
     this.#nowMs = nowMs;
@@ -80,7 +83,8 @@ export class MerchantLedger {
 
   /** Visible entries that match, as a count and a way to take the n-th. */
   matching(query: Query): { readonly total: number; readonly at: (index: number) => SandboxEntry } {
-    const visible = this.visible();
+    const reachesBefore = this.#before.some(({ bookedMs }) => query.beginMs <= bookedMs);
+    const visible = reachesBefore ? [...this.#before, ...this.visible()] : this.visible();
     if (query.batchNo !== undefined) {
       const entry = visible.find(({ batchNo }) => batchNo === query.batchNo);
       const found =
