@@ -4,7 +4,7 @@ import type { Check } from '../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../ledger/empty-days.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
-import { entriesADay, windowsWithWrecks } from '../store/entries-a-day.ts';
+import { entriesADay, hasWrecks } from '../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../store/ledger-past.ts';
 import {
   dropEmptyNotices,
@@ -57,11 +57,10 @@ export async function noticeFigures(work: RunWork, outcome: StageOutcome): Promi
 
 async function noticeEmptyDays(work: RunWork, merchantNo: string): Promise<void> {
   const { deps } = work;
-  const days = await daysToJudge(work, merchantNo);
+  const days = daysToJudge(work, merchantNo);
   if (days.length === 0) return;
   const [from, to] = [days[0]!, days.at(-1)!];
   const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
-  const found = await certainly(work, merchantNo, emptyNotices(merchantNo, byCurrency, days));
   const known = await noticesFrom(deps.db, merchantNo, 'empty', from);
   const all = sumOf(byCurrency);
   const mended = known.filter(
@@ -69,27 +68,21 @@ async function noticeEmptyDays(work: RunWork, merchantNo: string): Promise<void>
   );
   const isKnown = (one: EmptyNotice) =>
     known.some(({ currency, day }) => currency === one.currency && day === one.day);
-  const news = found.filter((one) => !isKnown(one));
+  const found = emptyNotices(merchantNo, byCurrency, days).filter((one) => !isKnown(one));
+  const news = await provenOnes(deps, merchantNo, found);
   if (news.length + mended.length > 0)
     await keep(work, news, (trx) => dropEmptyNotices(trx, merchantNo, mended));
 }
 
 /** Days of the merchant's range that are over. */
-async function daysToJudge({ deps, ranges }: RunWork, merchantNo: string): Promise<readonly BusinessDay[]> {
+function daysToJudge({ deps, ranges }: RunWork, merchantNo: string): readonly BusinessDay[] {
   const range = ranges.get(merchantNo);
   if (range === undefined) return [];
   const settledMs = deps.now().getTime() - deps.settleDelayMs;
   const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);
   const from = range.from < earliest ? earliest : range.from;
   const days = from > range.to ? [] : daysFromTo(from, range.to);
-  const over = days.filter((day) => dayWindow(day, deps.zone).endMs <= settledMs);
-  if (over.length === 0) return [];
-  const span = {
-    beginMs: dayWindow(over[0]!, deps.zone).beginMs,
-    endMs: dayWindow(over.at(-1)!, deps.zone).endMs,
-  };
-  const proven = await certifiedWindows(deps.db, merchantNo, span);
-  return over.filter((day) => covers(proven, dayWindow(day, deps.zone)));
+  return days.filter((day) => dayWindow(day, deps.zone).endMs <= settledMs);
 }
 
 /** Of the merchant as a whole; of an account only where others of the merchant had entries that day. Pure. */
@@ -121,18 +114,19 @@ function sumOf(byCurrency: ReadonlyMap<string, EntriesADay>): EntriesADay {
   return all;
 }
 
-/** Without days of which something came that could not be read: that is told already. */
-async function certainly(
-  { deps }: RunWork,
+/** Of days under certificate, and of which nothing came that could not be read: that is told already. */
+async function provenOnes(
+  { db, zone }: RunDeps,
   merchantNo: string,
   found: readonly EmptyNotice[],
 ): Promise<EmptyNotice[]> {
-  const certain: EmptyNotice[] = [];
+  const proven: EmptyNotice[] = [];
   for (const notice of found) {
-    const wrecks = await windowsWithWrecks(deps.db, merchantNo, dayWindow(notice.day, deps.zone));
-    if (wrecks.length === 0) certain.push(notice);
+    const window = dayWindow(notice.day, zone);
+    if (!covers(await certifiedWindows(db, merchantNo, window), window)) continue;
+    if (!(await hasWrecks(db, merchantNo, window))) proven.push(notice);
   }
-  return certain;
+  return proven;
 }
 
 /** Accounts that open on a balance though nothing lies before: the platform is asked once for its total of all before. */

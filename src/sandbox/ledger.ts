@@ -1,5 +1,5 @@
 /** The ledger the sandbox acts out: consistent chains from a seed, with what is planted in them. */
-import { addDays, daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import { below, seeded, type Random } from './random.ts';
 import type { Planted, Scenario } from './scenario.ts';
 
@@ -52,36 +52,6 @@ function unitsOf(text: string, minorUnits: number): bigint {
   return mantissa.startsWith('-') ? -units : units;
 }
 
-/** What an account holds when the scenario begins, in minor units. */
-const openingUnits = (merchantNo: string, currency: string): bigint =>
-  BigInt(1 + (hash(merchantNo + currency) % 900)) * 10n ** BigInt(minorUnitsOf(currency) + 4);
-
-const HALF_DAY_MS = 12 * 3_600_000;
-
-/** What made the openings: a credit an account on the day before the scenario. */
-export const entriesBefore = (
-  { from, timeZone }: Scenario,
-  merchantNo: string,
-  currencies: readonly string[],
-): SandboxEntry[] =>
-  currencies.map((currency) => {
-    const minorUnits = minorUnitsOf(currency);
-    const text = wireNumber(openingUnits(merchantNo, currency), minorUnits, () => 0);
-    return {
-      batchNo: `SBX-OPENING-${merchantNo}-${currency}`,
-      merchantNo,
-      currency,
-      busiType: 'COLLECT',
-      inAmount: text,
-      outAmount: null,
-      vailAmount: text,
-      bookedMs: dayWindow(addDays(from, -1), timeZone).beginMs + HALF_DAY_MS,
-      visibleFromMs: Number.NEGATIVE_INFINITY,
-      visibleUntilMs: Number.POSITIVE_INFINITY,
-      amendment: null,
-    };
-  });
-
 /** Every entry of one merchant in the order it happened, account by account; what is planted is already in. */
 export function generateLedger(
   scenario: Scenario,
@@ -97,7 +67,9 @@ export function generateLedger(
   };
   for (const currency of currencies) {
     const minorUnits = minorUnitsOf(currency);
-    let balance = openingUnits(merchantNo, currency);
+    // An account begins with nothing, and its first entry brings what it lives on.
+    let endowment = BigInt(1 + (hash(merchantNo + currency) % 900)) * 10n ** BigInt(minorUnits + 4);
+    let balance = 0n;
     for (const day of daysFromTo(scenario.from, scenario.to)) {
       const random = seeded(`${scenario.seed} ${merchantNo} ${currency} ${day}`);
       const { beginMs, endMs } = dayWindow(day, scenario.timeZone);
@@ -115,7 +87,10 @@ export function generateLedger(
         for (let copy = 0; copy < copies; copy += 1) {
           const exact = here.find((one) => one.what === 'amount');
           const net =
-            exact === undefined ? netOf(random, balance, minorUnits) : unitsOf(exact.net, minorUnits);
+            exact === undefined
+              ? endowment + netOf(random, endowment + balance, minorUnits)
+              : unitsOf(exact.net, minorUnits);
+          if (exact === undefined) endowment = 0n;
           balance += net;
           const amount =
             exact === undefined

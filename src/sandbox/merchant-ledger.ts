@@ -21,7 +21,6 @@ const asShown = (entry: SandboxEntry, nowMs: number): SandboxEntry =>
 const byTime = (a: SandboxEntry, b: SandboxEntry): number => a.bookedMs - b.bookedMs;
 
 export class MerchantLedger {
-  readonly #before: readonly SandboxEntry[];
   readonly #all: SandboxEntry[];
   readonly #byBatchNo: Map<string, SandboxEntry>;
   readonly #nowMs: () => number;
@@ -29,9 +28,7 @@ export class MerchantLedger {
   /** The view holds while the clock is in here, or until something is changed. */
   #valid = NEVER;
 
-  /** `before` lies before all of `entries`, and is shown only to who asks that far back. */
-  constructor(entries: readonly SandboxEntry[], nowMs: () => number, before: readonly SandboxEntry[] = []) {
-    this.#before = before;
+  constructor(entries: readonly SandboxEntry[], nowMs: () => number) {
     this.#all = [...entries].sort(byTime);
     this.#byBatchNo = new Map(entries.map((entry) => [entry.batchNo, entry]));
     this.#nowMs = nowMs;
@@ -83,8 +80,7 @@ export class MerchantLedger {
 
   /** Visible entries that match, as a count and a way to take the n-th. */
   matching(query: Query): { readonly total: number; readonly at: (index: number) => SandboxEntry } {
-    const reachesBefore = this.#before.some(({ bookedMs }) => query.beginMs <= bookedMs);
-    const visible = reachesBefore ? [...this.#before, ...this.visible()] : this.visible();
+    const visible = this.visible();
     if (query.batchNo !== undefined) {
       const entry = visible.find(({ batchNo }) => batchNo === query.batchNo);
       const found =

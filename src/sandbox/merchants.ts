@@ -1,5 +1,5 @@
 /** Whom the platform knows: the scenario's merchants and those approved since, each with a token and a ledger. */
-import { entriesBefore, generateLedger } from './ledger.ts';
+import { generateLedger } from './ledger.ts';
 import { MerchantLedger } from './merchant-ledger.ts';
 import type { NewMerchant } from './reviews.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,11 +16,7 @@ export interface SandboxMerchants {
 export function createMerchants(scenario: Scenario, nowMs: () => number): SandboxMerchants {
   const merchants = new Map<string, NewMerchant>(scenario.merchants.map((one) => [one.merchantNo, one]));
   const made = ({ merchantNo, currencies }: NewMerchant): MerchantLedger =>
-    new MerchantLedger(
-      generateLedger(scenario, merchantNo, currencies),
-      nowMs,
-      entriesBefore(scenario, merchantNo, currencies),
-    );
+    new MerchantLedger(generateLedger(scenario, merchantNo, currencies), nowMs);
   // Before the first call, which would wait for a large one.
   const ledgers = new Map(scenario.merchants.map((merchant) => [merchant.merchantNo, made(merchant)]));
   return {

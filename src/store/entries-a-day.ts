@@ -26,19 +26,20 @@ export async function entriesADay(
   return counts;
 }
 
-/** Windows under certificate in which entries came that could not be read: such a day is not empty. */
-export async function windowsWithWrecks(
+/** Whether something came for the window that could not be read: it is not empty then. */
+export async function hasWrecks(
   db: Kysely<DB>,
   merchantNo: string,
   { beginMs, endMs }: Window,
-): Promise<Window[]> {
-  const rows = await db
+): Promise<boolean> {
+  const row = await db
     .selectFrom('sync_window')
-    .select(['begin_ms', 'end_ms'])
+    .select('merchant_no')
     .where('merchant_no', '=', merchantNo)
     .where('begin_ms', '<=', endMs)
     .where('end_ms', '>=', beginMs)
     .where('quarantined_count', '>', 0)
-    .execute();
-  return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
