@@ -6,8 +6,8 @@ import type { BusinessDay } from './entry.ts';
 const WEEKS = 4;
 /** That weekday had so many entries in every one of them, */
 const FEWEST_MIN = 5;
-/** and so many on average: a day that only happens to be empty is then rarer than one in 40,000. */
-const AVERAGE_MIN = 10;
+/** and so many on average: a day that only happens to be empty is then rarer than one in 100,000. */
+const AVERAGE_MIN = 12;
 /** Days before a judged one whose entries have to be known. */
 export const USUAL_DAYS = 7 * (WEEKS + 1);
 
