@@ -6,8 +6,8 @@ import { arrayLiteral } from './array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './schema.ts';
 
-/** Account days looked at by one statement. */
-const DAYS_A_STATEMENT = 200;
+/** Days of a currency looked at by one statement: with 100,000 entries each it takes seconds. */
+const DAYS_A_STATEMENT = 20;
 /** Numbers named of each. */
 const NUMBERS_NAMED_MAX = 3;
 

@@ -12,6 +12,7 @@ import {
   SAYS_MISSING,
   type Told,
 } from './tools.ts';
+import { BUSY } from './totals.ts';
 
 const form = formOf('missing');
 
@@ -105,6 +106,12 @@ export const missingForms: readonly Form[] = [
     'A whole day of one account is left out in the night it is read first.',
     (scene) => dayEntries(scene),
     { told: 'one night' },
+  ),
+  missing(
+    'missing-whole-day-busy-one-night',
+    'After four busy weeks a whole day of one account is left out in the night it is read first.',
+    (scene) => dayEntries(scene),
+    { told: 'one night', setting: { ...BUSY, currencies: 2 } },
   ),
   missing(
     'missing-currency-from-a-day-on',
