@@ -6,14 +6,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
 import { entriesADay, hasWrecks } from '../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../store/ledger-past.ts';
-import {
-  dropEmptyNotices,
-  keepNotices,
-  noticesFrom,
-  type EmptyNotice,
-  type FirstNotice,
-  type Notice,
-} from '../store/notices.ts';
+import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../store/notices.ts';
 import { sharedEntries } from '../store/shared-entries.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
@@ -27,15 +20,8 @@ const JUDGED_DAYS_MAX = 31;
 
 const isMade = ({ checks }: RunDeps, check: Check): boolean => checks?.includes(check) ?? true;
 
-const keep = async (
-  { deps, lease, runId }: RunWork,
-  notices: readonly Notice[],
-  more: Parameters<typeof writeTransaction<void>>[2] = () => Promise.resolve(),
-): Promise<void> =>
-  writeTransaction(deps.db, lease, async (trx) => {
-    await more(trx);
-    await keepNotices(trx, notices, { runId, now: deps.now() });
-  });
+const keep = ({ deps, lease, runId }: RunWork, notices: readonly Notice[]): Promise<void> =>
+  writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 
 /** What two merchants have of the days that changed: to be called while these are not chained yet. */
 export async function noticeShared(work: RunWork): Promise<void> {
@@ -61,17 +47,9 @@ async function noticeEmptyDays(work: RunWork, merchantNo: string): Promise<void>
   if (days.length === 0) return;
   const [from, to] = [days[0]!, days.at(-1)!];
   const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
-  const known = await noticesFrom(deps.db, merchantNo, 'empty', from);
-  const all = sumOf(byCurrency);
-  const mended = known.filter(
-    ({ currency, day }) => ((currency === '' ? all : byCurrency.get(currency))?.get(day) ?? 0) > 0,
-  );
-  const isKnown = (one: EmptyNotice) =>
-    known.some(({ currency, day }) => currency === one.currency && day === one.day);
-  const found = emptyNotices(merchantNo, byCurrency, days).filter((one) => !isKnown(one));
-  const news = await provenOnes(deps, merchantNo, found);
-  if (news.length + mended.length > 0)
-    await keep(work, news, (trx) => dropEmptyNotices(trx, merchantNo, mended));
+  const found = emptyNotices(merchantNo, byCurrency, days);
+  const proven = await provenOnes(deps, merchantNo, found);
+  if (proven.length > 0) await keep(work, proven);
 }
 
 /** Days of the merchant's range that are over. */

@@ -61,22 +61,6 @@ export async function keepNotices(
   );
 }
 
-/** Takes back notices of days that have entries after all. */
-export async function dropEmptyNotices(
-  trx: Transaction<DB>,
-  merchantNo: string,
-  accountDays: readonly { readonly currency: string; readonly day: BusinessDay }[],
-): Promise<void> {
-  if (accountDays.length === 0) return;
-  await sql`
-    DELETE FROM notice USING unnest(
-      ${arrayLiteral(accountDays.map(({ currency }) => currency))}::text[],
-      ${arrayLiteral(accountDays.map(({ day }) => day))}::date[]
-    ) AS mended (currency, day)
-    WHERE notice.merchant_no = ${merchantNo} AND notice.kind = 'empty'
-      AND notice.currency = mended.currency AND notice.day = mended.day`.execute(trx);
-}
-
 /** What no run has told yet of the merchants, whichever run found it. */
 export const untoldNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
   noticesWhere(db, merchants, sql`told_at IS NULL`);
@@ -87,15 +71,6 @@ export const noticesSince = (
   merchants: readonly string[],
   since: Date,
 ): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
-
-/** The notices of some merchants of one kind, from a day on. */
-export const noticesFrom = (
-  db: Kysely<DB>,
-  merchantNo: string,
-  kind: Notice['kind'],
-  from: BusinessDay,
-): Promise<KnownNotice[]> =>
-  noticesWhere(db, [merchantNo], sql`merchant_no = ${merchantNo} AND kind = ${kind} AND day >= ${from}`);
 
 /** Once a run that tells them is on record. */
 export async function noticesTold(
@@ -116,6 +91,14 @@ const ofMerchants = (merchants: readonly string[]): RawBuilder<unknown> => {
   return sql`(merchant_no = ANY (${asked}) OR other_merchant_no = ANY (${asked}))`;
 };
 
+/** A day that has entries after all is odd no more. */
+const isMended = sql`
+  kind = 'empty' AND EXISTS (
+    SELECT FROM account_day d
+    WHERE d.merchant_no = notice.merchant_no AND (notice.currency = '' OR d.currency = notice.currency)
+      AND d.day = notice.day AND d.credit_count + d.debit_count > 0
+  )`;
+
 async function noticesWhere(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -131,7 +114,7 @@ async function noticesWhere(
     found_at: Date;
     run_id: number;
   }>`
-    SELECT * FROM notice WHERE ${is} AND ${ofMerchants(merchants)}
+    SELECT * FROM notice WHERE ${is} AND ${ofMerchants(merchants)} AND NOT (${isMended})
     ORDER BY kind, day, merchant_no, currency, other_merchant_no`.execute(db);
   return rows.map(
     (row) =>

@@ -31,6 +31,12 @@ const open = async (options: StageOptions = {}): Promise<Stage> => {
 
 const noticeRows = ({ house }: Stage) =>
   house.database.db.selectFrom('notice').select(['kind', 'merchant_no', 'currency', 'day']).execute();
+/** As `status` shows them. */
+async function noticed({ house }: Stage) {
+  const asked = { zone: ZONE, now: house.now(), maxAgeMs: null };
+  const [status] = await statusOf(house.database.db, [MERCHANT.merchantNo], asked);
+  return status!.notices;
+}
 /** The stage's reader, with some queries changed or answered otherwise. */
 const readerBy = (
   { house }: Stage,
@@ -58,13 +64,7 @@ describe('an account that opens on a balance', () => {
     const again = await stage.run();
     expect(again).toMatchObject({ exitCode: 0, notes: [] });
     expect(again.sync[0]!.report.requests).toBe(read - 1);
-    const { db } = stage.house.database;
-    const [status] = await statusOf(db, [MERCHANT.merchantNo], {
-      zone: ZONE,
-      now: stage.house.now(),
-      maxAgeMs: null,
-    });
-    expect(status!.notices).toMatchObject([
+    expect(await noticed(stage)).toMatchObject([
       { kind: 'first', currency: 'USD', day: FROM, runId: report.runId },
     ]);
   });
@@ -181,8 +181,9 @@ describe('a busy day without entries', () => {
       ],
     });
     expect(await night(stage, hiding(stage, null))).toMatchObject({ exitCode: 0, notes: [] });
+    expect(await noticed(stage)).toMatchObject([{ kind: 'empty', currency: '', day: EMPTY }]);
     expect(await night(stage, stage.house.reader)).toMatchObject({ exitCode: 0 });
-    expect(await noticeRows(stage)).toEqual([]);
+    expect(await noticed(stage)).toEqual([]);
   });
 
   test('of one account is told of that account, and of a day not read whole nothing', async () => {
