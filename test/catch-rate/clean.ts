@@ -77,7 +77,7 @@ const TRAITS: readonly Trait[] = [
   {
     name: 'weekends without entries, for six weeks',
     often: 0.3,
-    setting: { perDay: [13, 20], honestDays: 36, resweepDays: 1 },
+    setting: { perDay: [13, 20], honestDays: 36 },
     books: (books, _, { scene: { zone } }) =>
       balanced(books.filter(({ atMs }) => !isWeekend(dayOf(atMs, zone)))),
   },
