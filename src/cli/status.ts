@@ -5,6 +5,7 @@ import { jobs } from '../../jobs/all.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
+import { reasonsOfNotices } from '../run/notice-reasons.ts';
 import { nextRun, type NextRun } from '../run/next-run.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
@@ -123,6 +124,10 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
     spans.map((span) => `  ${merchantNo} ${spanText(span, zone)}: ${span.why}`),
   );
   const requested = statuses.flatMap((status) => status.requested);
+  // What two merchants have is in the status of both.
+  const notices = new Set(
+    statuses.flatMap((status) => reasonsOfNotices(status.notices)).map(({ what }) => what),
+  );
   return lines(
     table(
       [
@@ -148,6 +153,9 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
       '\nasked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
     ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range)}`),
     requested.length > MISSING_SHOWN_MAX && `  and ${requested.length - MISSING_SHOWN_MAX} more`,
+    notices.size > 0 && '\nnoticed in the last 31 days, each told once:',
+    ...[...notices].slice(0, MISSING_SHOWN_MAX).map((what) => `  ${what}`),
+    notices.size > MISSING_SHOWN_MAX && `  and ${notices.size - MISSING_SHOWN_MAX} more`,
     missing.length > 0 && '\nmissing:',
     ...missing.slice(0, MISSING_SHOWN_MAX),
     missing.length > MISSING_SHOWN_MAX && `  and ${missing.length - MISSING_SHOWN_MAX} more`,

@@ -9,6 +9,7 @@ import {
   reasonsOfWithheld,
 } from './merchant-reasons.ts';
 import type { Standing } from './report.ts';
+import { reasonsOfNotices } from './notice-reasons.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './sync-tally.ts';
@@ -61,6 +62,7 @@ export function judge(
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
+    ...reasonsOfNotices(standing.notices),
   ];
   const isIncomplete = reasons.some(
     ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,

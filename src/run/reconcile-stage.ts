@@ -5,6 +5,7 @@ import { breaksToHeal, markHealingRead } from '../store/open-breaks.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { syncMerchant } from '../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
+import { noticeShared } from './notice-stage.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import { afterReadingAgain } from './sync-tally.ts';
 import type { RunWork, StageOutcome } from './work.ts';
@@ -17,6 +18,7 @@ export async function reconcileStage(work: RunWork, outcome: StageOutcome): Prom
   await eachMerchant(work, outcome, 'reconcile', (merchantNo) => chain(work, outcome, merchantNo));
   if (work.request.command === 'run') {
     const changed = await heal(work, outcome);
+    if (changed.size > 0) await noticeShared(work);
     await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
       if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
     });

@@ -3,6 +3,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
+import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './exit-codes.ts';
@@ -56,6 +57,8 @@ export interface Standing {
   readonly untold: Changes;
   /** Unreadable entries the platform still sends, and nobody has acknowledged. */
   readonly quarantined: number;
+  /** What is odd about a ledger though no balance breaks, and no run has told before this one. */
+  readonly notices: readonly KnownNotice[];
   /** Ranges asked for with dates, by this run or an earlier one, that are not proven whole. */
   readonly requested: readonly RequestedStanding[];
   readonly proven: readonly Omit<Proven, 'unread'>[];
@@ -146,6 +149,7 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     breaksNew: standing.newBreaks,
     breaksKnown: standing.knownBreaks,
     quarantinedOpen: standing.quarantined,
+    notices: standing.notices.length,
     published: publish?.published.length ?? 0,
     withheld: publish?.withheld.length ?? 0,
     unlinked: publish?.unlinked.length ?? 0,

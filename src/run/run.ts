@@ -3,6 +3,7 @@ import { LeaseLost, type Lease } from '../store/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { StoreUnreachable } from '../store/errors.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
+import { noticesTold } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import type { DueJob } from './due.ts';
@@ -12,6 +13,7 @@ import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import { judge, type RunFailure } from './judge.ts';
+import { noticeFigures, noticeShared } from './notice-stage.ts';
 import type { DayRange } from './range.ts';
 import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
 import { NOTHING_STANDS, standingOf } from './standing.ts';
@@ -98,16 +100,22 @@ async function runStages(
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     await (isAway ? finished.catch(() => undefined) : finished);
     const { amended, vanished } = standing.untold;
-    if (amended + vanished > 0) await forgetTold(request, deps, lease);
+    if (amended + vanished + standing.notices.length > 0) await forgetTold(request, deps, lease, standing);
     return report;
   };
   try {
     const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
     const stages = STAGES[request.command];
     if (stages.includes('publish')) await deps.objects.check();
-    if (stages.includes('sync')) await syncStage(work, outcome);
+    if (stages.includes('sync')) {
+      await syncStage(work, outcome);
+      await noticeShared(work);
+    }
     signal.throwIfAborted();
-    if (stages.includes('reconcile')) await reconcileStage(work, outcome);
+    if (stages.includes('reconcile')) {
+      await reconcileStage(work, outcome);
+      await noticeFigures(work, outcome);
+    }
     signal.throwIfAborted();
     if (stages.includes('publish')) await publishStage(work, outcome);
   } catch (error) {
@@ -143,9 +151,17 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
 }
 
 /** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
-async function forgetTold({ merchants }: RunRequest, deps: RunDeps, lease: Lease): Promise<void> {
+async function forgetTold(
+  { merchants }: RunRequest,
+  deps: RunDeps,
+  lease: Lease,
+  { notices }: Standing,
+): Promise<void> {
   const told = merchants.map(({ merchantNo }) => merchantNo);
-  await writeTransaction(deps.db, lease, (trx) => forgetUntold(trx, told)).catch(() => undefined);
+  await writeTransaction(deps.db, lease, async (trx) => {
+    await forgetUntold(trx, told);
+    await noticesTold(trx, notices, told, deps.now());
+  }).catch(() => undefined);
 }
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */

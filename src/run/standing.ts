@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { countQuarantined } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/open-breaks.ts';
 import type { DB } from '../store/schema.ts';
+import { untoldNotices } from '../store/notices.ts';
 import { untoldChanges } from '../store/untold-changes.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
@@ -14,6 +15,7 @@ export const NOTHING_STANDS: Standing = {
   knownBreaks: 0,
   untold: { amended: 0, vanished: 0 },
   quarantined: 0,
+  notices: [],
   requested: [],
   proven: [],
 };
@@ -46,6 +48,7 @@ export async function standingOf(
     knownBreaks: known,
     untold: await untoldChanges(db, merchants),
     quarantined: await countQuarantined(db, merchants),
+    notices: await untoldNotices(db, merchants),
     requested: reads ? requested : [],
     proven,
   };

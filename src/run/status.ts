@@ -6,6 +6,7 @@ import { subtractWindows } from '../ledger/window.ts';
 import { countQuarantined } from '../store/amendments.ts';
 import { listBreaks } from '../store/breaks.ts';
 import { listMerchants } from '../store/merchants.ts';
+import { noticesSince, type KnownNotice } from '../store/notices.ts';
 import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
@@ -14,6 +15,9 @@ import type { LastRuns } from './last-runs.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
 import { provenOf } from './proven.ts';
 import { requestedStanding, type RequestedStanding } from './requested.ts';
+
+/** Notices older than this are history. */
+const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 
 export interface MerchantStatus {
   readonly merchantNo: string;
@@ -27,6 +31,8 @@ export interface MerchantStatus {
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
+  /** What runs of the last weeks found odd though no balance breaks; each was told once. */
+  readonly notices: readonly KnownNotice[];
   readonly tooOld: boolean;
 }
 
@@ -96,6 +102,7 @@ async function statusOfMerchant(
     requested,
     openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
     quarantined: await countQuarantined(db, [merchantNo]),
+    notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }

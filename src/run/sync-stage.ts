@@ -2,6 +2,7 @@
 import { dayOf } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
+import { truerFailure } from '../sync/other-ledger.ts';
 import { planWindows } from '../sync/plan.ts';
 import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
@@ -36,7 +37,16 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   );
   outcome.sync = [...outcome.sync].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
   if (stop.signal.aborted) throw stop.signal.reason;
+  if (deps.checks?.includes('shared') ?? true) outcome.sync = await inTruerWords(outcome.sync, deps.db);
 }
+
+const inTruerWords = (all: readonly MerchantSync[], db: RunWork['deps']['db']): Promise<MerchantSync[]> =>
+  Promise.all(
+    all.map(async (one) => {
+      const failure = await truerFailure(db, one.merchantNo, one.report.failure);
+      return failure === one.report.failure ? one : { ...one, report: { ...one.report, failure } };
+    }),
+  );
 
 /** One merchant's part. Throws what concerns all. */
 async function syncOne(

@@ -176,12 +176,31 @@ export interface LedgerEntryVersion {
   version: number;
 }
 
+export interface LedgerPast {
+  asked_at: Date;
+  before_ms: number;
+  merchant_no: string;
+  total: number | null;
+}
+
 export interface Merchant {
   added_at: Date;
   joined_at: Date | null;
   merchant_no: string;
   status: Generated<string>;
   token_ciphertext: string | null;
+}
+
+export interface Notice {
+  currency: Generated<string>;
+  day: string;
+  figures: Json;
+  found_at: Date;
+  kind: string;
+  merchant_no: string;
+  other_merchant_no: Generated<string>;
+  run_id: number;
+  told_at: Date | null;
 }
 
 export interface Notification {
@@ -360,7 +379,9 @@ export interface DB {
   lease: Lease;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
+  ledger_past: LedgerPast;
   merchant: Merchant;
+  notice: Notice;
   notification: Notification;
   platform_clock: PlatformClock;
   quarantined_entry: QuarantinedEntry;

@@ -42,7 +42,8 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
 
   const prove = async (probe: Probe, entries: readonly LedgerEntry[]): Promise<void> => {
     let why = '';
-    for (const entry of entries.slice(0, ENTRIES_TRIED_MAX)) {
+    const tried = entries.slice(0, ENTRIES_TRIED_MAX);
+    for (const entry of tried) {
       const finding = await findZone(probe, entry, toleranceMs);
       if (finding.kind === 'proven') {
         if (finding.clock === 'off') noteClockOff(offText(entry, 'is not found at that second, but near it'));
@@ -52,7 +53,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
         throw new TimeZoneWrong(zone, entry, finding.trueMs, finding.offsetMinutes);
       why = finding.why;
     }
-    throw new TimeZoneUnproven(zone, why);
+    throw new TimeZoneUnproven(zone, why, tried);
   };
 
   const lookInto = async (probe: Probe, outsider: LedgerEntry): Promise<void> => {

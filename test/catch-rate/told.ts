@@ -17,10 +17,10 @@ export interface Told {
 const daysOf = (beginMs: number, endMs: number, zone: string): Place[] =>
   daysFromTo(dayOf(beginMs, zone), dayOf(endMs, zone)).map((day) => ({ currency: null, day }));
 
-/** Account days named in a sentence: `USD 2026-03-04`. */
+/** Account days named in a sentence, `USD 2026-03-04`, and days of the merchant. */
 const daysNamed = (text: string): Place[] =>
-  [...text.matchAll(/\b([A-Z]{3}) (\d{4}-\d{2}-\d{2})\b/g)].map(([, currency, day]) => ({
-    currency: currency!,
+  [...text.matchAll(/\b([A-Z]{3}|M-OWN) (\d{4}-\d{2}-\d{2})\b/g)].map(([, whose, day]) => ({
+    currency: whose === OWN ? null : whose!,
     day: day!,
   }));
 

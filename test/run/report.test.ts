@@ -269,6 +269,7 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     breaksNew: 1,
     breaksKnown: 2,
     quarantinedOpen: 3,
+    notices: 0,
     published: 0,
     withheld: 1,
     unlinked: 0,

@@ -13,6 +13,7 @@ import {
   saysGap,
   type Told,
 } from './tools.ts';
+import { BUSY } from './totals.ts';
 
 const form = formOf('missing');
 
@@ -77,6 +78,12 @@ export const missingForms: readonly Form[] = [
   }),
   missing('missing-last-of-day', "A day's last entry is left out for good.", (scene) =>
     dayEntries(scene).slice(-1),
+  ),
+  missing(
+    'missing-whole-day-busy-one-night',
+    'After four busy weeks a whole day of one account is left out in the night it is read first.',
+    (scene) => dayEntries(scene),
+    { told: 'one night', setting: { ...BUSY, currencies: 2 } },
   ),
   missing(
     'missing-last-one-night',
