@@ -2,6 +2,7 @@
 import type { UnlinkedOpening } from '../statements/openings.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import { reasonsOfClock, reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
+import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from './report.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
@@ -50,6 +51,7 @@ export function judge(
       merchantNo,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
+    ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...reasonsOfClock(outcome.sync),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),

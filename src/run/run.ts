@@ -16,7 +16,7 @@ import type { DayRange } from './range.ts';
 import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
 import { NOTHING_STANDS, standingOf } from './standing.ts';
 import { syncStage } from './sync-stage.ts';
-import { nothingDone, type RunDeps, type RunRequest } from './work.ts';
+import { nothingDone, runZoneGate, type RunDeps, type RunRequest } from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -102,7 +102,8 @@ async function runStages(
     return report;
   };
   try {
-    const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
+    const zoneGate = runZoneGate(deps);
+    const work = { request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to };
     const stages = STAGES[request.command];
     if (stages.includes('publish')) await deps.objects.check();
     if (stages.includes('sync')) await syncStage(work, outcome);

@@ -203,6 +203,20 @@ export interface Notification {
   source: string | null;
 }
 
+export interface OlderDaysLook {
+  from_day: string;
+  is_held: boolean;
+  is_oldest_first: boolean;
+  looked_at: Date;
+  merchant_no: string;
+  next_page: number;
+  pages: number;
+  round_began_at: Date;
+  round_pages: number;
+  to_day: string;
+  total: number;
+}
+
 export interface PlatformClock {
   is_only: Generated<boolean>;
   seen: string;
@@ -362,6 +376,7 @@ export interface DB {
   ledger_entry_version: LedgerEntryVersion;
   merchant: Merchant;
   notification: Notification;
+  older_days_look: OlderDaysLook;
   platform_clock: PlatformClock;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
