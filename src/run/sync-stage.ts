@@ -82,6 +82,7 @@ async function syncOne(
     report = await syncMerchant({
       ...options,
       windows,
+      provesNewest: deps.checks === undefined || deps.checks.includes('zone'),
       onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
     });
     const olderDays =
