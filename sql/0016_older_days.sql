@@ -1,4 +1,4 @@
--- Where the nightly look at the days before those it reads stands: their total, and which page of them comes next.
+-- Where the nightly look at the days before those it reads stands: their total, and how far their pages were gone through.
 CREATE TABLE older_days_look (
   merchant_no text COLLATE "C" PRIMARY KEY,
   from_day date NOT NULL,
@@ -8,11 +8,10 @@ CREATE TABLE older_days_look (
   -- whether that is what is stored of them, as read anew where it was not
   is_held boolean NOT NULL,
   looked_at timestamptz NOT NULL,
-  -- a round goes through as many pages as there were when it began; pages are counted from 0
-  next_page integer NOT NULL,
-  pages integer NOT NULL,
-  round_pages integer NOT NULL,
+  -- a round is through once it has shown as many entries as there were when it began
+  round_read integer NOT NULL,
+  round_of integer NOT NULL,
   round_began_at timestamptz NOT NULL,
-  -- whether pages come oldest first, so that new entries move none of them
-  is_oldest_first boolean NOT NULL
+  -- which pages come first, as seen last
+  page_order text NOT NULL CHECK (page_order IN ('oldest first', 'newest first', 'mixed'))
 );

@@ -72,9 +72,9 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
     .map(([count, what]) => `${count} ${what}`)
     .join(', ');
 
-const whyOf = ({ from, to, total, stored, pagesRead, round }: OlderDaysLook): string =>
+const whyOf = ({ from, to, total, stored, pagesRead }: OlderDaysLook): string =>
   total === stored
-    ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${round.pages} of ${from} to ${to} is not what is stored`
+    ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} is not what is stored`
     : `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
 
 const listed = (names: readonly string[]): string =>

@@ -59,26 +59,18 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     merchant,
     days,
     slackMs: task.slackMs,
-    round: before,
+    round: before?.round ?? null,
     pagesMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
     now: deps.now(),
     signal,
   });
   if ('notMade' in look) return { kind: 'not made', ...look };
   const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
-  const { round, from, to, total, stored, hasMore, pagesRead } = look;
-  await keepOlderDaysStanding(deps.db, lease, merchant.merchantNo, {
-    ...round,
-    // A page of which more differed than is read anew is looked at again the next time.
-    nextPage: hasMore ? pagesRead[0]! : round.nextPage,
-    from,
-    to,
-    total,
-    isHeld:
-      total ===
-      (again === null ? stored : await countStored(deps.db, merchant.merchantNo, windowOf(days, deps.zone))),
-    lookedAt: deps.now(),
-  });
+  const { from, to, total, stored, round } = look;
+  const window = windowOf(days, deps.zone);
+  const storedNow = again === null ? stored : await countStored(deps.db, merchant.merchantNo, window);
+  const standing = { from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round };
+  await keepOlderDaysStanding(deps.db, lease, merchant.merchantNo, standing);
   return { kind: 'looked', look, again };
 }
 

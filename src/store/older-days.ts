@@ -127,12 +127,12 @@ export interface OlderDaysStanding extends Days {
   /** Whether that is what is stored. */
   readonly isHeld: boolean;
   readonly lookedAt: Date;
-  /** Counted from 0. */
-  readonly nextPage: number;
-  readonly pages: number;
-  readonly roundPages: number;
-  readonly roundBeganAt: Date;
-  readonly isOldestFirst: boolean;
+  readonly round: {
+    readonly read: number;
+    readonly of: number;
+    readonly beganAt: Date;
+    readonly order: 'oldest first' | 'newest first' | 'mixed';
+  };
 }
 
 /** Null where older days were never looked at. */
@@ -152,11 +152,12 @@ export async function olderDaysStanding(
     total: row.total,
     isHeld: row.is_held,
     lookedAt: row.looked_at,
-    nextPage: row.next_page,
-    pages: row.pages,
-    roundPages: row.round_pages,
-    roundBeganAt: row.round_began_at,
-    isOldestFirst: row.is_oldest_first,
+    round: {
+      read: row.round_read,
+      of: row.round_of,
+      beganAt: row.round_began_at,
+      order: row.page_order as OlderDaysStanding['round']['order'],
+    },
   };
 }
 
@@ -165,19 +166,18 @@ export async function keepOlderDaysStanding(
   db: Kysely<DB>,
   lease: Lease,
   merchantNo: string,
-  standing: OlderDaysStanding,
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysStanding,
 ): Promise<void> {
   const row = {
-    from_day: standing.from,
-    to_day: standing.to,
-    total: standing.total,
-    is_held: standing.isHeld,
-    looked_at: standing.lookedAt,
-    next_page: standing.nextPage,
-    pages: standing.pages,
-    round_pages: standing.roundPages,
-    round_began_at: standing.roundBeganAt,
-    is_oldest_first: standing.isOldestFirst,
+    from_day: from,
+    to_day: to,
+    total,
+    is_held: isHeld,
+    looked_at: lookedAt,
+    round_read: round.read,
+    round_of: round.of,
+    round_began_at: round.beganAt,
+    page_order: round.order,
   };
   await writeTransaction(db, lease, (trx) =>
     trx

@@ -206,13 +206,12 @@ export interface Notification {
 export interface OlderDaysLook {
   from_day: string;
   is_held: boolean;
-  is_oldest_first: boolean;
   looked_at: Date;
   merchant_no: string;
-  next_page: number;
-  pages: number;
+  page_order: string;
   round_began_at: Date;
-  round_pages: number;
+  round_of: number;
+  round_read: number;
   to_day: string;
   total: number;
 }

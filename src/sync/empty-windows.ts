@@ -12,6 +12,9 @@ import type { UncertifiedSpan } from './store-readings.ts';
 import { TimeZoneUnproven, type Probe } from './time-zone-proof.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
+/** Two zones are at most so far apart. */
+const OFFSETS_MS = 28 * 3_600_000;
+
 interface Waiting {
   readonly part: Asked;
   readonly read: NotedReading;
@@ -31,9 +34,8 @@ export interface EmptyWindows {
   /** The zone is proven: stores what waits, and lets the rest through from now on. */
   readonly release: () => Promise<void>;
   /**
-   * The end, without a proof so far: stores what waits but for windows in which entries are stored, unless one of those, or
-   * one before them, proves the zone now. With `mayAsk` false the platform is not asked. Returns what is left as it is.
-   * Throws `TimeZoneWrong`, or what the probe fails with.
+   * The end, without a proof so far: stores what waits but for windows in which entries are stored and which a wrong zone
+   * may be the reason for. With `mayAsk` false the platform is not asked about that. Returns what is left as it is. Throws `TimeZoneWrong`, or what the probe fails with.
    */
   readonly settle: (mayAsk: boolean) => Promise<readonly UncertifiedSpan[]>;
 }
@@ -48,8 +50,11 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
     await Promise.all(held.map(({ part, read }) => store(part, read)));
   };
 
-  /** The newest entry stored where nothing came, and the newest one before: if that is gone, this may be there still. */
-  const provesByStored = async (spans: readonly Asked[]): Promise<boolean> => {
+  /**
+   * Whether a zone that is wrong is not why nothing came: the newest entry stored there, or the newest one before, proves
+   * the zone; or the platform does not have the entry at any time a zone could mean.
+   */
+  const isNoZone = async (spans: readonly Asked[]): Promise<boolean> => {
     const windows = spans.map(({ window }) => window);
     const beginMs = Math.min(...windows.map((window) => window.beginMs));
     const endMs = Math.max(...windows.map((window) => window.endMs));
@@ -62,8 +67,11 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
       await zoneGate.prove(asStored(probe, entries), entries);
       return true;
     } catch (error) {
-      if (error instanceof TimeZoneUnproven) return false;
-      throw error;
+      if (!(error instanceof TimeZoneUnproven)) throw error;
+      const [{ batchNo, bookedMs }] = entries as [LedgerEntry];
+      const anywhere = { beginMs: bookedMs - OFFSETS_MS, endMs: bookedMs + OFFSETS_MS };
+      const page = await asStored(probe, entries)(batchNo, anywhere);
+      return page.entries.length + page.rejected.length === 0;
     }
   };
 
@@ -83,7 +91,7 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
             merchantNo,
             held.map(({ part }) => part),
           );
-      const isLeft = holding.length > 0 && !(mayAsk && (await provesByStored(holding)));
+      const isLeft = holding.length > 0 && !(mayAsk && (await isNoZone(holding)));
       const left = isLeft ? holding : [];
       waiting = held.filter(({ part }) => !left.includes(part));
       await release();

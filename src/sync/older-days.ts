@@ -75,8 +75,8 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
   const source = sourceOf(options, calls);
   const window = windowOf(days, options.zone);
   const byFigures = await countByFigures(db, merchant.merchantNo, days, window);
-  const round = roundNow(last, byFigures, now);
-  const pagesRead = pagesNow(round, pagesMax);
+  const before = roundNow(last, byFigures, now);
+  const pagesRead = pagesNow(before, byFigures, pagesMax);
   const replies: LedgerPage[] = [];
   for (const page of pagesRead) replies.push(await source.page(days, page));
   const entries = replies.flatMap((reply) => reply.entries);
@@ -88,16 +88,20 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
     replies.flatMap(({ rejected }) => rejected),
   );
   const differing = shown.filter((day) => day >= days.from && day <= days.to);
-  const seen = { ...days, total, round: roundAfter(round, pagesRead.length, replies[0]!.entries), pagesRead };
   const isHeld = total === byFigures || (await source.isStored(days, total));
   const found = isHeld ? NOTHING_FOUND : await followDown(source, days);
   const named = [...new Set([...differing, ...found.days])].sort();
+  const hasMore = found.hasMore || named.length > DIFFERING_DAYS_MAX;
   return {
-    ...seen,
+    ...days,
+    total,
     stored: isHeld ? total : await countStored(db, merchant.merchantNo, window),
     differing: named.slice(0, DIFFERING_DAYS_MAX),
-    hasMore: found.hasMore || named.length > DIFFERING_DAYS_MAX,
+    hasMore,
     isContradicted: !isHeld && found.days.length === 0 && !found.hasMore,
+    // Pages of which more differs than is read anew are looked at again the next time.
+    round: hasMore ? before : roundAfter(before, byFigures, pagesRead, replies[0]!.entries),
+    pagesRead,
     requests: calls.made,
   };
 }

@@ -246,22 +246,19 @@ describe('a platform whose timestamps are off from the times it filters by', () 
 describe('what a reading lacks', () => {
   const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
-  /** An entry of the day before, which is still there and proves the zone. */
-  const DAY_BEFORE: Window = { beginMs: ALL.beginMs - 86_400_000, endMs: ALL.beginMs - 1 };
-
   test('once everything, waits for a second reading, whether the window was split or not', async () => {
     for (const [limits, count] of [
       [{}, 40],
       [{ pageNumMax: 1 }, 300],
     ] as const) {
       const window = WINDOWS[count === 40 ? 0 : 1]!;
-      const bookings = [...spread(1, DAY_BEFORE, 'B-'), ...spread(count, window, `W${count}-`)];
+      const bookings = spread(count, window, `W${count}-`);
       const platform = createMemoryPlatform({ bookings });
       const more = { limits, windows: [window] };
-      await sync(platform.reader, { windows: [DAY_BEFORE, window] });
+      await sync(platform.reader, more);
       // One page is left of it, which makes it small: the rest seems gone.
       const left = count === 40 ? 0 : 120;
-      platform.bookings.splice(1 + left);
+      platform.bookings.splice(left);
       const first = await sync(platform.reader, { ...more, runId: await nextRun() });
       expect(first).toMatchObject({ vanished: 0, failure: null });
       expect(first.uncertified).toEqual([
@@ -274,75 +271,48 @@ describe('what a reading lacks', () => {
     }
   });
 
-  describe('and nothing that is left proves the zone', () => {
-    const LEFT = expect.stringContaining('nothing of this run proves the time zone: they stay as they are');
-    const emptied = async () => {
-      const platform = createMemoryPlatform({ bookings: spread(5, WINDOWS[0]!, 'W-') });
-      await sync(platform.reader);
-      platform.bookings.splice(0);
-      return platform;
-    };
-
-    test('stays as it is, however often it comes back empty', async () => {
-      const platform = await emptied();
-      const before = await stored();
-      for (const now of [NOW, LATER, new Date(2 * LATER.getTime() - NOW.getTime())]) {
-        const report = await sync(platform.reader, { runId: await nextRun(), now: () => now });
-        expect(report).toMatchObject({ vanished: 0, failure: null });
-        expect(report.uncertified).toEqual([{ window: WINDOWS[0], problem: LEFT }]);
-      }
-      expect(await stored()).toEqual(before);
-    });
-
-    test('is judged where a person answers for the zone, or another merchant’s entry proved it', async () => {
-      const { reader } = await emptied();
-      const proven = createZoneGate('UTC');
-      const other = createMemoryPlatform({ bookings: spread(2, WINDOWS[1]!, 'O-') });
-      await sync(other.reader, { merchant: { ...MERCHANT, merchantNo: 'M-OTHER' }, zoneGate: proven });
-      const waits = expect.stringContaining('(5 of 5 in USD)');
-      for (const zoneGate of [createZoneGate('UTC', { isTrusted: true }), proven]) {
-        const report = await sync(reader, { runId: await nextRun(), zoneGate });
-        expect(report.uncertified).toEqual([{ window: WINDOWS[0], problem: waits }]);
-      }
-    });
-
-    test('an empty window is stored all the same where nothing is stored in it', async () => {
-      const platform = await emptied();
-      await sync(platform.reader, { runId: await nextRun() });
-      expect(await certifiedWindows(database.db, 'M-TEST', ALL)).toEqual([ALL]);
-      const dayAfter = { beginMs: ALL.endMs + 1, endMs: ALL.endMs + 86_400_000 };
-      await sync(platform.reader, { runId: await nextRun(), windows: [WINDOWS[0]!, dayAfter] });
-      expect(await certifiedWindows(database.db, 'M-TEST', dayAfter)).toEqual([dayAfter]);
-    });
-  });
-
-  /** Of a window whose entries the platform finds an hour earlier than when they were read. */
-  const foundEarlier = async (stampsToo: boolean) => {
+  /** Reads a window again after its entries moved to where the platform finds them now; what it stored stays. */
+  const readMoved = async (foundByMs: number, stampsByMs: number, more: Partial<SyncOptions> = {}) => {
     let lagMs = 0;
-    const within = { beginMs: WINDOWS[1]!.beginMs, endMs: WINDOWS[1]!.beginMs + 600_000 };
+    const within = { beginMs: WINDOWS[1]!.beginMs, endMs: WINDOWS[1]!.beginMs + 60_000 };
     const platform = createMemoryPlatform({ bookings: spread(3, within, 'W-'), lagMs: () => lagMs });
-    const more = { windows: [WINDOWS[1]!] };
-    await sync(platform.reader, more);
+    const windows = [WINDOWS[1]!];
+    await sync(platform.reader, { windows });
     for (const [at, booking] of platform.bookings.entries())
-      platform.bookings[at] = { ...booking, trueMs: booking.trueMs - 3_600_000 };
-    if (!stampsToo) lagMs = 3_600_000;
+      platform.bookings[at] = { ...booking, trueMs: booking.trueMs + foundByMs };
+    lagMs = stampsByMs - foundByMs;
     const before = await stored();
-    const outcome = await sync(platform.reader, { ...more, runId: await nextRun() }).catch(
-      (error: unknown) => error,
-    );
+    const again = { ...more, windows, runId: await nextRun() };
+    const outcome = await sync(platform.reader, again).catch((error: unknown) => error);
     expect(await stored()).toEqual(before);
     return outcome;
   };
-
-  test('as it is found at another hour under the same timestamps, stops the run: the zone is wrong', async () => {
-    expect(await foundEarlier(false)).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 60 });
+  const HOUR_MS = 3_600_000;
+  const uncertified = (problem: string) => ({
+    vanished: 0,
+    uncertified: [{ window: WINDOWS[1], problem: expect.stringContaining(problem) }],
   });
 
-  test('as its timestamps were moved an hour is no zone that is wrong', async () => {
-    expect(await foundEarlier(true)).toMatchObject({
-      vanished: 0,
-      uncertified: [{ window: WINDOWS[1], problem: expect.stringContaining('came back empty') }],
-    });
+  test('as it is found at another hour under the same timestamps, stops the run: the zone is wrong', async () => {
+    expect(await readMoved(-HOUR_MS, 0)).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 60 });
+  });
+
+  test('as its timestamps were moved, waits for a second reading: no zone explains it', async () => {
+    expect(await readMoved(-HOUR_MS, -HOUR_MS)).toMatchObject(uncertified('(3 of 3 in USD)'));
+  });
+
+  test('as it is found where no zone could mean, stays as it is, as often as it comes back empty', async () => {
+    const left = 'nothing of this run proves the time zone: they stay as they are';
+    expect(await readMoved(-7 * 60_000, 0)).toMatchObject(uncertified(left));
+    expect(await certifiedWindows(database.db, 'M-TEST', WINDOWS[1]!)).toEqual([WINDOWS[1]]);
+  });
+
+  test('is judged as ever where a person answers for the zone, or this run proved it', async () => {
+    const proven = createZoneGate('UTC');
+    const other = createMemoryPlatform({ bookings: spread(2, WINDOWS[2]!, 'O-') });
+    await sync(other.reader, { merchant: { ...MERCHANT, merchantNo: 'M-OTHER' }, zoneGate: proven });
+    for (const zoneGate of [createZoneGate('UTC', { isTrusted: true }), proven])
+      expect(await readMoved(-7 * 60_000, 0, { zoneGate })).toMatchObject(uncertified('(3 of 3 in USD)'));
   });
 
   test('is no doubt once it came with another window, moved to a later day', async () => {
