@@ -6,6 +6,7 @@ import { subtractWindows } from '../ledger/window.ts';
 import { countQuarantined } from '../store/amendments.ts';
 import { listBreaks } from '../store/breaks.ts';
 import { listMerchants } from '../store/merchants.ts';
+import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
@@ -27,6 +28,8 @@ export interface MerchantStatus {
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
+  /** How days before the nightly reading compare with the platform; null where they were never looked at. */
+  readonly olderDays: OlderDaysStanding | null;
   readonly tooOld: boolean;
 }
 
@@ -96,6 +99,7 @@ async function statusOfMerchant(
     requested,
     openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
     quarantined: await countQuarantined(db, [merchantNo]),
+    olderDays: await olderDaysStanding(db, merchantNo),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }
