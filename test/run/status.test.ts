@@ -32,6 +32,7 @@ describe('status', () => {
         requested: [],
         openBreaks: 0,
         quarantined: 0,
+        olderDays: null,
         tooOld: true,
       },
     ]);
@@ -49,6 +50,7 @@ describe('status', () => {
         requested: [],
         openBreaks: 0,
         quarantined: 0,
+        olderDays: null,
         tooOld: false,
       },
     ]);
