@@ -37,7 +37,12 @@ export interface Verdict {
 export function judge(
   outcome: StageOutcome,
   standing: Standing,
-  run: { readonly id: number; readonly failures: readonly RunFailure[] },
+  run: {
+    readonly id: number;
+    readonly failures: readonly RunFailure[];
+    /** Whether the run before saw the platform's clock as far off already. */
+    readonly wereClocksApart?: boolean;
+  },
 ): Verdict {
   const reasons: Reason[] = [
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
@@ -52,7 +57,7 @@ export function judge(
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
-    ...reasonsOfClock(outcome.sync),
+    ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
