@@ -12,6 +12,7 @@ import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusExitCode, statusOf, type MerchantStatus } from '../run/status.ts';
 import type { Settings } from '../settings/settings.ts';
 import { listMerchants } from '../store/merchants.ts';
+import type { OlderDaysStanding } from '../store/older-days.ts';
 import type { DB } from '../store/schema.ts';
 import { platformSettings, tell, withHouse } from './context.ts';
 import { requestedText, spanText } from './run-text.ts';
@@ -128,6 +129,9 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
   const notices = new Set(
     statuses.flatMap((status) => reasonsOfNotices(status.notices)).map(({ what }) => what),
   );
+  const olderDays = statuses.flatMap(({ merchantNo, olderDays: older }) =>
+    older === null ? [] : [`  ${merchantNo} ${olderDaysText(older)}`],
+  );
   return lines(
     table(
       [
@@ -149,6 +153,8 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
         status.tooOld ? `older than ${maxAge ?? ''}` : '',
       ]),
     ),
+    olderDays.length > 0 && '\nolder days, compared with the platform:',
+    ...olderDays,
     requested.length > 0 &&
       '\nasked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
     ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range)}`),
@@ -159,5 +165,14 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
     missing.length > 0 && '\nmissing:',
     ...missing.slice(0, MISSING_SHOWN_MAX),
     missing.length > MISSING_SHOWN_MAX && `  and ${missing.length - MISSING_SHOWN_MAX} more`,
+  );
+}
+
+/** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
+export function olderDaysText({ from, to, total, isHeld, lookedAt, round }: OlderDaysStanding): string {
+  const held = isHeld ? 'held' : 'did not hold';
+  return (
+    `${from} to ${to}: total of ${total} ${held} at ${lookedAt.toISOString()}, ` +
+    `${round.read} of ${round.of} entries re-read since ${round.beganAt.toISOString()}`
   );
 }

@@ -8,6 +8,7 @@ import {
   reasonsOfUnsteadyTotals,
   reasonsOfWithheld,
 } from './merchant-reasons.ts';
+import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from './report.ts';
 import { reasonsOfNotices } from './notice-reasons.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
@@ -43,7 +44,12 @@ export interface Verdict {
 export function judge(
   outcome: StageOutcome,
   standing: Standing,
-  run: { readonly id: number; readonly failures: readonly RunFailure[] },
+  run: {
+    readonly id: number;
+    readonly failures: readonly RunFailure[];
+    /** Whether the run before saw the platform's clock as far off already. */
+    readonly wereClocksApart?: boolean;
+  },
 ): Verdict {
   const reasons: Reason[] = [
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
@@ -57,7 +63,8 @@ export function judge(
       merchantNo,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
-    ...reasonsOfClock(outcome.sync),
+    ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
+    ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),

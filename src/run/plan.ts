@@ -9,7 +9,7 @@ import { runRanges } from './merchant-ranges.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './sync-stage.ts';
-import { nothingDone, type RunDeps, type RunRequest, type RunWork } from './work.ts';
+import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type RunWork } from './work.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -41,7 +41,8 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         toDay: to,
         now: deps.now(),
       });
-      const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to };
+      const zoneGate = runZoneGate(deps);
+      const work: RunWork = { request: asked, deps: rehearsal, lease, runId, zoneGate, ranges, from, to };
       const outcome = nothingDone();
       await syncStage(work, outcome);
       await reconcileStage(work, outcome);

@@ -72,7 +72,7 @@ async function heal(work: RunWork, outcome: StageOutcome): Promise<ReadonlySet<s
 }
 
 async function readAgain(
-  { request, deps, lease, runId }: RunWork,
+  { request, deps, lease, runId, zoneGate }: RunWork,
   outcome: StageOutcome,
   { merchantNo, window, breakIds }: HealingTask,
 ) {
@@ -83,6 +83,7 @@ async function readAgain(
     windows: [window],
     currencies: null,
     runId,
+    zoneGate,
     onProgress: () => undefined,
   });
   outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];

@@ -9,6 +9,7 @@ import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './judge.ts';
+import type { OlderDaysReport } from './older-days.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
 import type { RequestedStanding } from './requested.ts';
@@ -35,6 +36,8 @@ export interface MerchantSync {
   readonly report: SyncReport;
   /** Ends of business days that are settled by our clock, and not by the platform's own; none where absent. */
   readonly unsettled?: readonly Window[];
+  /** The look at the days before those read; absent where none was made. */
+  readonly olderDays?: OlderDaysReport;
   /** Set where the merchant is known only, and its ledger was not read. */
   readonly notJoined?: NotJoined;
 }

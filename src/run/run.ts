@@ -2,10 +2,11 @@
 import { LeaseLost, type Lease } from '../store/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { StoreUnreachable } from '../store/errors.ts';
-import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
+import { clocksSeenBefore, finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import { noticesTold } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
+import { isForPerson } from './clock-text.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
@@ -17,8 +18,9 @@ import { noticeFigures, noticeShared } from './notice-stage.ts';
 import type { DayRange } from './range.ts';
 import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
 import { NOTHING_STANDS, standingOf } from './standing.ts';
+import { sumOfSync } from './sync-tally.ts';
 import { syncStage } from './sync-stage.ts';
-import { nothingDone, type RunDeps, type RunRequest } from './work.ts';
+import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type StageOutcome } from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -76,7 +78,9 @@ async function runStages(
     // that could not be renewed.
     const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
     const standing = isAway ? NOTHING_STANDS : await standingAfter(request, deps, runId, failures.length > 0);
-    const { exitCode, reasons: judged } = judge(outcome, standing, { id: runId, failures });
+    const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
+    const run = { id: runId, failures, wereClocksApart };
+    const { exitCode, reasons: judged } = judge(outcome, standing, run);
     const reasons =
       deps.timeZoneTrusted === true
         ? [...judged, { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }]
@@ -104,7 +108,8 @@ async function runStages(
     return report;
   };
   try {
-    const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
+    const zoneGate = runZoneGate(deps);
+    const work = { request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to };
     const stages = STAGES[request.command];
     if (stages.includes('publish')) await deps.objects.check();
     if (stages.includes('sync')) {
@@ -127,6 +132,17 @@ async function runStages(
     throw cause;
   }
   return end([]);
+}
+
+/** Asked only where the clocks are far apart now; where the database does not tell, it is told once more. */
+async function clocksWereApart(
+  db: RunDeps['db'],
+  runId: number,
+  sync: StageOutcome['sync'],
+): Promise<boolean> {
+  if (!isForPerson(sumOfSync(sync))) return false;
+  const before = await clocksSeenBefore(db, runId).catch(() => null);
+  return before !== null && isForPerson(before);
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

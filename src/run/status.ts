@@ -7,6 +7,7 @@ import { countQuarantined } from '../store/amendments.ts';
 import { listBreaks } from '../store/breaks.ts';
 import { listMerchants } from '../store/merchants.ts';
 import { noticesSince, type KnownNotice } from '../store/notices.ts';
+import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
@@ -33,6 +34,8 @@ export interface MerchantStatus {
   readonly quarantined: number;
   /** What runs of the last weeks found odd though no balance breaks; each was told once. */
   readonly notices: readonly KnownNotice[];
+  /** How days before the nightly reading compare with the platform; null where they were never looked at. */
+  readonly olderDays: OlderDaysStanding | null;
   readonly tooOld: boolean;
 }
 
@@ -103,6 +106,7 @@ async function statusOfMerchant(
     openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
     quarantined: await countQuarantined(db, [merchantNo]),
     notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
+    olderDays: await olderDaysStanding(db, merchantNo),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }

@@ -202,3 +202,16 @@ export async function lastRunOfHolders(
     .execute();
   return new Map(rows.map(({ holder, id }) => [holder, id]));
 }
+
+/** How far apart the last run before this one that called the platform saw the clocks; null where none did. */
+export async function clocksSeenBefore(
+  db: Kysely<DB>,
+  runId: number,
+): Promise<{ readonly platformBehindMs: number; readonly platformAheadMs: number } | null> {
+  const { rows } = await sql<{ behind: number | null; ahead: number | null }>`
+    SELECT (figures->>'platformBehindMs')::bigint AS behind, (figures->>'platformAheadMs')::bigint AS ahead
+    FROM run WHERE id < ${runId} AND (figures->>'requests')::bigint > 0
+    ORDER BY id DESC LIMIT 1`.execute(db);
+  const row = rows[0];
+  return row === undefined ? null : { platformBehindMs: row.behind ?? 0, platformAheadMs: row.ahead ?? 0 };
+}

@@ -222,6 +222,19 @@ export interface Notification {
   source: string | null;
 }
 
+export interface OlderDaysLook {
+  from_day: string;
+  is_held: boolean;
+  looked_at: Date;
+  merchant_no: string;
+  page_order: string;
+  round_began_at: Date;
+  round_of: number;
+  round_read: number;
+  to_day: string;
+  total: number;
+}
+
 export interface PlatformClock {
   is_only: Generated<boolean>;
   seen: string;
@@ -383,6 +396,7 @@ export interface DB {
   merchant: Merchant;
   notice: Notice;
   notification: Notification;
+  older_days_look: OlderDaysLook;
   platform_clock: PlatformClock;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;

@@ -33,6 +33,7 @@ describe('status', () => {
         openBreaks: 0,
         quarantined: 0,
         notices: [],
+        olderDays: null,
         tooOld: true,
       },
     ]);
@@ -51,6 +52,7 @@ describe('status', () => {
         openBreaks: 0,
         quarantined: 0,
         notices: [],
+        olderDays: null,
         tooOld: false,
       },
     ]);
