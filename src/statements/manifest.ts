@@ -42,6 +42,8 @@ const statementSchema = z.object({
   closing: amount,
   verdict: z.enum(['continuous', 'reordered', 'broken']),
   breaks: count,
+  /** Of the breaks, those that lie after an entry of the day, before one of another day: no row shows them. 0 where absent. */
+  breaksAfter: count.optional(),
   publishedAt: z.string(),
   /** The account's statement before: its day and its bytes. Null for the first. */
   previousDay: z.string().nullable(),
@@ -138,6 +140,7 @@ export function manifestText(sources: ManifestSources): string {
         closing: row.closing,
         verdict: row.verdict as ManifestStatement['verdict'],
         breaks: row.break_count,
+        ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
         publishedAt: row.published_at.toISOString(),
         previousDay: before?.day ?? null,
         previousSha256: before?.sha256 ?? null,
