@@ -1,4 +1,5 @@
 /** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayChange } from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
@@ -32,6 +33,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
   return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>
     rehearse(deps.db, async (db) => {
       const rehearsal: RunDeps = { ...deps, db, signal };
+      const today = dayOf(deps.now().getTime(), deps.zone);
       const asked: RunRequest = { ...request, command: 'run' };
       const { ranges, from, to } = await runRanges(asked, rehearsal);
       const runId = await startRun(db, {
@@ -49,7 +51,8 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         from,
         to,
         sync: outcome.sync,
-        daysChanged: outcome.reconcile?.daysChanged ?? [],
+        // What is read of a day that is going on is no day's figures yet.
+        daysChanged: (outcome.reconcile?.daysChanged ?? []).filter(({ day }) => day <= to || day < today),
         breaksOpened: outcome.reconcile?.opened ?? [],
         breaksHealed: outcome.reconcile?.healed ?? [],
         troubles: outcome.troubles,

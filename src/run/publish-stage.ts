@@ -1,4 +1,6 @@
 /** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
+import { addDays, dayOf } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { NOTHING_REPAIRED, repairFiles, type RepairReport } from '../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../statements/publish.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
@@ -20,7 +22,9 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
     const report = await publishDays({
       ...options,
       ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
-      ...(request.command === 'publish' && request.range !== null ? { fromDay: from, toDay: to } : {}),
+      ...(request.command === 'publish' && request.range !== null
+        ? { fromDay: from, toDay: to }
+        : { toDay: lastDay(work) }),
       // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
       ...(request.range === null
         ? {}
@@ -36,6 +40,12 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
     });
     outcome.publish = joined(before, report, repair);
   });
+}
+
+/** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
+function lastDay({ request: { range }, deps: { now, zone } }: RunWork): BusinessDay {
+  const yesterday = addDays(dayOf(now().getTime(), zone), -1);
+  return range !== null && range.to > yesterday ? range.to : yesterday;
 }
 
 /** The merchant's range, and every day that was published outside of it. */

@@ -6,6 +6,7 @@ import { planWindows } from '../sync/plan.ts';
 import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import { concernsAll } from './isolation.ts';
+import { frontierWindows } from './frontier.ts';
 import { createJoining, type Joining } from './join-merchants.ts';
 import type { MerchantSync } from './report.ts';
 import type { RunWork, StageOutcome } from './work.ts';
@@ -58,11 +59,12 @@ async function syncOne(
   const days = { merchantNo, ...range };
   try {
     const latestMs = deps.now().getTime() - deps.settleDelayMs;
-    const windows = [range, ...range.takenUp].flatMap(({ from, to }) =>
+    const planned = [range, ...range.takenUp].flatMap(({ from, to }) =>
       planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }),
     );
     const notJoined = await join(merchant);
     if (notJoined !== null) return { ...days, report: NOTHING_SYNCED, notJoined };
+    const windows = [...planned, ...(await frontierWindows(merchantNo, request, deps))];
     if (beforeProof !== null) {
       // Later nights begin after the first proven day: what lies before it stays asked for, as days asked for by date do.
       const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };

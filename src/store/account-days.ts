@@ -140,6 +140,25 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter): Promise<Acco
   return query.execute();
 }
 
+/** Entries the merchant had, over all accounts, on the one of the days that had most; 0 where none had any. */
+export async function entriesOfBusiestDay(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<number> {
+  const row = await db
+    .selectFrom('account_day')
+    .select(({ fn }) => sql<number>`${fn.sum('credit_count')} + ${fn.sum('debit_count')}`.as('entries'))
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '>=', from)
+    .where('day', '<=', to)
+    .groupBy('day')
+    .orderBy('entries', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.entries ?? 0;
+}
+
 /** A day's figures to keep; a day without entries has no last one of its own and passes on the one before. */
 export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBookedMs'> {
   readonly lastBatchNo: string | null;
