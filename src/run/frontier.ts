@@ -35,12 +35,16 @@ export async function frontierWindows(
   const nowMs = deps.now().getTime();
   const today = dayOf(nowMs, zone);
   const { beginMs } = dayWindow(today, zone);
-  const settledMs = nowMs - deps.settleDelayMs - CLOCK_BEHIND_MS;
+  const settledMs = frontierEndMs(nowMs, deps);
   const isShort = settledMs - beginMs <= FRONTIER_MIN_MS;
   const lengthMs = isShort ? FRONTIER_MIN_MS : await lengthOfAPage(deps.db, merchantNo, today);
   const latestMs = Math.min(settledMs, beginMs + Math.max(FRONTIER_MIN_MS, lengthMs) - 1);
   return planWindows({ fromDay: today, toDay: today, zone, latestMs });
 }
+
+/** The instant up to which today may be looked at; before its begin in the first minutes of a day. */
+export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
+  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
 
 async function lengthOfAPage(db: Kysely<DB>, merchantNo: string, today: string): Promise<number> {
   const days = { from: addDays(today, -DAYS_BACK), to: addDays(today, -1) };

@@ -3,6 +3,7 @@ import type { UnlinkedOpening } from '../statements/openings.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
 import { reasonsOfClock, reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
 import type { Standing } from './report.ts';
+import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './sync-tally.ts';
@@ -55,6 +56,7 @@ export function judge(
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
+    ...reasonsOfRevised(standing.revised, run.id),
   ];
   const isIncomplete = reasons.some(
     ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,

@@ -18,6 +18,8 @@ export interface MerchantDays extends DayRange {
    * them. Null where there are none.
    */
   readonly beforeProof: DayRange | null;
+  /** What was proven before the run, of all time or, where days were asked for, of those. */
+  readonly provenBefore: readonly Window[];
 }
 
 /** All time, for questions about everything certified. */
@@ -35,7 +37,14 @@ export async function merchantRanges(options: {
   const { db, merchants, asked, zone, resweepDays, now } = options;
   const today = dayOf(now.getTime(), zone);
   if (asked !== null) {
-    return new Map(merchants.map((merchantNo) => [merchantNo, { ...asked, takenUp: [], beforeProof: null }]));
+    const span = { beginMs: dayWindow(asked.from, zone).beginMs, endMs: dayWindow(asked.to, zone).endMs };
+    const days = await Promise.all(
+      merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
+        const provenBefore = await certifiedWindows(db, merchantNo, span);
+        return [merchantNo, { ...asked, takenUp: [], beforeProof: null, provenBefore }];
+      }),
+    );
+    return new Map(days);
   }
   const requested = await requestedStanding(db, merchants, { zone, now });
   const ranges = await Promise.all(
@@ -47,7 +56,8 @@ export async function merchantRanges(options: {
       const range = nightlyRange(today, resweepDays, firstUnread);
       const own = requested.filter((one) => one.merchantNo === merchantNo);
       const beforeProof = daysBeforeProof(range, certified, own, zone);
-      return [merchantNo, { ...range, takenUp: takenUpDays(own, range), beforeProof }];
+      const takenUp = takenUpDays(own, range);
+      return [merchantNo, { ...range, takenUp, beforeProof, provenBefore: certified }];
     }),
   );
   return new Map(ranges);

@@ -5,6 +5,7 @@ import type { DayChange } from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
 import { rehearse } from '../store/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
+import { checkedBy } from './checked.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { reconcileStage } from './reconcile-stage.ts';
@@ -43,7 +44,8 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         toDay: to,
         now: deps.now(),
       });
-      const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to };
+      const checked = checkedBy(asked, rehearsal);
+      const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to, checked };
       const outcome = nothingDone();
       await syncStage(work, outcome);
       await reconcileStage(work, outcome);

@@ -13,14 +13,16 @@ import type { RunWork, StageOutcome } from './work.ts';
  * fails for one merchant leaves the others published.
  */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease, runId, ranges, from, to } = work;
+  const { request, deps, lease, runId, ranges, from, to, checked } = work;
   outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [], ...NOTHING_REPAIRED };
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
-    const options = { ...deps, lease, merchantNo, runId };
-    const days = ranges.get(merchantNo) ?? { from, to };
+    const options = { ...deps, lease, merchantNo, runId, checked };
+    const days = ranges.get(merchantNo);
+    const range = days ?? { from, to };
     const report = await publishDays({
       ...options,
+      provenBefore: hasNewEntries(outcome, merchantNo) ? (days?.provenBefore ?? []) : [],
       ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
       ...(request.command === 'publish' && request.range !== null
         ? { fromDay: from, toDay: to }
@@ -28,19 +30,23 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
       // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
       ...(request.range === null
         ? {}
-        : { answersFor: { merchantNo, currencies: request.currencies, from: days.from, to: days.to } }),
+        : { answersFor: { merchantNo, currencies: request.currencies, from: range.from, to: range.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });
     outcome.publish = joined(before, report, NOTHING_REPAIRED);
     const repair = await repairFiles({
       ...options,
-      ...daysToCompare(days, report),
+      ...daysToCompare(range, report),
       onFile: (soFar) => (outcome.publish = joined(before, report, soFar)),
     });
     outcome.publish = joined(before, report, repair);
   });
 }
+
+/** Where the run stored nothing new, no day it publishes comes late. */
+const hasNewEntries = ({ sync }: StageOutcome, merchantNo: string): boolean =>
+  sync.some((one) => one.merchantNo === merchantNo && one.report.inserted > 0);
 
 /** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
 function lastDay({ request: { range }, deps: { now, zone } }: RunWork): BusinessDay {

@@ -4,7 +4,9 @@ import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { StoreUnreachable } from '../store/errors.ts';
 import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
+import { forgetUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
+import { checkedBy } from './checked.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
@@ -66,6 +68,7 @@ async function runStages(
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await beginRun(request, deps, { from, to });
   const outcome = nothingDone();
+  const checked = checkedBy(request, deps);
   const end = async (
     failures: readonly RunFailure[],
     causes: readonly unknown[] = [],
@@ -86,6 +89,7 @@ async function runStages(
       to,
       exitCode,
       ...outcome,
+      checked,
       standing,
       reasons,
       notes: reasons.map(({ what }) => what),
@@ -97,12 +101,12 @@ async function runStages(
     };
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     await (isAway ? finished.catch(() => undefined) : finished);
-    const { amended, vanished } = standing.untold;
-    if (amended + vanished > 0) await forgetTold(request, deps, lease);
+    const { untold, revised } = standing;
+    if (untold.amended + untold.vanished + revised.length > 0) await forgetTold(request, deps, lease);
     return report;
   };
   try {
-    const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
+    const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to, checked };
     const stages = STAGES[request.command];
     if (stages.includes('publish')) await deps.objects.check();
     if (stages.includes('sync')) await syncStage(work, outcome);
@@ -145,7 +149,11 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
 /** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
 async function forgetTold({ merchants }: RunRequest, deps: RunDeps, lease: Lease): Promise<void> {
   const told = merchants.map(({ merchantNo }) => merchantNo);
-  await writeTransaction(deps.db, lease, (trx) => forgetUntold(trx, told)).catch(() => undefined);
+  const forget = writeTransaction(deps.db, lease, async (trx) => {
+    await forgetUntold(trx, told);
+    await forgetUntoldRevisions(trx, told);
+  });
+  await forget.catch(() => undefined);
 }
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */

@@ -55,7 +55,8 @@ async function syncOne(
   },
 ): Promise<MerchantSync> {
   const { merchantNo } = merchant;
-  const { beforeProof, ...range } = ranges.get(merchantNo)!;
+  const { beforeProof, from: fromDay, to: toDay, takenUp } = ranges.get(merchantNo)!;
+  const range = { from: fromDay, to: toDay, takenUp };
   const days = { merchantNo, ...range };
   try {
     const latestMs = deps.now().getTime() - deps.settleDelayMs;

@@ -77,4 +77,6 @@ export interface RunWork {
   readonly ranges: ReadonlyMap<string, MerchantDays>;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
+  /** What it looks at beyond the days it reads. */
+  readonly checked: readonly Check[];
 }

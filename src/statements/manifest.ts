@@ -65,6 +65,8 @@ const manifestSchema = z.object({
   timeZone: z.string(),
   /** Only where the zone is taken on trust, and not proven. */
   timeZoneProof: z.literal('trusted').optional(),
+  /** What the run that wrote it looked at beyond the days it read; absent where that was nothing. */
+  checked: z.array(z.string()).optional(),
   statements: z.array(statementSchema),
   summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
   /** The readings of the platform's ledger that prove the day complete; currency null: every currency. */
@@ -98,6 +100,7 @@ export interface ManifestSources {
   readonly day: BusinessDay;
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
+  readonly checked: readonly string[];
   /** Of the manifest itself. */
   readonly revision: number;
   readonly epoch: number;
@@ -122,6 +125,7 @@ export function manifestText(sources: ManifestSources): string {
     epoch,
     timeZone: zone,
     ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
+    ...(sources.checked.length === 0 ? {} : { checked: [...sources.checked] }),
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);
       return {

@@ -8,7 +8,8 @@
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import { dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import { covers } from '../ledger/window.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay, type AccountDayRow } from '../store/account-days.ts';
 import { askLease, type Lease } from '../store/lease.ts';
@@ -16,6 +17,7 @@ import type { DB } from '../store/schema.ts';
 import {
   changesSince,
   clearDue,
+  hadEntries,
   recordStatements,
   statementsOfDay,
   summariesOfDay,
@@ -23,6 +25,7 @@ import {
   type SummaryRow,
 } from '../store/statements.ts';
 import { recordManifest, recordStored, type StoredRow } from '../store/stored-files.ts';
+import { noteUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { dayContent, StatementMisfit } from './day-content.ts';
 import { figuresOf, reasonOf, rowsIn, sameFigures } from './figures.ts';
@@ -41,7 +44,11 @@ export interface PublishDayOptions {
   readonly zone: string;
   /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
+  /** What the run looks at beyond the days it reads, for the manifest. */
+  readonly checked?: readonly string[];
   readonly clockToleranceS: number;
+  /** What of the merchant's time was proven before the run: a day in there that had no entry comes late. None where absent. */
+  readonly provenBefore?: readonly Window[];
   readonly runId: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;
@@ -58,6 +65,9 @@ interface Written<Row> {
   readonly row: Row;
   readonly stored: StoredRow;
 }
+
+/** `isRevised`: the day reads otherwise than it was proven before. */
+type WrittenStatement = Written<StatementRow> & { readonly isRevised: boolean };
 
 /**
  * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
@@ -100,6 +110,10 @@ export async function publishDay(
   if (rows.length > 0 || summary !== null || manifest.isNew) {
     await writeTransaction(db, lease, async (trx) => {
       await recordStatements(trx, rows, summary?.row ?? null);
+      await noteUntoldRevisions(
+        trx,
+        written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
+      );
       await recordStored(
         trx,
         [...written, ...(summary === null ? [] : [summary])].map(({ stored }) => stored),
@@ -133,7 +147,7 @@ async function newRevision(
   day: BusinessDay,
   standing: readonly StatementRow[],
   options: PublishDayOptions,
-): Promise<Written<StatementRow> | null> {
+): Promise<WrittenStatement | null> {
   const { db, now } = options;
   options.signal.throwIfAborted();
   const content = () => dayContent(account, day, options);
@@ -169,7 +183,20 @@ async function newRevision(
     reason: reason ?? (await reasonFor(account, day, current, figures, options)),
     run_id: options.runId,
   };
-  return { row, stored: storedRow(stored.key, stored) };
+  const isRevised = row.supersedes !== null || (await comesLate(account, day, figures, options));
+  return { row, stored: storedRow(stored.key, stored), isRevised };
+}
+
+/** Whether a day without a statement was proven to have no entry before this run, and has some now. */
+async function comesLate(
+  { merchantNo, currency }: Account,
+  day: BusinessDay,
+  figures: AccountDayRow,
+  { db, zone, runId, provenBefore = [] }: PublishDayOptions,
+): Promise<boolean> {
+  const window = dayWindow(day, zone);
+  if (rowsIn(figures) === 0 || !covers(provenBefore, window)) return false;
+  return !(await hadEntries(db, { merchantNo, currency, window, runId }));
 }
 
 const forgotten = (revision: number): string =>
