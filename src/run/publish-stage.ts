@@ -1,6 +1,7 @@
 /** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
-import { addDays, dayOf } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import { covers } from '../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles, type RepairReport } from '../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../statements/publish.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
@@ -22,7 +23,7 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
     const range = days ?? { from, to };
     const report = await publishDays({
       ...options,
-      provenBefore: hasNewEntries(outcome, merchantNo) ? (days?.provenBefore ?? []) : [],
+      comesLate: lateDays(outcome, days?.knownBefore ?? [], deps.zone),
       ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
       ...(request.command === 'publish' && request.range !== null
         ? { fromDay: from, toDay: to }
@@ -44,9 +45,19 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
   });
 }
 
-/** Where the run stored nothing new, no day it publishes comes late. */
-const hasNewEntries = ({ sync }: StageOutcome, merchantNo: string): boolean =>
-  sync.some((one) => one.merchantNo === merchantNo && one.report.inserted > 0);
+/** Days that this run found entries on for the first time, though they had been proven before to hold none. */
+function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], zone: string) {
+  const isNew = (account: Account, day: BusinessDay): boolean =>
+    reconcile?.daysChanged.some(
+      (change) =>
+        change.day === day &&
+        change.oldClosing === null &&
+        change.account.merchantNo === account.merchantNo &&
+        change.account.currency === account.currency,
+    ) ?? false;
+  return (account: Account, day: BusinessDay): boolean =>
+    covers(knownBefore, dayWindow(day, zone)) && isNew(account, day);
+}
 
 /** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
 function lastDay({ request: { range }, deps: { now, zone } }: RunWork): BusinessDay {

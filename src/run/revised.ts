@@ -6,22 +6,40 @@ import type { Reason } from './judge.ts';
 /** Days named; the rest are counted. */
 const NAMED_MAX = 10;
 
-/** One reason for all of them, told by the run that published them and by none after it; none where there are none. */
+/**
+ * Told by the run that published them and by none after it: days that read otherwise than before, for a person to see, and
+ * besides those that only say of their opening where it comes from.
+ */
 export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number): Reason[] {
-  if (revised.length === 0) return [];
-  const named = revised.slice(0, NAMED_MAX).map(nameOf).join('; ');
-  const more = revised.length > NAMED_MAX ? `; and ${revised.length - NAMED_MAX} more` : '';
-  const earlier = revised.filter((one) => one.runId !== runId).length;
-  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that did not tell`;
-  const what =
-    revised.length === 1 ? '1 proven day was revised' : `${revised.length} proven days were revised`;
+  const isOther = ({ readsTheSame }: RevisedDay): boolean => !readsTheSame;
+  const others = revised.filter(isOther);
+  const same = revised.filter((one) => !isOther(one));
   return [
-    {
+    ...reasonOf(others, runId, {
       exitCode: EXIT.needsPerson,
-      what: `${what}${before}: ${named}${more}`,
-      todo: 'download these days again where their earlier figures were used; ask the platform why it changed them',
-    },
+      how: 'revised',
+      todo: 'where figures of an earlier revision were used, download these days again',
+    }),
+    ...reasonOf(same, runId, {
+      exitCode: EXIT.done,
+      how: 'revised with the same entries and figures',
+      todo: null,
+    }),
   ];
+}
+
+function reasonOf(
+  days: readonly RevisedDay[],
+  runId: number,
+  { exitCode, how, todo }: Pick<Reason, 'exitCode' | 'todo'> & { readonly how: string },
+): Reason[] {
+  if (days.length === 0) return [];
+  const named = days.slice(0, NAMED_MAX).map(nameOf).join('; ');
+  const more = days.length > NAMED_MAX ? `; and ${days.length - NAMED_MAX} more` : '';
+  const earlier = days.filter((one) => one.runId !== runId).length;
+  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that did not tell`;
+  const what = days.length === 1 ? '1 proven day was' : `${days.length} proven days were`;
+  return [{ exitCode, what: `${what} ${how}${before}: ${named}${more}`, todo }];
 }
 
 function nameOf({

@@ -8,8 +8,7 @@
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import { dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
-import { covers } from '../ledger/window.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay, type AccountDayRow } from '../store/account-days.ts';
 import { askLease, type Lease } from '../store/lease.ts';
@@ -17,7 +16,6 @@ import type { DB } from '../store/schema.ts';
 import {
   changesSince,
   clearDue,
-  hadEntries,
   recordStatements,
   statementsOfDay,
   summariesOfDay,
@@ -47,8 +45,8 @@ export interface PublishDayOptions {
   /** What the run looks at beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
   readonly clockToleranceS: number;
-  /** What of the merchant's time was proven before the run: a day in there that had no entry comes late. None where absent. */
-  readonly provenBefore?: readonly Window[];
+  /** Whether the account's day was proven before to hold nothing; its first statement then counts as revised. Never where absent. */
+  readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   readonly runId: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;
@@ -148,7 +146,7 @@ async function newRevision(
   standing: readonly StatementRow[],
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
-  const { db, now } = options;
+  const { db, now, comesLate = () => false } = options;
   options.signal.throwIfAborted();
   const content = () => dayContent(account, day, options);
   const current = standing.findLast((row) => row.currency === account.currency);
@@ -183,20 +181,8 @@ async function newRevision(
     reason: reason ?? (await reasonFor(account, day, current, figures, options)),
     run_id: options.runId,
   };
-  const isRevised = row.supersedes !== null || (await comesLate(account, day, figures, options));
+  const isRevised = row.supersedes !== null || (comesLate(account, day) && rowsIn(figures) > 0);
   return { row, stored: storedRow(stored.key, stored), isRevised };
-}
-
-/** Whether a day without a statement was proven to have no entry before this run, and has some now. */
-async function comesLate(
-  { merchantNo, currency }: Account,
-  day: BusinessDay,
-  figures: AccountDayRow,
-  { db, zone, runId, provenBefore = [] }: PublishDayOptions,
-): Promise<boolean> {
-  const window = dayWindow(day, zone);
-  if (rowsIn(figures) === 0 || !covers(provenBefore, window)) return false;
-  return !(await hadEntries(db, { merchantNo, currency, window, runId }));
 }
 
 const forgotten = (revision: number): string =>

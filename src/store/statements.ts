@@ -188,24 +188,6 @@ export async function changesSince(
   return rows[0]!;
 }
 
-/** Whether an entry of the account was known within a window before the run began, vanished since or not. */
-export async function hadEntries(
-  db: Kysely<DB>,
-  of: Account & { readonly window: Window; readonly runId: number },
-): Promise<boolean> {
-  const row = await db
-    .selectFrom('ledger_entry')
-    .select('batch_no')
-    .where('merchant_no', '=', of.merchantNo)
-    .where('currency', '=', of.currency)
-    .where('booked_ms', '>=', of.window.beginMs)
-    .where('booked_ms', '<=', of.window.endMs)
-    .where('first_seen_at', '<', (eb) => eb.selectFrom('run').select('started_at').where('id', '=', of.runId))
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 /**
  * Records new revisions and their summary. An account's next published day becomes due, as its manifest names the
  * statement before it.

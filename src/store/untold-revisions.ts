@@ -16,11 +16,29 @@ export interface RevisedDay {
   /** Entries in the one and in the other; 0 where there was no statement. */
   readonly oldRows: number;
   readonly rows: number;
+  /** Entries, figures and verdict are the same: only where the opening was taken from is another. */
+  readonly readsTheSame: boolean;
   /** What changed, as the manifest tells it; null for a day's first statement. */
   readonly reason: string | null;
   /** Of the run that published it. */
   readonly runId: number | null;
 }
+
+/** What a reader of a statement sees. */
+const SAME = [
+  'sha256',
+  'opening',
+  'credit_total',
+  'credit_count',
+  'debit_total',
+  'debit_count',
+  'closing',
+  'verdict',
+  'break_count',
+  'breaks_after',
+] as const satisfies readonly (keyof StatementRow)[];
+const sameColumn = (column: (typeof SAME)[number]) =>
+  sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
 
 /** Notes revisions in the transaction that records them. */
 export async function noteUntoldRevisions(
@@ -48,7 +66,7 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
     )
     SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
       untold.last AS revision, coalesce(old.row_count, 0) AS "oldRows", last_one.row_count AS rows, last_one.reason,
-      last_one.run_id AS "runId"
+      last_one.run_id AS "runId", coalesce(${sql.join(SAME.map(sameColumn), sql` AND `)}, false) AS "readsTheSame"
     FROM untold
     JOIN statement AS first_one
       ON (first_one.merchant_no, first_one.currency, first_one.day, first_one.revision)
