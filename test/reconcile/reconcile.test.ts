@@ -191,7 +191,7 @@ test('a last entry that is missing breaks its day as well, over days without ent
     ['2026-03-04', 'broken', 1, 0],
     ['2026-03-05', 'continuous', 0, 0],
   ]);
-  const due = await database.db.selectFrom('account_day').select('day').where('publish_due', '=', true);
+  const due = database.db.selectFrom('account_day').select('day').where('publish_due', '=', true);
   expect((await due.orderBy('day').execute()).map(({ day }) => day)).toEqual(
     DAYS.filter((_, at) => at % 2 === 1 || at > 3),
   );
