@@ -16,4 +16,5 @@ TO daybook_job;
 GRANT SELECT, INSERT ON audit_entry, secret_key_check TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change TO daybook_job;
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change, untold_revision
+TO daybook_job;

@@ -1,6 +1,7 @@
 /** How a run's report reads for a person: why it is not green, what was read, each account day, the files. */
 import type { Window } from '../ledger/entry.ts';
 import { explain, jumpText, storiesOf, type KnownBreak } from '../ledger/break-stories.ts';
+import { checkedText } from '../run/checked.ts';
 import { EXIT, type ExitCode } from '../run/exit-codes.ts';
 import { daysName, rangeName, type Reason } from '../run/judge.ts';
 import type { Proven } from '../run/proven.ts';
@@ -159,6 +160,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       (isGreen ? '' : `, ended with ${endText(exitCode)}`),
     ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
+    report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
     takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
 import { UsageError } from '../run/exit-codes.ts';
+import { checkedText } from '../run/checked.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
 import { reasonsOfNotices } from '../run/notice-reasons.ts';
@@ -118,6 +119,16 @@ function clockText({ last }: LastRuns): string | null {
   return news === null ? null : `seen by run ${last!.id}: ${news}`;
 }
 
+/** One line where all merchants are alike, as they mostly are. */
+function checkedLines(statuses: readonly MerchantStatus[]): string[] {
+  const read = statuses.filter(({ lastGoodRunAt }) => lastGoodRunAt !== null);
+  const byText = Map.groupBy(read, ({ checked }) => checkedText(checked));
+  return [...byText].map(([text, own]) => {
+    const of = byText.size === 1 ? '' : ` of ${own.map(({ merchantNo }) => merchantNo).join(', ')}`;
+    return `checked${of} beyond the days read, by the last good run: ${text}`;
+  });
+}
+
 function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: string | undefined): string {
   if (statuses.length === 0)
     return 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
@@ -153,6 +164,7 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
         status.tooOld ? `older than ${maxAge ?? ''}` : '',
       ]),
     ),
+    ...checkedLines(statuses),
     olderDays.length > 0 && '\nolder days, compared with the platform:',
     ...olderDays,
     requested.length > 0 &&

@@ -10,6 +10,8 @@ export interface ChainedDay extends AccountDay {
   readonly lastBookedMs: number;
   /** False where an entry of this day and one of the next traded places: the chain cannot be taken up in between. */
   readonly cleanEnd: boolean;
+  /** Its first entry does not start where an earlier day ended: the break is told of that day as well. */
+  readonly jumpsIn: boolean;
 }
 
 /** Most breaks kept of a day: the count covers all of them, the list is cut here. */
@@ -18,8 +20,8 @@ export const BREAKS_KEPT_MAX = 1_000;
 export interface DayFold {
   /** Takes steps as the chain gives them; returns the days that are complete. */
   readonly push: (steps: readonly ChainStep[]) => ChainedDay[];
-  /** The last day. */
-  readonly end: () => ChainedDay[];
+  /** The last days. `isBrokenAfter`: the entry that comes next, which is of a later day, does not start where they end. */
+  readonly end: (isBrokenAfter?: boolean) => ChainedDay[];
   /** The breaks so far, up to `BREAKS_KEPT_MAX` a day; complete after `end`. What they come from is told of stored ones. */
   readonly breaks: () => ContinuityBreak[];
 }
@@ -32,7 +34,11 @@ interface OpenDay {
   creditCount: number;
   debit: bigint;
   debitCount: number;
+  /** Breaks in front of the day's entries. */
   breakCount: number;
+  /** Breaks between an entry of the day and the entry of another day that comes next. */
+  breaksAfter: number;
+  jumpsIn: boolean;
   moved: boolean;
   /** Trades places with the next day. */
   straddles: boolean;
@@ -58,13 +64,14 @@ export function foldDays(options: {
 }): DayFold {
   const { minorUnits } = options;
   let open: OpenDay[] = [];
+  let previous: ChainStep | null = null;
   let opening: string | null = options.opening;
   const found: ContinuityBreak[] = [];
 
   const amount = (value: bigint, scale: number): string =>
     canonicalAmount(fromScaled(value, scale), minorUnits)!.amount;
 
-  const begin = (step: ChainStep, from: bigint): OpenDay => ({
+  const begin = (step: ChainStep, from: bigint, jumpsIn: boolean): OpenDay => ({
     day: step.day,
     opening: from,
     scale: step.scale,
@@ -73,6 +80,8 @@ export function foldDays(options: {
     debit: 0n,
     debitCount: 0,
     breakCount: 0,
+    breaksAfter: 0,
+    jumpsIn,
     moved: false,
     straddles: false,
     straddled: false,
@@ -107,7 +116,8 @@ export function foldDays(options: {
           amount(day.lastAfter, day.scale),
       );
     }
-    const verdict: Verdict = day.breakCount > 0 ? 'broken' : day.moved ? 'reordered' : 'continuous';
+    const breakCount = day.breakCount + day.breaksAfter;
+    const verdict: Verdict = breakCount > 0 ? 'broken' : day.moved ? 'reordered' : 'continuous';
     return {
       currency: '',
       day: day.day,
@@ -118,10 +128,12 @@ export function foldDays(options: {
       debitCount: day.debitCount,
       closing: amount(closing, day.scale),
       verdict,
-      breakCount: day.breakCount,
+      breakCount,
+      breaksAfter: day.breaksAfter,
       lastBatchNo: day.lastBatchNo,
       lastBookedMs: day.lastBookedMs,
       cleanEnd: !day.straddles,
+      jumpsIn: day.jumpsIn,
     };
   };
 
@@ -131,7 +143,11 @@ export function foldDays(options: {
     if (newest?.day === step.day) return newest;
     if (newest !== undefined && step.day < newest.day) {
       let earlier = open.find((candidate) => candidate.day === step.day);
-      if (earlier === undefined) open.unshift((earlier = begin(step, newest.opening)));
+      if (earlier === undefined) {
+        // What the days before lead to is the earlier day's to tell.
+        open.unshift((earlier = begin(step, newest.opening, newest.jumpsIn)));
+        newest.jumpsIn = false;
+      }
       earlier.straddles = true;
       earlier.straddled = true;
       earlier.moved = true;
@@ -152,13 +168,19 @@ export function foldDays(options: {
           ? step.before
           : toScaled(opening, Math.max(step.scale, decimalsOf(opening)));
     opening = null;
-    const day = begin(step, from);
+    const day = begin(step, from, step.break !== null);
     open.push(day);
     return day;
   };
 
+  /** The chain breaks between an entry of that day and one of another. */
+  const breakAfter = (day: BusinessDay): void => {
+    open.find((one) => one.day === day)!.breaksAfter += 1;
+  };
+
   const take = (step: ChainStep, done: ChainedDay[]): void => {
     if (open.length > 0 && open[0]!.scale < step.scale) open = open.map((day) => rescale(day, step.scale));
+    if (step.break !== null && previous !== null && previous.day !== step.day) breakAfter(previous.day);
     const day = openDay(step, done);
     if (step.entry.credit !== null) {
       day.credit += step.net;
@@ -173,6 +195,7 @@ export function foldDays(options: {
       day.jumped += jumpOf(step);
       if (day.breakCount <= BREAKS_KEPT_MAX) found.push(step.break);
     }
+    previous = step;
     day.lastBatchNo = step.entry.batchNo;
     day.lastBookedMs = step.entry.bookedMs;
     day.lastAfter = step.after;
@@ -184,7 +207,8 @@ export function foldDays(options: {
       for (const step of steps) take(step, done);
       return done;
     },
-    end: () => {
+    end: (isBrokenAfter = false) => {
+      if (isBrokenAfter && previous !== null) breakAfter(previous.day);
       const rest = open.map(close);
       open = [];
       return rest;

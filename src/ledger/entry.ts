@@ -95,5 +95,8 @@ export interface AccountDay {
   readonly debitCount: number;
   readonly closing: string;
   readonly verdict: Verdict;
+  /** Every break that has an entry of the day on either side. */
   readonly breakCount: number;
+  /** Those of them between an entry of the day and the entry of another day that comes next. */
+  readonly breaksAfter: number;
 }

@@ -11,6 +11,7 @@ import {
 import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from './report.ts';
 import { reasonsOfNotices } from './notice-reasons.ts';
+import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './sync-tally.ts';
@@ -70,6 +71,7 @@ export function judge(
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
     ...reasonsOfNotices(standing.notices),
+    ...reasonsOfRevised(standing.revised, run.id),
   ];
   const isIncomplete = reasons.some(
     ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,

@@ -1,6 +1,6 @@
 /** Looks for what is odd about a ledger though no balance breaks, and keeps it until a run has told it. */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
-import type { Check } from '../ledger/checks.ts';
+import { isChecked } from '../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../ledger/empty-days.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
@@ -18,15 +18,13 @@ import type { RunDeps, RunWork, StageOutcome } from './work.ts';
 /** A day longer ago is history: nobody asks for an entry that was not there a month ago. */
 const JUDGED_DAYS_MAX = 31;
 
-const isMade = ({ checks }: RunDeps, check: Check): boolean => checks?.includes(check) ?? true;
-
 const keep = ({ deps, lease, runId }: RunWork, notices: readonly Notice[]): Promise<void> =>
   writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 
 /** What two merchants have of the days that changed: to be called while these are not chained yet. */
 export async function noticeShared(work: RunWork): Promise<void> {
   const { deps, request } = work;
-  if (!isMade(deps, 'shared')) return;
+  if (!isChecked('shared', deps.checks)) return;
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   const shared = await sharedEntries(deps.db, merchants, deps.zone);
   if (shared.length > 0) await keep(work, shared);
@@ -36,8 +34,8 @@ export async function noticeShared(work: RunWork): Promise<void> {
 export async function noticeFigures(work: RunWork, outcome: StageOutcome): Promise<void> {
   const { deps } = work;
   await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
-    if (isMade(deps, 'empty')) await noticeEmptyDays(work, merchantNo);
-    if (isMade(deps, 'first')) await noticeFirstOpenings(work, outcome, merchantNo);
+    if (isChecked('empty', deps.checks)) await noticeEmptyDays(work, merchantNo);
+    if (isChecked('first', deps.checks)) await noticeFirstOpenings(work, outcome, merchantNo);
   });
 }
 

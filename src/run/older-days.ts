@@ -1,4 +1,5 @@
 /** The nightly look at a merchant's days before those read: what differs of them is read anew in the same run. */
+import { isChecked } from '../ledger/checks.ts';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
@@ -32,7 +33,7 @@ const CALLS_SHARE = 0.01;
 
 /** Whether a run looks at older days: a nightly one of every currency, unless it is switched off. */
 export const looksAtOlderDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
-  range === null && currencies === null && (checks === undefined || checks.includes('wide'));
+  range === null && currencies === null && isChecked('wide', checks);
 
 export interface OlderDaysTask {
   readonly work: RunWork;

@@ -5,8 +5,10 @@ import { StoreUnreachable } from '../store/errors.ts';
 import { clocksSeenBefore, finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import { noticesTold } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
+import { forgetUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { isForPerson } from './clock-text.ts';
+import { checkedBy } from './checked.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
@@ -20,7 +22,14 @@ import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type St
 import { NOTHING_STANDS, standingOf } from './standing.ts';
 import { sumOfSync } from './sync-tally.ts';
 import { syncStage } from './sync-stage.ts';
-import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type StageOutcome } from './work.ts';
+import {
+  nothingDone,
+  runZoneGate,
+  type RunDeps,
+  type RunRequest,
+  type RunWork,
+  type StageOutcome,
+} from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -70,6 +79,7 @@ async function runStages(
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await beginRun(request, deps, { from, to });
   const outcome = nothingDone();
+  const checked = checkedBy(request, deps);
   const end = async (
     failures: readonly RunFailure[],
     causes: readonly unknown[] = [],
@@ -92,6 +102,7 @@ async function runStages(
       to,
       exitCode,
       ...outcome,
+      checked,
       standing,
       reasons,
       notes: reasons.map(({ what }) => what),
@@ -103,13 +114,14 @@ async function runStages(
     };
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     await (isAway ? finished.catch(() => undefined) : finished);
-    const { amended, vanished } = standing.untold;
-    if (amended + vanished + standing.notices.length > 0) await forgetTold(request, deps, lease, standing);
+    if (hasToldOf(standing)) await forgetTold(request, deps, lease, standing);
     return report;
   };
   try {
     const zoneGate = runZoneGate(deps);
-    const work = { request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to };
+    const work: RunWork = {
+      ...{ request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to, checked },
+    };
     const stages = STAGES[request.command];
     if (stages.includes('publish')) await deps.objects.check();
     if (stages.includes('sync')) {
@@ -166,6 +178,9 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
   return runId;
 }
 
+const hasToldOf = ({ untold, revised, notices }: Standing): boolean =>
+  untold.amended + untold.vanished + revised.length + notices.length > 0;
+
 /** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
 async function forgetTold(
   { merchants }: RunRequest,
@@ -174,10 +189,12 @@ async function forgetTold(
   { notices }: Standing,
 ): Promise<void> {
   const told = merchants.map(({ merchantNo }) => merchantNo);
-  await writeTransaction(deps.db, lease, async (trx) => {
+  const forget = writeTransaction(deps.db, lease, async (trx) => {
     await forgetUntold(trx, told);
+    await forgetUntoldRevisions(trx, told);
     await noticesTold(trx, notices, told, deps.now());
-  }).catch(() => undefined);
+  });
+  await forget.catch(() => undefined);
 }
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */

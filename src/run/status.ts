@@ -23,6 +23,8 @@ const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 export interface MerchantStatus {
   readonly merchantNo: string;
   readonly lastGoodRunAt: Date | null;
+  /** What that run looked at beyond the days it read. */
+  readonly checked: readonly string[];
   /** First and last of an unbroken stretch of days that are under certificate, with figures, and without open break. */
   readonly provenFrom: BusinessDay | null;
   readonly provenThrough: BusinessDay | null;
@@ -94,11 +96,13 @@ async function statusOfMerchant(
       alsoMissing(span, `asked for ${requestedAt.toISOString()} (range ${id}), not read yet`);
     }
   }
-  const lastGoodRunAt = await lastGoodReading(db, merchantNo);
+  const lastGood = await lastGoodReading(db, merchantNo);
+  const lastGoodRunAt = lastGood?.at ?? null;
   const since = lastGoodRunAt ?? options.knownAt;
   return {
     merchantNo,
     lastGoodRunAt,
+    checked: lastGood?.checked ?? [],
     provenFrom,
     provenThrough,
     missing,

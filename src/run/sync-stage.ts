@@ -1,5 +1,6 @@
 /** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
 import { dayOf } from '../ledger/business-day.ts';
+import { isChecked } from '../ledger/checks.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
@@ -7,6 +8,7 @@ import { truerFailure } from '../sync/other-ledger.ts';
 import { planWindows } from '../sync/plan.ts';
 import { NOTHING_SYNCED, syncMerchant } from '../sync/sync.ts';
 import { concernsAll } from './isolation.ts';
+import { frontierWindows } from './frontier.ts';
 import { createJoining, type Joining } from './join-merchants.ts';
 import { looksAtOlderDays, olderDaysOf, stretchesOf, withOlderDays } from './older-days.ts';
 import type { DayRange } from './range.ts';
@@ -35,7 +37,7 @@ export async function syncStage(work: RunWork, outcome: StageOutcome): Promise<v
   );
   outcome.sync = [...outcome.sync].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
   if (stop.signal.aborted) throw stop.signal.reason;
-  if (deps.checks?.includes('shared') ?? true) outcome.sync = await inTruerWords(outcome.sync, deps.db);
+  if (isChecked('shared', deps.checks)) outcome.sync = await inTruerWords(outcome.sync, deps.db);
 }
 
 const inTruerWords = (all: readonly MerchantSync[], db: RunWork['deps']['db']): Promise<MerchantSync[]> =>
@@ -61,16 +63,18 @@ async function syncOne(
 ): Promise<MerchantSync> {
   const { request, deps, lease, runId, ranges, zoneGate } = work;
   const { merchantNo } = merchant;
-  const { beforeProof, ...range } = ranges.get(merchantNo)!;
+  const { beforeProof, from: fromDay, to: toDay, takenUp } = ranges.get(merchantNo)!;
+  const range = { from: fromDay, to: toDay, takenUp };
   const days = { merchantNo, ...range };
   let report = NOTHING_SYNCED;
   try {
     const latestMs = deps.now().getTime() - deps.settleDelayMs;
-    const windowsOf = (ranges: readonly DayRange[]): Window[] =>
-      ranges.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }));
-    const windows = windowsOf([range, ...range.takenUp]);
+    const windowsOf = (asked: readonly DayRange[]): Window[] =>
+      asked.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }));
+    const planned = windowsOf([range, ...range.takenUp]);
     const notJoined = await join(merchant);
     if (notJoined !== null) return { ...days, report: NOTHING_SYNCED, notJoined };
+    const windows = [...planned, ...(await frontierWindows(merchantNo, request, deps))];
     if (beforeProof !== null) {
       // Later nights begin after the first proven day: what lies before it stays asked for, as days asked for by date do.
       const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
@@ -92,7 +96,7 @@ async function syncOne(
     report = await syncMerchant({
       ...options,
       windows,
-      provesNewest: deps.checks === undefined || deps.checks.includes('zone'),
+      provesNewest: isChecked('zone', deps.checks),
       onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
     });
     const olderDays =

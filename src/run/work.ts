@@ -80,6 +80,8 @@ export interface RunWork {
   readonly ranges: ReadonlyMap<string, MerchantDays>;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
+  /** What it looks at beyond the days it reads. */
+  readonly checked: readonly Check[];
 }
 
 /** Nothing is proven at a run's begin. */

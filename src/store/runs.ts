@@ -148,17 +148,24 @@ export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string):
   return rows as unknown as RunRow[];
 }
 
+/** A run that read a merchant's ledger and ended well for it. */
+export interface GoodReading {
+  readonly at: Date;
+  /** What it looked at beyond the days it read. */
+  readonly checked: readonly string[];
+}
+
 /**
  * When the merchant's ledger was last read by a run that ended well for it, whatever became of the others; null where it
  * never was. A run of an earlier version says only how it ended for all.
  */
-export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<Date | null> {
-  const { rows } = await sql<{ finished_at: Date }>`
-    SELECT finished_at FROM run
+export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<GoodReading | null> {
+  const { rows } = await sql<GoodReading>`
+    SELECT finished_at AS at, coalesce(figures->'checked', '[]') AS checked FROM run
     WHERE figures->'merchantsDone' @> to_jsonb(${merchantNo}::text)
       OR (exit_code IN (0, 3) AND figures->'merchants' @> to_jsonb(${merchantNo}::text))
     ORDER BY started_at DESC, id DESC LIMIT 1`.execute(db);
-  return rows[0]?.finished_at ?? null;
+  return rows[0] ?? null;
 }
 
 /** The last `limit` runs of each job of the schedule, newest first. Served by run_command. */

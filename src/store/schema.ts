@@ -34,6 +34,7 @@ export interface AbsentEntry {
 
 export interface AccountDay {
   break_count: Generated<number>;
+  breaks_after: Generated<number>;
   clean_end: Generated<boolean>;
   closing: string;
   credit_count: number;
@@ -42,6 +43,7 @@ export interface AccountDay {
   day: string;
   debit_count: number;
   debit_total: string;
+  jumps_in: Generated<boolean>;
   last_batch_no: string | null;
   last_booked_ms: number | null;
   merchant_no: string;
@@ -310,6 +312,7 @@ export interface SecretKeyCheck {
 
 export interface Statement {
   break_count: number;
+  breaks_after: Generated<number>;
   byte_count: number;
   closing: string;
   credit_count: number;
@@ -380,6 +383,13 @@ export interface UntoldChange {
   vanished: number;
 }
 
+export interface UntoldRevision {
+  currency: string;
+  day: string;
+  merchant_no: string;
+  revision: number;
+}
+
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -410,4 +420,5 @@ export interface DB {
   stored_object: StoredObject;
   sync_window: SyncWindow;
   untold_change: UntoldChange;
+  untold_revision: UntoldRevision;
 }
