@@ -9,11 +9,12 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO da
 -- What was seen once is kept: entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,
-  statement_manifest, stored_object, requested_range, platform_clock, run, lease, merchant, reference_list,
-  reference_item
+  statement_manifest, stored_object, requested_range, platform_clock, older_days_look, ledger_past, notice, run, lease, merchant,
+  reference_list, reference_item
 TO daybook_job;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.
 GRANT SELECT, INSERT ON audit_entry, secret_key_check TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change TO daybook_job;
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change, untold_revision
+TO daybook_job;

@@ -1,13 +1,17 @@
 /** `breaks`: where a balance does not follow from the entry before it, and `breaks resolve`. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/exit-codes.ts';
-import { listBreaks, resolveBreak } from '../store/breaks.ts';
+import { listBreaks, resolveBreak, type BreakRow } from '../store/breaks.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { breakText } from './run-text.ts';
+import { breakText, breakTexts } from './run-text.ts';
 import { counted, lines } from './text.ts';
 
 const ZONE_OF_NO_PLATFORM = 'UTC';
+
+const closedText = (row: BreakRow, zone: string): string =>
+  `\n${breakText(row, zone)}\n  ${row.status} ${row.closed_at?.toISOString() ?? ''}` +
+  (row.note === null ? '' : `: ${row.note}`);
 
 export function addBreaksCommand(program: Command): void {
   const breaks = program
@@ -27,13 +31,11 @@ export function addBreaksCommand(program: Command): void {
               ? 'no open break'
               : lines(
                   counted(rows.length, 'break'),
-                  ...rows.map((row) =>
-                    lines(
-                      `\n${breakText(row, zone)}`,
-                      row.status !== 'open' &&
-                        `  ${row.status} ${row.closed_at?.toISOString() ?? ''}${row.note === null ? '' : `: ${row.note}`}`,
-                    ),
-                  ),
+                  ...breakTexts(
+                    rows.filter(({ status }) => status === 'open'),
+                    zone,
+                  ).map((text) => `\n${text}`),
+                  ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, zone)),
                   `\ntimes are of ${zone}`,
                 ),
         });

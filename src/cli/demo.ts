@@ -19,7 +19,7 @@ import { stopSignal, tell } from './context.ts';
 import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 import { createProgressLine } from './progress-line.ts';
 import { runDocument } from './run-document.ts';
-import { accountDaysTable, breakText } from './run-text.ts';
+import { accountDaysTable, breakTexts } from './run-text.ts';
 import { counted, lines } from './text.ts';
 
 const SCENARIO = fileURLToPath(new URL('../../config/sandbox.yaml', import.meta.url));
@@ -112,7 +112,7 @@ async function demoText({ database, settings }: PlatformHouse, report: RunReport
     accountDaysTable(days),
     '',
     breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to look at:`,
-    ...breaks.map((row) => breakText(row, settings.platform.timeZone)),
+    ...breakTexts(breaks, settings.platform.timeZone),
     ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
     '',
     'Statements:',

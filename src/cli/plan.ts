@@ -11,7 +11,7 @@ import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
 import { createProgressLine } from './progress-line.ts';
 import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { syncDocument } from './run-document.ts';
-import { breakText } from './run-text.ts';
+import { breakText, breakTexts } from './run-text.ts';
 import { counted, lines, table } from './text.ts';
 
 export function addPlanCommand(program: Command): void {
@@ -84,7 +84,7 @@ function planText(report: PlanReport, zone: string): string {
           newClosing,
         ]),
       ),
-    ...report.breaksOpened.map((row) => `\nwould be found: ${breakText(row, zone)}`),
+    ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),
     ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
     ...report.troubles.map(({ merchantNo, message }) => `\n${merchantNo} cannot be worked out: ${message}`),
     '\nnothing was written',

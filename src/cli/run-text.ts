@@ -1,6 +1,7 @@
 /** How a run's report reads for a person: why it is not green, what was read, each account day, the files. */
 import type { Window } from '../ledger/entry.ts';
-import { explain } from '../ledger/hints.ts';
+import { explain, jumpText, storiesOf, type KnownBreak } from '../ledger/break-stories.ts';
+import { checkedText } from '../run/checked.ts';
 import { EXIT, type ExitCode } from '../run/exit-codes.ts';
 import { daysName, rangeName, type Reason } from '../run/judge.ts';
 import type { Proven } from '../run/proven.ts';
@@ -9,7 +10,7 @@ import type { RequestedStanding } from '../run/requested.ts';
 import { sumOfSync } from '../run/sync-tally.ts';
 import { wallSecond } from '../run/wall-time.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
-import type { BreakRow } from '../store/breaks.ts';
+import { knownBreak, type BreakRow } from '../store/breaks.ts';
 import { counted, lines, table } from './text.ts';
 
 /** More account days than this are a matter for the statements, not for a terminal. */
@@ -19,25 +20,31 @@ const SHOWN_MAX = 20;
 export const spanText = ({ beginMs, endMs }: Window, zone: string): string =>
   `${wallSecond(beginMs, zone)} to ${wallSecond(endMs, zone)}`;
 
-/** A stored break, explained. */
+/** Breaks of one cause that are told one by one; of more, the cause says it. */
+const BREAKS_OF_ONE_CAUSE_SHOWN_MAX = 4;
+
+const headOf = ({ id, account: { merchantNo, currency }, day, span }: KnownBreak, zone: string): string =>
+  `break ${id}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
+  wallSecond(span.endMs, zone);
+
+/** A stored break by itself, explained. */
 export function breakText(row: BreakRow, zone: string): string {
-  const found = {
-    afterBatchNo: row.after_batch_no,
-    beforeBatchNo: row.before_batch_no,
-    expectedBalance: row.expected_balance,
-    foundBalance: row.found_balance,
-    missingNet: row.missing_net,
-    hint: row.hint as 'unexplained',
-    hintBatchNo: row.hint_batch_no,
-    span: { beginMs: row.begin_ms, endMs: row.end_ms },
-    day: row.day,
-  };
-  return (
-    `break ${row.id}: ${row.merchant_no} ${row.currency} ${row.day}, between ${wallSecond(row.begin_ms, zone)} and ` +
-    `${wallSecond(row.end_ms, zone)}\n` +
-    `  ${explain(found, row.currency)}`
-  );
+  const known = knownBreak(row);
+  return `${headOf(known, zone)}\n  ${explain(known)}`;
 }
+
+/** Stored breaks, explained; those of one cause stand together, and the cause is told once. */
+export const breakTexts = (rows: readonly BreakRow[], zone: string): string[] =>
+  storiesOf(rows.map(knownBreak)).map(({ breaks, cause }) => {
+    const more = breaks.length - BREAKS_OF_ONE_CAUSE_SHOWN_MAX;
+    return lines(
+      ...breaks
+        .slice(0, BREAKS_OF_ONE_CAUSE_SHOWN_MAX)
+        .map((one) => `${headOf(one, zone)}\n  ${jumpText(one, one.account.currency)}`),
+      more > 0 && `and ${counted(more, 'more break')} of the same cause`,
+      `  ${cause}`,
+    );
+  });
 
 export const accountDaysTable = (days: readonly AccountDayRow[]): string =>
   table(
@@ -153,6 +160,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       (isGreen ? '' : `, ended with ${endText(exitCode)}`),
     ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
+    report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
     takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
@@ -171,7 +179,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,
     shown('asked for, and not proven whole yet', standing.requested, requestedText),
-    shown('found', reconcile?.opened ?? [], (row) => breakText(row, zone)),
+    shown('found', breakTexts(reconcile?.opened ?? [], zone), (text) => text.replaceAll('\n', '\n  ')),
     shown('healed', reconcile?.healed ?? [], (row) => breakText(row, zone)),
     shown(
       `statements in ${location}`,

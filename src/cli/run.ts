@@ -1,6 +1,7 @@
 /** `run`, and its stages by themselves: `sync`, `reconcile`, `publish`. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
+import { dayOf } from '../ledger/business-day.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { runDeps, type PlatformHouse } from '../run/house.ts';
 import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
@@ -87,15 +88,19 @@ async function runOnce(
   }
 }
 
-/** Figures are shown of the days the run did something to: others are an earlier run's result. */
+/** Figures are shown of the days the run did something to, of one that is going on only where it was asked for. */
 async function reportText(report: RunReport, house: PlatformHouse): Promise<string> {
   const { keys, days } = accountDaysTouched(report);
+  const today = dayOf(house.now().getTime(), house.settings.platform.timeZone);
   const rows =
     days.length === 0
       ? []
       : await listAccountDays(house.database.db, { fromDay: days[0], toDay: days.at(-1) });
   return runText(report, {
-    days: rows.filter((row) => keys.has(accountDayKey(row.merchant_no, row.currency, row.day))),
+    days: rows.filter(
+      ({ merchant_no: merchantNo, currency, day }) =>
+        keys.has(accountDayKey(merchantNo, currency, day)) && (day < today || day <= report.to),
+    ),
     location: house.objects.location,
     zone: house.settings.platform.timeZone,
   });

@@ -3,14 +3,17 @@ import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
 import { UsageError } from '../run/exit-codes.ts';
+import { checkedText } from '../run/checked.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
+import { reasonsOfNotices } from '../run/notice-reasons.ts';
 import { nextRun, type NextRun } from '../run/next-run.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusExitCode, statusOf, type MerchantStatus } from '../run/status.ts';
 import type { Settings } from '../settings/settings.ts';
 import { listMerchants } from '../store/merchants.ts';
+import type { OlderDaysStanding } from '../store/older-days.ts';
 import type { DB } from '../store/schema.ts';
 import { platformSettings, tell, withHouse } from './context.ts';
 import { requestedText, spanText } from './run-text.ts';
@@ -116,6 +119,16 @@ function clockText({ last }: LastRuns): string | null {
   return news === null ? null : `seen by run ${last!.id}: ${news}`;
 }
 
+/** One line where all merchants are alike, as they mostly are. */
+function checkedLines(statuses: readonly MerchantStatus[]): string[] {
+  const read = statuses.filter(({ lastGoodRunAt }) => lastGoodRunAt !== null);
+  const byText = Map.groupBy(read, ({ checked }) => checkedText(checked));
+  return [...byText].map(([text, own]) => {
+    const of = byText.size === 1 ? '' : ` of ${own.map(({ merchantNo }) => merchantNo).join(', ')}`;
+    return `checked${of} beyond the days read, by the last good run: ${text}`;
+  });
+}
+
 function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: string | undefined): string {
   if (statuses.length === 0)
     return 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
@@ -123,6 +136,13 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
     spans.map((span) => `  ${merchantNo} ${spanText(span, zone)}: ${span.why}`),
   );
   const requested = statuses.flatMap((status) => status.requested);
+  // What two merchants have is in the status of both.
+  const notices = new Set(
+    statuses.flatMap((status) => reasonsOfNotices(status.notices)).map(({ what }) => what),
+  );
+  const olderDays = statuses.flatMap(({ merchantNo, olderDays: older }) =>
+    older === null ? [] : [`  ${merchantNo} ${olderDaysText(older)}`],
+  );
   return lines(
     table(
       [
@@ -144,12 +164,27 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
         status.tooOld ? `older than ${maxAge ?? ''}` : '',
       ]),
     ),
+    ...checkedLines(statuses),
+    olderDays.length > 0 && '\nolder days, compared with the platform:',
+    ...olderDays,
     requested.length > 0 &&
       '\nasked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
     ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range)}`),
     requested.length > MISSING_SHOWN_MAX && `  and ${requested.length - MISSING_SHOWN_MAX} more`,
+    notices.size > 0 && '\nnoticed in the last 31 days, each told once:',
+    ...[...notices].slice(0, MISSING_SHOWN_MAX).map((what) => `  ${what}`),
+    notices.size > MISSING_SHOWN_MAX && `  and ${notices.size - MISSING_SHOWN_MAX} more`,
     missing.length > 0 && '\nmissing:',
     ...missing.slice(0, MISSING_SHOWN_MAX),
     missing.length > MISSING_SHOWN_MAX && `  and ${missing.length - MISSING_SHOWN_MAX} more`,
+  );
+}
+
+/** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
+export function olderDaysText({ from, to, total, isHeld, lookedAt, round }: OlderDaysStanding): string {
+  const held = isHeld ? 'held' : 'did not hold';
+  return (
+    `${from} to ${to}: total of ${total} ${held} at ${lookedAt.toISOString()}, ` +
+    `${round.read} of ${round.of} entries re-read since ${round.beganAt.toISOString()}`
   );
 }

@@ -1,7 +1,6 @@
 /** Folds a chain into figures a business day: opening, credits, debits, closing, verdict. */
 import type { AccountDay, BusinessDay, ContinuityBreak, Verdict } from './entry.ts';
 import type { ChainStep } from './chain-link.ts';
-import { annotateBreaks, type NeighbouredBreak } from './hints.ts';
 import { canonicalAmount, decimalsOf, fromScaled, toScaled } from './money.ts';
 
 /** A day's figures, and where the chain stands at its end. */
@@ -11,6 +10,8 @@ export interface ChainedDay extends AccountDay {
   readonly lastBookedMs: number;
   /** False where an entry of this day and one of the next traded places: the chain cannot be taken up in between. */
   readonly cleanEnd: boolean;
+  /** Its first entry does not start where an earlier day ended: the break is told of that day as well. */
+  readonly jumpsIn: boolean;
 }
 
 /** Most breaks kept of a day: the count covers all of them, the list is cut here. */
@@ -19,9 +20,9 @@ export const BREAKS_KEPT_MAX = 1_000;
 export interface DayFold {
   /** Takes steps as the chain gives them; returns the days that are complete. */
   readonly push: (steps: readonly ChainStep[]) => ChainedDay[];
-  /** The last day. */
-  readonly end: () => ChainedDay[];
-  /** The breaks so far, hinted, up to `BREAKS_KEPT_MAX` a day; complete after `end`. */
+  /** The last days. `isBrokenAfter`: the entry that comes next, which is of a later day, does not start where they end. */
+  readonly end: (isBrokenAfter?: boolean) => ChainedDay[];
+  /** The breaks so far, up to `BREAKS_KEPT_MAX` a day; complete after `end`. What they come from is told of stored ones. */
   readonly breaks: () => ContinuityBreak[];
 }
 
@@ -33,7 +34,11 @@ interface OpenDay {
   creditCount: number;
   debit: bigint;
   debitCount: number;
+  /** Breaks in front of the day's entries. */
   breakCount: number;
+  /** Breaks between an entry of the day and the entry of another day that comes next. */
+  breaksAfter: number;
+  jumpsIn: boolean;
   moved: boolean;
   /** Trades places with the next day. */
   straddles: boolean;
@@ -59,14 +64,14 @@ export function foldDays(options: {
 }): DayFold {
   const { minorUnits } = options;
   let open: OpenDay[] = [];
-  let opening: string | null = options.opening;
   let previous: ChainStep | null = null;
-  const found: NeighbouredBreak[] = [];
+  let opening: string | null = options.opening;
+  const found: ContinuityBreak[] = [];
 
   const amount = (value: bigint, scale: number): string =>
     canonicalAmount(fromScaled(value, scale), minorUnits)!.amount;
 
-  const begin = (step: ChainStep, from: bigint): OpenDay => ({
+  const begin = (step: ChainStep, from: bigint, jumpsIn: boolean): OpenDay => ({
     day: step.day,
     opening: from,
     scale: step.scale,
@@ -75,6 +80,8 @@ export function foldDays(options: {
     debit: 0n,
     debitCount: 0,
     breakCount: 0,
+    breaksAfter: 0,
+    jumpsIn,
     moved: false,
     straddles: false,
     straddled: false,
@@ -109,7 +116,8 @@ export function foldDays(options: {
           amount(day.lastAfter, day.scale),
       );
     }
-    const verdict: Verdict = day.breakCount > 0 ? 'broken' : day.moved ? 'reordered' : 'continuous';
+    const breakCount = day.breakCount + day.breaksAfter;
+    const verdict: Verdict = breakCount > 0 ? 'broken' : day.moved ? 'reordered' : 'continuous';
     return {
       currency: '',
       day: day.day,
@@ -120,10 +128,12 @@ export function foldDays(options: {
       debitCount: day.debitCount,
       closing: amount(closing, day.scale),
       verdict,
-      breakCount: day.breakCount,
+      breakCount,
+      breaksAfter: day.breaksAfter,
       lastBatchNo: day.lastBatchNo,
       lastBookedMs: day.lastBookedMs,
       cleanEnd: !day.straddles,
+      jumpsIn: day.jumpsIn,
     };
   };
 
@@ -133,7 +143,11 @@ export function foldDays(options: {
     if (newest?.day === step.day) return newest;
     if (newest !== undefined && step.day < newest.day) {
       let earlier = open.find((candidate) => candidate.day === step.day);
-      if (earlier === undefined) open.unshift((earlier = begin(step, newest.opening)));
+      if (earlier === undefined) {
+        // What the days before lead to is the earlier day's to tell.
+        open.unshift((earlier = begin(step, newest.opening, newest.jumpsIn)));
+        newest.jumpsIn = false;
+      }
       earlier.straddles = true;
       earlier.straddled = true;
       earlier.moved = true;
@@ -154,13 +168,19 @@ export function foldDays(options: {
           ? step.before
           : toScaled(opening, Math.max(step.scale, decimalsOf(opening)));
     opening = null;
-    const day = begin(step, from);
+    const day = begin(step, from, step.break !== null);
     open.push(day);
     return day;
   };
 
+  /** The chain breaks between an entry of that day and one of another. */
+  const breakAfter = (day: BusinessDay): void => {
+    open.find((one) => one.day === day)!.breaksAfter += 1;
+  };
+
   const take = (step: ChainStep, done: ChainedDay[]): void => {
     if (open.length > 0 && open[0]!.scale < step.scale) open = open.map((day) => rescale(day, step.scale));
+    if (step.break !== null && previous !== null && previous.day !== step.day) breakAfter(previous.day);
     const day = openDay(step, done);
     if (step.entry.credit !== null) {
       day.credit += step.net;
@@ -173,13 +193,7 @@ export function foldDays(options: {
     if (step.break !== null) {
       day.breakCount += 1;
       day.jumped += jumpOf(step);
-      if (day.breakCount <= BREAKS_KEPT_MAX) {
-        found.push({
-          found: step.break,
-          netBefore: previous === null ? null : fromScaled(previous.net, previous.scale),
-          netAfter: fromScaled(step.net, step.scale),
-        });
-      }
+      if (day.breakCount <= BREAKS_KEPT_MAX) found.push(step.break);
     }
     previous = step;
     day.lastBatchNo = step.entry.batchNo;
@@ -193,11 +207,12 @@ export function foldDays(options: {
       for (const step of steps) take(step, done);
       return done;
     },
-    end: () => {
+    end: (isBrokenAfter = false) => {
+      if (isBrokenAfter && previous !== null) breakAfter(previous.day);
       const rest = open.map(close);
       open = [];
       return rest;
     },
-    breaks: () => annotateBreaks(found),
+    breaks: () => [...found],
   };
 }

@@ -11,3 +11,7 @@
 export const CHECKS = ['frontier', 'wide', 'zone', 'empty', 'first', 'shared'] as const;
 
 export type Check = (typeof CHECKS)[number];
+
+/** Whether a check is on among those set; all of them are where none are named. */
+export const isChecked = (check: Check, checks: readonly Check[] | undefined): boolean =>
+  checks === undefined || checks.includes(check);

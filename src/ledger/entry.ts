@@ -46,7 +46,23 @@ export interface Window {
 export type BusinessDay = string;
 
 export type Verdict = 'continuous' | 'reordered' | 'broken';
-export type BreakHint = 'offset-by-later-break' | 'equals-neighbour' | 'twice-neighbour' | 'unexplained';
+/** What a break comes from, as far as its neighbourhood tells; told as a sentence by `hints.ts`. */
+export type BreakHint =
+  | 'below-minor-unit'
+  | 'same-balance'
+  | 'entry-out-of-place'
+  | 'entries-trade-places'
+  | 'in-another-currency'
+  | 'entry-does-not-belong'
+  | 'balance-off'
+  | 'balances-swapped'
+  | 'amounts-swapped'
+  | 'offset-by-later-break'
+  | 'offsets-earlier-break'
+  | 'equals-neighbour'
+  | 'twice-neighbour'
+  | 'amount-off'
+  | 'unexplained';
 
 /** A place where an account's balance does not follow from the entry before it. */
 export interface ContinuityBreak {
@@ -60,7 +76,7 @@ export interface ContinuityBreak {
   /** found - expected: the net amount of what is missing. */
   readonly missingNet: string;
   readonly hint: BreakHint;
-  /** Batch number the hint speaks of, where it speaks of one. */
+  /** The entry the hint speaks of, where it speaks of one; the same for all breaks of one cause. */
   readonly hintBatchNo: string | null;
   /** Narrowest span of instants what is missing can lie in. */
   readonly span: Window;
@@ -79,5 +95,8 @@ export interface AccountDay {
   readonly debitCount: number;
   readonly closing: string;
   readonly verdict: Verdict;
+  /** Every break that has an entry of the day on either side. */
   readonly breakCount: number;
+  /** Those of them between an entry of the day and the entry of another day that comes next. */
+  readonly breaksAfter: number;
 }

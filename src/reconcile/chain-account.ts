@@ -1,8 +1,9 @@
 /** Runs one account's chain over its changed days, and on from each to where nothing moves any more. */
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { chainStretch, earliest, type StretchOptions } from './chain-stretch.ts';
+import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
 import { emptied, quietDaysBefore, tellsBefore } from './quiet-days.ts';
 import { differ } from './same-figures.ts';
 import { createSight, joinsDay, type AccountInZone, type Sight } from './sight.ts';
@@ -31,7 +32,10 @@ export interface ChainAccountOptions extends StretchOptions {
   readonly passMax?: { readonly days: number; readonly breaks: number };
 }
 
-/** Figures of every changed day, and of each later one up to the first that takes up from what it took up before. */
+/**
+ * Figures of every changed day, and of each later one up to the first that takes up from what it took up before. A break
+ * between two days is told of both, so the day in front is made anew where one comes or goes.
+ */
 export async function chainAccount(options: ChainAccountOptions): Promise<ChainedAccount> {
   const { passMax = PASS_MAX } = options;
   const sight = createSight(options);
@@ -43,10 +47,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     days.set(figures.day, { figures, stored, differs: stored === undefined || differ(figures, stored) });
     sight.known.put(figures);
   };
-  while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
-    options.signal.throwIfAborted();
-    const first = earliest(waiting)!;
-    const stretch = await chainStretch(first, waiting, options, sight);
+  const take = async (stretch: Stretch): Promise<void> => {
     breakCount += stretch.chained.breaks.length;
     for (const day of stretch.days) {
       waiting.delete(day);
@@ -62,8 +63,19 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     for (const quiet of await quietDaysBefore(stretch.chained.days, options, sight)) {
       keep(quiet, await sight.known.stored(quiet.day));
     }
+  };
+  while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
+    options.signal.throwIfAborted();
+    const stretch = await chainStretch(earliest(waiting)!, waiting, options, sight);
+    const front = await sight.known.before(stretch.days[0]!);
+    const jumped = front !== undefined && (await jumpsAfter(front.day, sight));
+    await take(stretch);
     const next = await sight.known.storedAfter(stretch.days.at(-1)!);
     if (next !== undefined && (await moves(next, options, sight))) waiting.add(next.day);
+    if (front === undefined || front.lastBookedMs === null) continue;
+    if ((await jumpsAfter(front.day, sight)) === jumped) continue;
+    // It ends as before: nothing after it moves.
+    await take(await chainStretch(dayOf(front.lastBookedMs, options.zone), waiting, options, sight));
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };

@@ -15,6 +15,8 @@ export interface ChainDaysOptions {
   readonly before: DayFigures | undefined;
   /** Whether nothing can be missing between the day before and the first entry, booked at that instant. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
+  /** The first entry after these days does not start where they end. */
+  readonly isBrokenAfter: boolean;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
   readonly zone: string;
   readonly clockToleranceS: number;
@@ -55,7 +57,7 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
     if (chaining?.chain.isSettledAt(dayWindow(day, zone).endMs + 1) === true) settled.add(day);
   }
   if (chaining !== null) {
-    folded.push(...chaining.fold.push(chaining.chain.end()), ...chaining.fold.end());
+    folded.push(...chaining.fold.push(chaining.chain.end()), ...chaining.fold.end(options.isBrokenAfter));
   }
 
   const figures: DayFigures[] = [];
@@ -102,9 +104,11 @@ function passedOn(day: BusinessDay, before: DayFigures, minorUnits: number | nul
     closing: before.closing,
     verdict: 'continuous',
     breakCount: 0,
+    breaksAfter: 0,
     lastBatchNo: before.lastBatchNo,
     lastBookedMs: before.lastBookedMs,
     cleanEnd: before.cleanEnd,
+    jumpsIn: false,
     restarted: false,
   };
 }

@@ -33,7 +33,8 @@ export async function chainStretch(
   const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
   const days = [...earlier.map(({ day }) => day), first];
   for (;;) {
-    const chained = await chainTogether(days, options, sight);
+    const isBrokenAfter = await jumpsAfter(days.at(-1)!, sight);
+    const chained = await chainTogether(days, { ...options, isBrokenAfter }, sight);
     if (chained.brokenAtStart) {
       const more = await daysThatMightMend(days[0]!, takesUp, sight);
       if (more.length > 0 && days.length + more.length <= DAYS_TOGETHER_MAX) {
@@ -63,16 +64,17 @@ export interface Stretch {
 /** Chains days in one go, from the last day before them. */
 async function chainTogether(
   days: readonly BusinessDay[],
-  options: StretchOptions,
+  options: StretchOptions & { readonly isBrokenAfter: boolean },
   sight: Sight,
   before?: DayFigures,
 ): Promise<ChainedDays> {
-  const { account, clockToleranceS, zone, signal } = options;
+  const { account, isBrokenAfter, clockToleranceS, zone, signal } = options;
   return chainDays({
     account,
     days,
     before: before ?? (await sight.known.before(days[0]!)),
     joins: (earlier, firstMs) => joinsAt(earlier, firstMs, sight),
+    isBrokenAfter,
     read: (day) => readAccountToChain(options.db, account, dayWindow(day, zone)),
     zone,
     clockToleranceS,
@@ -112,9 +114,10 @@ async function withTrueEnds(
     if (!before.cleanEnd || ends[at]!.restarted) continue;
     const open = ends.findIndex(({ cleanEnd }, index) => index >= at && cleanEnd);
     const together = ends.slice(at, open === -1 ? ends.length : open + 1);
+    const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, sight, ends);
     const alone = await chainTogether(
       together.map(({ day }) => day),
-      options,
+      { ...options, isBrokenAfter },
       sight,
       before,
     );
@@ -122,6 +125,23 @@ async function withTrueEnds(
     if (!same) ends[at - 1] = { ...before, cleanEnd: false };
   }
   return ends;
+}
+
+/**
+ * Whether the first entry after `day` does not start where the chain stands at its end, as the chain of the day it is of
+ * has found. `made` are days of the pass that are not among the known ones yet.
+ */
+export async function jumpsAfter(
+  day: BusinessDay,
+  { known }: Sight,
+  made: readonly DayFigures[] = [],
+): Promise<boolean> {
+  for (let at = day; ;) {
+    const next = made.find((one) => one.day > at) ?? (await known.after(at));
+    if (next === undefined) return false;
+    if (next.creditCount + next.debitCount > 0) return next.jumpsIn && !next.restarted;
+    at = next.day;
+  }
 }
 
 /** The next day with figures or changes. */

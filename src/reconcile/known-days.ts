@@ -16,6 +16,8 @@ export interface KnownDays {
   readonly storedAfter: (day: BusinessDay) => Promise<DayFigures | undefined>;
   /** The last day before `day`, as the pass made it, else as stored. */
   readonly before: (day: BusinessDay) => Promise<DayFigures | undefined>;
+  /** The first day after `day`, as the pass made it, else as stored. */
+  readonly after: (day: BusinessDay) => Promise<DayFigures | undefined>;
   readonly put: (figures: DayFigures) => void;
 }
 
@@ -55,12 +57,19 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
     return fromPass.day >= fromStore.day ? fromPass : fromStore;
   };
 
+  const after = async (day: BusinessDay) => {
+    const fromStore = await storedAfter(day);
+    const fromPass = made.find((one) => one.day > day);
+    if (fromStore === undefined || fromPass === undefined) return fromPass ?? fromStore;
+    return fromPass.day <= fromStore.day ? fromPass : fromStore;
+  };
+
   const put = (figures: DayFigures): void => {
     const at = made.findLastIndex((one) => one.day <= figures.day);
     made.splice(made[at]?.day === figures.day ? at : at + 1, made[at]?.day === figures.day ? 1 : 0, figures);
   };
 
-  return { stored, storedBefore, storedAfter, before, put };
+  return { stored, storedBefore, storedAfter, before, after, put };
 }
 
 const LAST_DAY = '9999-12-31';
@@ -76,8 +85,10 @@ const figuresOf = (row: AccountDayRow): DayFigures => ({
   closing: row.closing,
   verdict: row.verdict as Verdict,
   breakCount: row.break_count,
+  breaksAfter: row.breaks_after,
   lastBatchNo: row.last_batch_no,
   lastBookedMs: row.last_booked_ms,
   cleanEnd: row.clean_end,
+  jumpsIn: row.jumps_in,
   restarted: row.restarted,
 });

@@ -15,9 +15,11 @@ export const emptied = (stored: DayFigures): DayFigures => ({
   closing: stored.opening,
   verdict: 'continuous',
   breakCount: 0,
+  breaksAfter: 0,
   lastBatchNo: null,
   lastBookedMs: null,
   cleanEnd: true,
+  jumpsIn: false,
   restarted: true,
 });
 

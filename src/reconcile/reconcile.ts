@@ -47,6 +47,7 @@ export interface ReconcileReport {
   readonly accounts: number;
   readonly daysChained: number;
   readonly daysChanged: readonly DayChange[];
+  /** As they were found; what they come from is settled in their rows. */
   readonly opened: readonly BreakRow[];
   readonly healed: readonly BreakRow[];
 }
@@ -88,7 +89,7 @@ function saveAccount(
   chained: ChainedAccount,
   changed: readonly BusinessDay[],
   account: Account,
-  { db, lease, runId, now }: ReconcileOptions,
+  { db, lease, runId, now, currencies }: ReconcileOptions,
 ): Promise<{ readonly opened: BreakRow[]; readonly healed: BreakRow[] }> {
   const days = chained.days.map(({ figures }) => figures.day);
   const foundAt = now();
@@ -106,7 +107,7 @@ function saveAccount(
       due.map(({ figures }) => figures),
     );
     if (chained.breaks.length + breaks.opened.length + breaks.healed.length > 0) {
-      await settleHints(trx, account, days);
+      await settleHints(trx, account, days, currencies.minorUnits(account.currency));
     }
     await markChangedDays(trx, account, chained.left);
     await clearChangedDays(

@@ -11,7 +11,8 @@ export const sameFigures = (a: DayFigures, b: DayFigures): boolean =>
   a.debitCount === b.debitCount &&
   compareAmounts(a.closing, b.closing) === 0 &&
   a.verdict === b.verdict &&
-  a.breakCount === b.breakCount;
+  a.breakCount === b.breakCount &&
+  a.breaksAfter === b.breaksAfter;
 
 /** Whether anything stored differs, where the chain stands at the day's end included. */
 export const differ = (figures: DayFigures, stored: DayFigures): boolean =>
@@ -19,4 +20,5 @@ export const differ = (figures: DayFigures, stored: DayFigures): boolean =>
   figures.lastBatchNo !== stored.lastBatchNo ||
   figures.lastBookedMs !== stored.lastBookedMs ||
   figures.cleanEnd !== stored.cleanEnd ||
+  figures.jumpsIn !== stored.jumpsIn ||
   figures.restarted !== stored.restarted;

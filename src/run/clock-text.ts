@@ -4,6 +4,9 @@ import type { SyncReport } from '../sync/sync.ts';
 /** A smaller difference is no news where nothing was held back because of it. */
 export const CLOCK_TOLD_MS_MIN = 60_000;
 
+/** A difference beyond any settle delay books entries near midnight on another day: told to a person once, as it appears. */
+export const CLOCK_FOR_PERSON_MS_MIN = 300_000;
+
 export type ClocksApart = Pick<SyncReport, 'platformBehindMs' | 'platformAheadMs'>;
 
 const SECOND_MS = 1_000;
@@ -27,6 +30,10 @@ export const clocksApartText = ({ platformBehindMs, platformAheadMs }: ClocksApa
 /** The same where it is worth a line; null where the clocks are in step. */
 export const clockNews = (apart: ClocksApart): string | null =>
   Math.max(apart.platformBehindMs, apart.platformAheadMs) < CLOCK_TOLD_MS_MIN ? null : clocksApartText(apart);
+
+/** Whether it is so much that a person has to know. */
+export const isForPerson = ({ platformBehindMs, platformAheadMs }: ClocksApart): boolean =>
+  Math.max(platformBehindMs, platformAheadMs) >= CLOCK_FOR_PERSON_MS_MIN;
 
 /** What to do about a platform that is behind. */
 export const SET_THE_CLOCK =

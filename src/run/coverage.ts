@@ -37,7 +37,7 @@ export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange 
 });
 
 /** The business days that lie wholly in the window; null where none does. */
-function wholeDays(window: Window, zone: string): DayRange | null {
+export function wholeDays(window: Window, zone: string): DayRange | null {
   const first = dayOf(window.beginMs, zone);
   const from = dayWindow(first, zone).beginMs === window.beginMs ? first : addDays(first, 1);
   const to = addDays(dayOf(window.endMs + 1, zone), -1);

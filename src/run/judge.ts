@@ -1,8 +1,17 @@
 /** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
 import type { UnlinkedOpening } from '../statements/openings.ts';
+import { reasonsOfCauses } from './break-reasons.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
-import { reasonsOfClock, reasonsOfReading, reasonsOfWithheld } from './merchant-reasons.ts';
+import {
+  reasonsOfClock,
+  reasonsOfReading,
+  reasonsOfUnsteadyTotals,
+  reasonsOfWithheld,
+} from './merchant-reasons.ts';
+import { reasonsOfOlderDays } from './older-days-reasons.ts';
 import type { Standing } from './report.ts';
+import { reasonsOfNotices } from './notice-reasons.ts';
+import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './sync-tally.ts';
@@ -36,7 +45,12 @@ export interface Verdict {
 export function judge(
   outcome: StageOutcome,
   standing: Standing,
-  run: { readonly id: number; readonly failures: readonly RunFailure[] },
+  run: {
+    readonly id: number;
+    readonly failures: readonly RunFailure[];
+    /** Whether the run before saw the platform's clock as far off already. */
+    readonly wereClocksApart?: boolean;
+  },
 ): Verdict {
   const reasons: Reason[] = [
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
@@ -50,11 +64,14 @@ export function judge(
       merchantNo,
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
-    ...reasonsOfClock(outcome.sync),
+    ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
+    ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
     ...reasonsOfStanding(outcome, standing),
+    ...reasonsOfNotices(standing.notices),
+    ...reasonsOfRevised(standing.revised, run.id),
   ];
   const isIncomplete = reasons.some(
     ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,
@@ -91,7 +108,7 @@ const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
   todo: null,
 });
 
-function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[] {
+function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing): Reason[] {
   const own = sumOfSync(sync);
   const { newBreaks, knownBreaks, quarantined, untold } = standing;
   // What this run stored is among what is untold, unless nobody could be asked.
@@ -129,9 +146,13 @@ function reasonsOfStanding({ sync }: StageOutcome, standing: Standing): Reason[]
       'send raw text and reason to the platform; one that is cleared up is closed with `daybook quarantine acknowledge ID --note TEXT`',
     ],
   ];
-  return told
-    .filter(([count]) => count > 0)
-    .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo }));
+  return [
+    ...told
+      .filter(([count]) => count > 0)
+      .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
+    ...sync.flatMap(reasonsOfUnsteadyTotals),
+    ...reasonsOfCauses(reconcile?.opened ?? []),
+  ];
 }
 
 /** `2026-01-01 to 2026-02-28`, of USD where only that was asked for. */

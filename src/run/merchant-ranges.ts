@@ -2,6 +2,8 @@
 import type { Kysely } from 'kysely';
 import { dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { Window } from '../ledger/entry.ts';
+import { subtractWindows } from '../ledger/window.ts';
+import { changedDays } from '../store/account-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/schema.ts';
 import { coverageOf } from './coverage.ts';
@@ -18,6 +20,8 @@ export interface MerchantDays extends DayRange {
    * them. Null where there are none.
    */
   readonly beforeProof: DayRange | null;
+  /** What was proven and reconciled before the run, of all time or, where days were asked for, of those. */
+  readonly knownBefore: readonly Window[];
 }
 
 /** All time, for questions about everything certified. */
@@ -35,7 +39,15 @@ export async function merchantRanges(options: {
   const { db, merchants, asked, zone, resweepDays, now } = options;
   const today = dayOf(now.getTime(), zone);
   if (asked !== null) {
-    return new Map(merchants.map((merchantNo) => [merchantNo, { ...asked, takenUp: [], beforeProof: null }]));
+    const span = { beginMs: dayWindow(asked.from, zone).beginMs, endMs: dayWindow(asked.to, zone).endMs };
+    const days = await Promise.all(
+      merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
+        const certified = await certifiedWindows(db, merchantNo, span);
+        const knownBefore = await reconciled(db, merchantNo, certified, zone);
+        return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore }];
+      }),
+    );
+    return new Map(days);
   }
   const requested = await requestedStanding(db, merchants, { zone, now });
   const ranges = await Promise.all(
@@ -47,10 +59,26 @@ export async function merchantRanges(options: {
       const range = nightlyRange(today, resweepDays, firstUnread);
       const own = requested.filter((one) => one.merchantNo === merchantNo);
       const beforeProof = daysBeforeProof(range, certified, own, zone);
-      return [merchantNo, { ...range, takenUp: takenUpDays(own, range), beforeProof }];
+      const takenUp = takenUpDays(own, range);
+      const knownBefore = await reconciled(db, merchantNo, certified, zone);
+      return [merchantNo, { ...range, takenUp, beforeProof, knownBefore }];
     }),
   );
   return new Map(ranges);
+}
+
+/** The windows without days whose entries are still to be reconciled. */
+async function reconciled(
+  db: Kysely<DB>,
+  merchantNo: string,
+  certified: readonly Window[],
+  zone: string,
+): Promise<Window[]> {
+  const waiting = (await changedDays(db, { merchantNo })).flatMap(({ days }) => days);
+  return subtractWindows(
+    certified,
+    waiting.map((day) => dayWindow(day, zone)),
+  );
 }
 
 /** Days of `range` up to the first instant under certificate, without those that `open` requests hold already. Pure. */

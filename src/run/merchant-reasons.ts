@@ -1,6 +1,6 @@
 /** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
 import type { WithheldDay } from '../statements/publish.ts';
-import { clockNews, clocksApartText, SET_THE_CLOCK } from './clock-text.ts';
+import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from './clock-text.ts';
 import { EXIT } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from './isolation.ts';
 import type { Reason } from './judge.ts';
@@ -51,10 +51,29 @@ export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync
   return reasons;
 }
 
+/** Entries that leave and come back while one run reads are no change of the ledger. */
+export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
+  const { vanished, returned } = report;
+  if (vanished === 0 || returned === 0) return [];
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what:
+        `${merchantNo}: ${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
+        'span and those of its parts stand for different entries',
+      todo: 'send this sentence to the platform; run the days again before their statements are relied on',
+      merchantNo,
+    },
+  ];
+}
+
 const HELD_BACK_NAMED_MAX = 3;
 
-/** A platform that is behind leaves a day open that is over here; otherwise clocks that differ are good to know. */
-export function reasonsOfClock(sync: readonly MerchantSync[]): Reason[] {
+/**
+ * A platform that is behind leaves a day open that is over here. Otherwise clocks that differ are good to know; where they
+ * differ by much and the run before saw nothing of it, a person is needed.
+ */
+export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean): Reason[] {
   const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
     if (unsettled.length === 0) return [];
     const spans = unsettled
@@ -66,8 +85,11 @@ export function reasonsOfClock(sync: readonly MerchantSync[]): Reason[] {
     const todo = `${SET_THE_CLOCK}; the next run reads on once the platform's clock has come that far`;
     return [{ exitCode: EXIT.incomplete, what, todo, merchantNo }];
   });
-  const news = waiting.length > 0 ? null : clockNews(sumOfSync(sync));
-  return news === null ? waiting : [{ exitCode: EXIT.done, what: news, todo: SET_THE_CLOCK }];
+  const apart = sumOfSync(sync);
+  const news = waiting.length > 0 ? null : clockNews(apart);
+  if (news === null) return waiting;
+  const exitCode = isForPerson(apart) && !wereApart ? EXIT.needsPerson : EXIT.done;
+  return [{ exitCode, what: news, todo: SET_THE_CLOCK }];
 }
 
 /** The first ones, and one that counts the rest. */

@@ -1,15 +1,17 @@
 /** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayChange } from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
 import { rehearse } from '../store/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
+import { checkedBy } from './checked.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './sync-stage.ts';
-import { nothingDone, type RunDeps, type RunRequest, type RunWork } from './work.ts';
+import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type RunWork } from './work.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -32,6 +34,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
   return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>
     rehearse(deps.db, async (db) => {
       const rehearsal: RunDeps = { ...deps, db, signal };
+      const today = dayOf(deps.now().getTime(), deps.zone);
       const asked: RunRequest = { ...request, command: 'run' };
       const { ranges, from, to } = await runRanges(asked, rehearsal);
       const runId = await startRun(db, {
@@ -41,7 +44,11 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         toDay: to,
         now: deps.now(),
       });
-      const work: RunWork = { request: asked, deps: rehearsal, lease, runId, ranges, from, to };
+      const zoneGate = runZoneGate(deps);
+      const checked = checkedBy(asked, rehearsal);
+      const work: RunWork = {
+        ...{ request: asked, deps: rehearsal, lease, runId, zoneGate, ranges, from, to, checked },
+      };
       const outcome = nothingDone();
       await syncStage(work, outcome);
       await reconcileStage(work, outcome);
@@ -49,7 +56,8 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         from,
         to,
         sync: outcome.sync,
-        daysChanged: outcome.reconcile?.daysChanged ?? [],
+        // What is read of a day that is going on is no day's figures yet.
+        daysChanged: (outcome.reconcile?.daysChanged ?? []).filter(({ day }) => day <= to || day < today),
         breaksOpened: outcome.reconcile?.opened ?? [],
         breaksHealed: outcome.reconcile?.healed ?? [],
         troubles: outcome.troubles,

@@ -33,7 +33,7 @@ export async function provenOf(
   const stretch = provenStretch(
     certified,
     [...unread, ...requested.filter(({ currency }) => currency === null).flatMap(({ missing }) => missing)],
-    [...(await brokenDays(db, merchantNo)), ...unreconciled],
+    [...(await brokenDays(db, merchantNo, zone)), ...unreconciled],
     zone,
   );
   return { merchantNo, provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };

@@ -1,4 +1,7 @@
 /** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
+import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import { covers } from '../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles, type RepairReport } from '../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../statements/publish.ts';
 import { publishedSpan } from '../store/stored-files.ts';
@@ -12,28 +15,32 @@ import type { RunWork, StageOutcome } from './work.ts';
  * fails for one merchant leaves the others published.
  */
 export async function publishStage(work: RunWork, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease, runId, ranges, from, to } = work;
+  const { request, deps, lease, runId, ranges, from, to, checked } = work;
   outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [], ...NOTHING_REPAIRED };
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
-    const options = { ...deps, lease, merchantNo, runId };
-    const days = ranges.get(merchantNo) ?? { from, to };
+    const options = { ...deps, lease, merchantNo, runId, checked };
+    const days = ranges.get(merchantNo);
+    const range = days ?? { from, to };
     const report = await publishDays({
       ...options,
+      comesLate: lateDays(outcome, days?.knownBefore ?? [], deps.zone),
       ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
-      ...(request.command === 'publish' && request.range !== null ? { fromDay: from, toDay: to } : {}),
+      ...(request.command === 'publish' && request.range !== null
+        ? { fromDay: from, toDay: to }
+        : { toDay: lastDay(work) }),
       // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
       ...(request.range === null
         ? {}
-        : { answersFor: { merchantNo, currencies: request.currencies, from: days.from, to: days.to } }),
+        : { answersFor: { merchantNo, currencies: request.currencies, from: range.from, to: range.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });
     outcome.publish = joined(before, report, NOTHING_REPAIRED);
     const compared =
       request.repairs === true
-        ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? days)
-        : daysToCompare(days, report);
+        ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? range)
+        : daysToCompare(range, report);
     const repair = await repairFiles({
       ...options,
       fromDay: compared.from,
@@ -43,6 +50,26 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
     });
     outcome.publish = joined(before, report, repair);
   });
+}
+
+/** Days that this run found entries on for the first time, though they had been proven before to hold none. */
+function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], zone: string) {
+  const isNew = (account: Account, day: BusinessDay): boolean =>
+    reconcile?.daysChanged.some(
+      (change) =>
+        change.day === day &&
+        change.oldClosing === null &&
+        change.account.merchantNo === account.merchantNo &&
+        change.account.currency === account.currency,
+    ) ?? false;
+  return (account: Account, day: BusinessDay): boolean =>
+    covers(knownBefore, dayWindow(day, zone)) && isNew(account, day);
+}
+
+/** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
+function lastDay({ request: { range }, deps: { now, zone } }: RunWork): BusinessDay {
+  const yesterday = addDays(dayOf(now().getTime(), zone), -1);
+  return range !== null && range.to > yesterday ? range.to : yesterday;
 }
 
 /** The merchant's range, and every day that was published outside of it. */

@@ -1,9 +1,11 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
 import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
+import { withHints } from '../store/break-hints.ts';
 import { breaksToHeal, markHealingRead } from '../store/open-breaks.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { syncMerchant } from '../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
+import { noticeShared } from './notice-stage.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import { afterReadingAgain } from './sync-tally.ts';
 import type { RunWork, StageOutcome } from './work.ts';
@@ -14,11 +16,16 @@ const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 /** What fails for one merchant leaves the others chained. */
 export async function reconcileStage(work: RunWork, outcome: StageOutcome): Promise<void> {
   await eachMerchant(work, outcome, 'reconcile', (merchantNo) => chain(work, outcome, merchantNo));
-  if (work.request.command !== 'run') return;
-  const changed = await heal(work, outcome);
-  await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
-    if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
-  });
+  if (work.request.command === 'run') {
+    const changed = await heal(work, outcome);
+    if (changed.size > 0) await noticeShared(work);
+    await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
+      if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
+    });
+  }
+  if (outcome.reconcile === null) return;
+  const opened = await withHints(work.deps.db, outcome.reconcile.opened);
+  outcome.reconcile = { ...outcome.reconcile, opened };
 }
 
 async function chain(
@@ -65,7 +72,7 @@ async function heal(work: RunWork, outcome: StageOutcome): Promise<ReadonlySet<s
 }
 
 async function readAgain(
-  { request, deps, lease, runId }: RunWork,
+  { request, deps, lease, runId, zoneGate }: RunWork,
   outcome: StageOutcome,
   { merchantNo, window, breakIds }: HealingTask,
 ) {
@@ -76,6 +83,7 @@ async function readAgain(
     windows: [window],
     currencies: null,
     runId,
+    zoneGate,
     onProgress: () => undefined,
   });
   outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];

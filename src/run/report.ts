@@ -1,13 +1,17 @@
 /** What a run did, as one value: printed, stored with the run, and turned into the exit code. */
+import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
+import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
+import type { RevisedDay } from '../store/untold-revisions.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './judge.ts';
+import type { OlderDaysReport } from './older-days.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
 import type { RequestedStanding } from './requested.ts';
@@ -34,6 +38,8 @@ export interface MerchantSync {
   readonly report: SyncReport;
   /** Ends of business days that are settled by our clock, and not by the platform's own; none where absent. */
   readonly unsettled?: readonly Window[];
+  /** The look at the days before those read; absent where none was made. */
+  readonly olderDays?: OlderDaysReport;
   /** Set where the merchant is known only, and its ledger was not read. */
   readonly notJoined?: NotJoined;
 }
@@ -54,8 +60,12 @@ export interface Standing {
   readonly knownBreaks: number;
   /** Amended and vanished entries that no run has told before this one, by whichever run they were stored. */
   readonly untold: Changes;
+  /** Days that read otherwise than they were proven, and that no run has told before this one. */
+  readonly revised: readonly RevisedDay[];
   /** Unreadable entries the platform still sends, and nobody has acknowledged. */
   readonly quarantined: number;
+  /** What is odd about a ledger though no balance breaks, and no run has told before this one. */
+  readonly notices: readonly KnownNotice[];
   /** Ranges asked for with dates, by this run or an earlier one, that are not proven whole. */
   readonly requested: readonly RequestedStanding[];
   readonly proven: readonly Omit<Proven, 'unread'>[];
@@ -76,6 +86,8 @@ export interface RunReport {
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishOutcome | null;
   readonly troubles: readonly MerchantTrouble[];
+  /** What it looked at beyond the days it read. */
+  readonly checked: readonly Check[];
   readonly standing: Standing;
   /** Why the run is not green, gravest first, each with what to do. */
   readonly reasons: readonly Reason[];
@@ -140,13 +152,16 @@ export function figuresOf(report: RunReport): Record<string, unknown> {
     takenUp: report.sync.flatMap(({ merchantNo, takenUp }) =>
       takenUp.map((days) => ({ merchantNo, ...days })),
     ),
+    checked: report.checked,
     daysChained: reconcile?.daysChained ?? 0,
     breaksOpened: reconcile?.opened.length ?? 0,
     breaksHealed: reconcile?.healed.length ?? 0,
     breaksNew: standing.newBreaks,
     breaksKnown: standing.knownBreaks,
     quarantinedOpen: standing.quarantined,
+    notices: standing.notices.length,
     published: publish?.published.length ?? 0,
+    revised: standing.revised.length,
     withheld: publish?.withheld.length ?? 0,
     unlinked: publish?.unlinked.length ?? 0,
     repaired: publish?.repaired.length ?? 0,

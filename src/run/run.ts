@@ -4,9 +4,13 @@ import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { leaseFence } from '../statements/publish-day.ts';
 import { claimStore } from '../statements/store-owner.ts';
 import { StoreUnreachable } from '../store/errors.ts';
-import { finishRun, runsOfSlot, startRun } from '../store/runs.ts';
+import { clocksSeenBefore, finishRun, runsOfSlot, startRun } from '../store/runs.ts';
+import { noticesTold } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
+import { forgetUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
+import { isForPerson } from './clock-text.ts';
+import { checkedBy } from './checked.ts';
 import type { DueJob } from './due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
 import { underLease } from './lease.ts';
@@ -14,11 +18,20 @@ import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './publish-stage.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import { judge, type RunFailure } from './judge.ts';
+import { noticeFigures, noticeShared } from './notice-stage.ts';
 import type { DayRange } from './range.ts';
 import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
 import { NOTHING_STANDS, standingOf } from './standing.ts';
+import { sumOfSync } from './sync-tally.ts';
 import { syncStage } from './sync-stage.ts';
-import { nothingDone, type RunDeps, type RunRequest } from './work.ts';
+import {
+  nothingDone,
+  runZoneGate,
+  type RunDeps,
+  type RunRequest,
+  type RunWork,
+  type StageOutcome,
+} from './work.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -68,6 +81,7 @@ async function runStages(
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await beginRun(request, deps, { from, to });
   const outcome = nothingDone();
+  const checked = checkedBy(request, deps);
   const end = async (
     failures: readonly RunFailure[],
     causes: readonly unknown[] = [],
@@ -76,7 +90,9 @@ async function runStages(
     // that could not be renewed.
     const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
     const standing = isAway ? NOTHING_STANDS : await standingAfter(request, deps, runId, failures.length > 0);
-    const { exitCode, reasons: judged } = judge(outcome, standing, { id: runId, failures });
+    const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
+    const run = { id: runId, failures, wereClocksApart };
+    const { exitCode, reasons: judged } = judge(outcome, standing, run);
     const reasons =
       deps.timeZoneTrusted === true
         ? [...judged, { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }]
@@ -88,6 +104,7 @@ async function runStages(
       to,
       exitCode,
       ...outcome,
+      checked,
       standing,
       reasons,
       notes: reasons.map(({ what }) => what),
@@ -99,20 +116,28 @@ async function runStages(
     };
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
     await (isAway ? finished.catch(() => undefined) : finished);
-    const { amended, vanished } = standing.untold;
-    if (amended + vanished > 0) await forgetTold(request, deps, lease);
+    if (hasToldOf(standing)) await forgetTold(request, deps, lease, standing);
     return report;
   };
   try {
-    const work = { request, deps: { ...deps, signal }, lease, runId, ranges, from, to };
+    const zoneGate = runZoneGate(deps);
+    const work: RunWork = {
+      ...{ request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to, checked },
+    };
     const stages = STAGES[request.command];
     if (stages.includes('publish')) {
       await deps.objects.check();
       await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
     }
-    if (stages.includes('sync')) await syncStage(work, outcome);
+    if (stages.includes('sync')) {
+      await syncStage(work, outcome);
+      await noticeShared(work);
+    }
     signal.throwIfAborted();
-    if (stages.includes('reconcile')) await reconcileStage(work, outcome);
+    if (stages.includes('reconcile')) {
+      await reconcileStage(work, outcome);
+      await noticeFigures(work, outcome);
+    }
     signal.throwIfAborted();
     if (stages.includes('publish')) await publishStage(work, outcome);
   } catch (error) {
@@ -124,6 +149,17 @@ async function runStages(
     throw cause;
   }
   return end([]);
+}
+
+/** Asked only where the clocks are far apart now; where the database does not tell, it is told once more. */
+async function clocksWereApart(
+  db: RunDeps['db'],
+  runId: number,
+  sync: StageOutcome['sync'],
+): Promise<boolean> {
+  if (!isForPerson(sumOfSync(sync))) return false;
+  const before = await clocksSeenBefore(db, runId).catch(() => null);
+  return before !== null && isForPerson(before);
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -147,10 +183,23 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
   return runId;
 }
 
+const hasToldOf = ({ untold, revised, notices }: Standing): boolean =>
+  untold.amended + untold.vanished + revised.length + notices.length > 0;
+
 /** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
-async function forgetTold({ merchants }: RunRequest, deps: RunDeps, lease: Lease): Promise<void> {
+async function forgetTold(
+  { merchants }: RunRequest,
+  deps: RunDeps,
+  lease: Lease,
+  { notices }: Standing,
+): Promise<void> {
   const told = merchants.map(({ merchantNo }) => merchantNo);
-  await writeTransaction(deps.db, lease, (trx) => forgetUntold(trx, told)).catch(() => undefined);
+  const forget = writeTransaction(deps.db, lease, async (trx) => {
+    await forgetUntold(trx, told);
+    await forgetUntoldRevisions(trx, told);
+    await noticesTold(trx, notices, told, deps.now());
+  });
+  await forget.catch(() => undefined);
 }
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */

@@ -3,7 +3,9 @@ import type { Kysely } from 'kysely';
 import { countQuarantined } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/open-breaks.ts';
 import type { DB } from '../store/schema.ts';
+import { untoldNotices } from '../store/notices.ts';
 import { untoldChanges } from '../store/untold-changes.ts';
+import { untoldRevisions } from '../store/untold-revisions.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
 import { settleRequested } from './requested.ts';
@@ -13,7 +15,9 @@ export const NOTHING_STANDS: Standing = {
   newBreaks: 0,
   knownBreaks: 0,
   untold: { amended: 0, vanished: 0 },
+  revised: [],
   quarantined: 0,
+  notices: [],
   requested: [],
   proven: [],
 };
@@ -45,7 +49,9 @@ export async function standingOf(
     newBreaks: opened,
     knownBreaks: known,
     untold: await untoldChanges(db, merchants),
+    revised: await untoldRevisions(db, merchants),
     quarantined: await countQuarantined(db, merchants),
+    notices: await untoldNotices(db, merchants),
     requested: reads ? requested : [],
     proven,
   };

@@ -6,6 +6,8 @@ import { subtractWindows } from '../ledger/window.ts';
 import { countQuarantined } from '../store/amendments.ts';
 import { listBreaks } from '../store/breaks.ts';
 import { listMerchants } from '../store/merchants.ts';
+import { noticesSince, type KnownNotice } from '../store/notices.ts';
+import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
@@ -15,9 +17,14 @@ import { ALL_TIME } from './merchant-ranges.ts';
 import { provenOf } from './proven.ts';
 import { requestedStanding, type RequestedStanding } from './requested.ts';
 
+/** Notices older than this are history. */
+const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
+
 export interface MerchantStatus {
   readonly merchantNo: string;
   readonly lastGoodRunAt: Date | null;
+  /** What that run looked at beyond the days it read. */
+  readonly checked: readonly string[];
   /** First and last of an unbroken stretch of days that are under certificate, with figures, and without open break. */
   readonly provenFrom: BusinessDay | null;
   readonly provenThrough: BusinessDay | null;
@@ -27,6 +34,10 @@ export interface MerchantStatus {
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
+  /** What runs of the last weeks found odd though no balance breaks; each was told once. */
+  readonly notices: readonly KnownNotice[];
+  /** How days before the nightly reading compare with the platform; null where they were never looked at. */
+  readonly olderDays: OlderDaysStanding | null;
   readonly tooOld: boolean;
 }
 
@@ -85,17 +96,21 @@ async function statusOfMerchant(
       alsoMissing(span, `asked for ${requestedAt.toISOString()} (range ${id}), not read yet`);
     }
   }
-  const lastGoodRunAt = await lastGoodReading(db, merchantNo);
+  const lastGood = await lastGoodReading(db, merchantNo);
+  const lastGoodRunAt = lastGood?.at ?? null;
   const since = lastGoodRunAt ?? options.knownAt;
   return {
     merchantNo,
     lastGoodRunAt,
+    checked: lastGood?.checked ?? [],
     provenFrom,
     provenThrough,
     missing,
     requested,
     openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
     quarantined: await countQuarantined(db, [merchantNo]),
+    notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
+    olderDays: await olderDaysStanding(db, merchantNo),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }

@@ -8,6 +8,7 @@ import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts'
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
+import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { DueJob } from './due.ts';
 import type { Progress } from './progress.ts';
 import type { MerchantDays } from './merchant-ranges.ts';
@@ -76,7 +77,19 @@ export interface RunWork {
   readonly deps: RunDeps;
   readonly lease: Lease;
   readonly runId: number;
+  /** What is proven of the zone serves the whole run. */
+  readonly zoneGate: ZoneGate;
   readonly ranges: ReadonlyMap<string, MerchantDays>;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
+  /** What it looks at beyond the days it reads. */
+  readonly checked: readonly Check[];
 }
+
+/** Nothing is proven at a run's begin. */
+export const runZoneGate = ({
+  zone,
+  clockToleranceS,
+  timeZoneTrusted,
+}: Pick<RunDeps, 'zone' | 'clockToleranceS' | 'timeZoneTrusted'>): ZoneGate =>
+  createZoneGate(zone, { clockToleranceS, isTrusted: timeZoneTrusted ?? false });

@@ -67,7 +67,9 @@ export function generateLedger(
   };
   for (const currency of currencies) {
     const minorUnits = minorUnitsOf(currency);
-    let balance = BigInt(1 + (hash(merchantNo + currency) % 900)) * 10n ** BigInt(minorUnits + 4);
+    // An account begins with nothing, and its first entry brings what it lives on.
+    let endowment = BigInt(1 + (hash(merchantNo + currency) % 900)) * 10n ** BigInt(minorUnits + 4);
+    let balance = 0n;
     for (const day of daysFromTo(scenario.from, scenario.to)) {
       const random = seeded(`${scenario.seed} ${merchantNo} ${currency} ${day}`);
       const { beginMs, endMs } = dayWindow(day, scenario.timeZone);
@@ -85,7 +87,10 @@ export function generateLedger(
         for (let copy = 0; copy < copies; copy += 1) {
           const exact = here.find((one) => one.what === 'amount');
           const net =
-            exact === undefined ? netOf(random, balance, minorUnits) : unitsOf(exact.net, minorUnits);
+            exact === undefined
+              ? endowment + netOf(random, endowment + balance, minorUnits)
+              : unitsOf(exact.net, minorUnits);
+          if (exact === undefined) endowment = 0n;
           balance += net;
           const amount =
             exact === undefined

@@ -165,6 +165,7 @@ const currentSaid = (statement: ManifestStatement) => ({
   closing: statement.closing,
   verdict: statement.verdict,
   break_count: statement.breaks,
+  breaks_after: statement.breaksAfter ?? 0,
   restarted: statement.openingDerived,
 });
 

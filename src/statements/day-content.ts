@@ -113,6 +113,7 @@ type FoldedFigures = Pick<
   | 'closing'
   | 'verdict'
   | 'breakCount'
+  | 'breaksAfter'
 >;
 
 /** A day without rows: it passes on the balance of the day before, where it takes up from one. */
@@ -132,11 +133,16 @@ function quietDay(
     closing: balance,
     verdict: 'continuous',
     breakCount: 0,
+    breaksAfter: 0,
   };
 }
 
-/** What the rows say otherwise than the day's figures, a clause each. */
+/**
+ * What the rows say otherwise than the day's figures, a clause each. Of breaks after the day's entries they hold those in
+ * front of an entry that it is chained together with; the entry of a later day they cannot tell.
+ */
 function differencesOf(found: FoldedFigures, figures: AccountDayRow): string[] {
+  const unseen = Math.max(0, figures.breaks_after - found.breaksAfter);
   const amount = (what: string, own: string, said: string) =>
     compareAmounts(own, said) === 0 ? [] : [`the ${what} is ${own} by its rows and ${said} by its figures`];
   const count = (what: string, own: number | string, said: number | string) =>
@@ -148,8 +154,8 @@ function differencesOf(found: FoldedFigures, figures: AccountDayRow): string[] {
     ...amount('sum of debits', found.debitTotal, figures.debit_total),
     ...count('debits', found.debitCount, figures.debit_count),
     ...amount('closing', found.closing, figures.closing),
-    ...count('breaks', found.breakCount, figures.break_count),
-    ...count('verdict', found.verdict, figures.verdict),
+    ...count('breaks', found.breakCount + unseen, figures.break_count),
+    ...count('verdict', unseen > 0 ? 'broken' : found.verdict, figures.verdict),
   ];
 }
 

@@ -11,6 +11,8 @@ export interface Figures {
   readonly closing: string;
   readonly verdict: string;
   readonly break_count: number;
+  /** Of the breaks, those between an entry of the day and the entry of another day that comes next. */
+  readonly breaks_after: number;
   /** The opening was derived from the first entry: it does not follow from the day before. */
   readonly restarted: boolean;
 }
@@ -24,6 +26,7 @@ export const figuresOf = (row: Figures): Figures => ({
   closing: row.closing,
   verdict: row.verdict,
   break_count: row.break_count,
+  breaks_after: row.breaks_after,
   restarted: row.restarted,
 });
 
@@ -38,9 +41,15 @@ export const sameFigures = (a: Figures, b: Figures): boolean =>
   compareAmounts(a.closing, b.closing) === 0 &&
   a.verdict === b.verdict &&
   a.break_count === b.break_count &&
+  a.breaks_after === b.breaks_after &&
   a.restarted === b.restarted;
 
 const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
+
+function breaksSaid(more: number, where: string): string[] {
+  if (more > 0) return [counted(more, `break found${where}`, `breaks found${where}`)];
+  return more < 0 ? [counted(-more, `break healed${where}`, `breaks healed${where}`)] : [];
+}
 
 /** Why a revision replaces another, for finance to read: `2 late entries, opening moved by 10.00`. */
 export function reasonOf(
@@ -61,10 +70,12 @@ export function reasonOf(
   else if (said.length === 0 && compareAmounts(closingMoved, '0') !== 0) {
     said.push(`closing moved by ${closingMoved}`);
   }
-  const breaks = after.break_count - before.break_count;
-  if (breaks > 0) said.push(counted(breaks, 'break found', 'breaks found'));
-  if (breaks < 0) said.push(counted(-breaks, 'break healed', 'breaks healed'));
-  if (breaks === 0 && before.verdict !== after.verdict)
+  const own = ({ break_count, breaks_after }: Figures): number => break_count - breaks_after;
+  said.push(
+    ...breaksSaid(own(after) - own(before), ''),
+    ...breaksSaid(after.breaks_after - before.breaks_after, ' between it and the next entry'),
+  );
+  if (before.break_count === after.break_count && before.verdict !== after.verdict)
     said.push(`${before.verdict} became ${after.verdict}`);
   if (after.restarted && !before.restarted) said.push('opening derived from the first entry');
   if (before.restarted && !after.restarted) said.push('opening taken up from the day before');

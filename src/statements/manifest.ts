@@ -44,6 +44,8 @@ const statementSchema = z.object({
   closing: amount,
   verdict: z.enum(['continuous', 'reordered', 'broken']),
   breaks: count,
+  /** Of the breaks, those that lie after an entry of the day, before one of another day: no row shows them. 0 where absent. */
+  breaksAfter: count.optional(),
   publishedAt: z.string(),
   /** The account's statement before: its day and its bytes. Null for the first. */
   previousDay: z.string().nullable(),
@@ -65,6 +67,8 @@ const manifestSchema = z.object({
   timeZone: z.string(),
   /** Only where the zone is taken on trust, and not proven. */
   timeZoneProof: z.literal('trusted').optional(),
+  /** What the run that wrote it looked at beyond the days it read; absent where that was nothing. */
+  checked: z.array(z.string()).optional(),
   statements: z.array(statementSchema),
   summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
   /** The readings of the platform's ledger that prove the day complete; currency null: every currency. */
@@ -98,6 +102,7 @@ export interface ManifestSources {
   readonly day: BusinessDay;
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
+  readonly checked: readonly string[];
   /** Of the manifest itself. */
   readonly revision: number;
   readonly epoch: number;
@@ -122,6 +127,7 @@ export function manifestText(sources: ManifestSources): string {
     epoch,
     timeZone: zone,
     ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
+    ...(sources.checked.length === 0 ? {} : { checked: [...sources.checked] }),
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);
       return {
@@ -141,6 +147,7 @@ export function manifestText(sources: ManifestSources): string {
         closing: row.closing,
         verdict: row.verdict as ManifestStatement['verdict'],
         breaks: row.break_count,
+        ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
         publishedAt: row.published_at.toISOString(),
         previousDay: before?.day ?? null,
         previousSha256: before?.sha256 ?? null,

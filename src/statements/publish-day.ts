@@ -23,6 +23,7 @@ import {
   type SummaryRow,
 } from '../store/statements.ts';
 import { recordManifest, recordStored, type StoredRow } from '../store/stored-files.ts';
+import { noteUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
 import { dayContent, StatementMisfit } from './day-content.ts';
@@ -42,7 +43,11 @@ export interface PublishDayOptions {
   readonly zone: string;
   /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
+  /** What the run looks at beyond the days it reads, for the manifest. */
+  readonly checked?: readonly string[];
   readonly clockToleranceS: number;
+  /** Whether the account's day was proven before to hold nothing; its first statement then counts as revised. Never where absent. */
+  readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   readonly runId: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;
@@ -59,6 +64,9 @@ interface Written<Row> {
   readonly row: Row;
   readonly stored: StoredRow;
 }
+
+/** `isRevised`: the day reads otherwise than it was proven before. */
+type WrittenStatement = Written<StatementRow> & { readonly isRevised: boolean };
 
 /**
  * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
@@ -101,6 +109,10 @@ export async function publishDay(
   if (rows.length > 0 || summary !== null || manifest.isNew) {
     await writeTransaction(db, lease, async (trx) => {
       await recordStatements(trx, rows, summary?.row ?? null);
+      await noteUntoldRevisions(
+        trx,
+        written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
+      );
       await recordStored(
         trx,
         [...written, ...(summary === null ? [] : [summary])].map(({ stored }) => stored),
@@ -134,8 +146,8 @@ async function newRevision(
   day: BusinessDay,
   standing: readonly StatementRow[],
   options: PublishDayOptions,
-): Promise<Written<StatementRow> | null> {
-  const { db, now } = options;
+): Promise<WrittenStatement | null> {
+  const { db, now, comesLate = () => false } = options;
   options.signal.throwIfAborted();
   const content = () => dayContent(account, day, options);
   const current = standing.findLast((row) => row.currency === account.currency);
@@ -171,7 +183,8 @@ async function newRevision(
     reason: reason ?? (await reasonFor(account, day, current, figures, options)),
     run_id: options.runId,
   };
-  return { row, stored: storedRow(stored.key, stored) };
+  const isRevised = row.supersedes !== null || (comesLate(account, day) && rowsIn(figures) > 0);
+  return { row, stored: storedRow(stored.key, stored), isRevised };
 }
 
 const forgotten = (revision: number): string =>

@@ -21,7 +21,7 @@ import {
 import { writeTransaction } from '../store/write-transaction.ts';
 import { sha256Of } from './digest.ts';
 import { manifestKey } from './keys.ts';
-import { manifestText, type ManifestSources } from './manifest.ts';
+import { manifestText, parseManifest, type ManifestSources } from './manifest.ts';
 import { putReplacing, readManifest } from './put-revision.ts';
 import { currentOf } from './summary.ts';
 
@@ -33,6 +33,7 @@ export interface SettleOptions {
   readonly objects: ObjectStore;
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
+  readonly checked?: readonly string[];
 }
 
 /** A manifest's row for its text. */
@@ -55,7 +56,7 @@ export async function nextManifest(
   day: BusinessDay,
   statements: readonly StatementRow[],
   summaries: readonly SummaryRow[],
-  { db, lease, zone, timeZoneTrusted = false }: SettleOptions,
+  { db, lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
 ): Promise<{ readonly row: ManifestRow; readonly isNew: boolean }> {
   const previous = new Map<string, StatementRow>();
   for (const { currency } of currentOf(statements)) {
@@ -65,10 +66,14 @@ export async function nextManifest(
   const certificates = await certificatesOf(db, merchantNo, dayWindow(day, zone));
   const sources = { merchantNo, day, zone, timeZoneTrusted, statements, previous, summaries, certificates };
   const recorded = await manifestOfDay(db, merchantNo, day);
-  if (recorded !== undefined && manifestText({ ...sources, ...recorded }) === recorded.content) {
-    return { row: recorded, isNew: false };
+  if (recorded !== undefined) {
+    // That another run looked at more or less than the one that wrote it makes no new manifest.
+    const before = parseManifest(recorded.content)?.checked ?? [];
+    if (manifestText({ ...sources, ...recorded, checked: before }) === recorded.content) {
+      return { row: recorded, isNew: false };
+    }
   }
-  const numbered = { ...sources, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
+  const numbered = { ...sources, checked, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
   return { row: manifestRow(numbered, manifestText(numbered)), isNew: true };
 }
 

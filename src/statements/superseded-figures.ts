@@ -52,6 +52,7 @@ function createSums() {
       closing: reached,
       verdict: breaks === 0 ? 'continuous' : 'broken',
       break_count: breaks,
+      breaks_after: 0,
       restarted: true,
     }),
   };

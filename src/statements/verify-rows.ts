@@ -117,11 +117,11 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
             `the manifest says ${statement.creditCount} and ${statement.debitCount}`,
         );
       }
-      const { breaks } = statement;
-      if (breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
+      const breaks = statement.breaks - (statement.breaksAfter ?? 0);
+      if (statement.breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
         say(
           `the rows jump at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
-            `the manifest says ${counted(breaks, 'break')}`,
+            `the manifest says ${counted(breaks, 'break')}${breaks === statement.breaks ? '' : ' before them'}`,
         );
       } else if (breaks <= jumps) {
         const closing = addAmounts(subtractAmounts(addAmounts(statement.opening, credit), debit), jumped);

@@ -94,6 +94,12 @@ export const accountDaysUpTo = (
 ): Promise<AccountDayRow[]> =>
   ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit).execute();
 
+/** The balance the account's last day closed on; null before its first. Served by the primary key. */
+export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> => {
+  const last = await ofAccount(db, account).orderBy('day', 'desc').limit(1).executeTakeFirst();
+  return last?.closing ?? null;
+};
+
 /** The account's days from `day` on, in order, at most `limit`. Served by the primary key. */
 export const accountDaysFrom = (
   db: Kysely<DB>,
@@ -140,6 +146,40 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter): Promise<Acco
   return query.execute();
 }
 
+/** Entries the merchant had, over all accounts, on the one of the days that had most; 0 where none had any. */
+export async function entriesOfBusiestDay(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<number> {
+  const row = await db
+    .selectFrom('account_day')
+    .select(({ fn }) => sql<number>`${fn.sum('credit_count')} + ${fn.sum('debit_count')}`.as('entries'))
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '>=', from)
+    .where('day', '<=', to)
+    .groupBy('day')
+    .orderBy('entries', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.entries ?? 0;
+}
+
+/** The first day of each of a merchant's accounts, by currency. */
+export async function firstDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+): Promise<ReadonlyMap<string, BusinessDay>> {
+  const rows = await db
+    .selectFrom('account_day')
+    .select(['currency', (eb) => eb.fn.min('day').as('day')])
+    .where('merchant_no', '=', merchantNo)
+    .groupBy('currency')
+    .orderBy('currency')
+    .execute();
+  return new Map(rows.map(({ currency, day }) => [currency, day]));
+}
+
 /** A day's figures to keep; a day without entries has no last one of its own and passes on the one before. */
 export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBookedMs'> {
   readonly lastBatchNo: string | null;
@@ -169,9 +209,11 @@ export async function saveAccountDays(
         closing: day.closing,
         verdict: day.verdict,
         break_count: day.breakCount,
+        breaks_after: day.breaksAfter,
         last_batch_no: day.lastBatchNo,
         last_booked_ms: day.lastBookedMs,
         clean_end: day.cleanEnd,
+        jumps_in: day.jumpsIn,
         restarted: day.restarted,
         publish_due: true,
       })),
@@ -186,9 +228,11 @@ export async function saveAccountDays(
         closing: eb.ref('excluded.closing'),
         verdict: eb.ref('excluded.verdict'),
         break_count: eb.ref('excluded.break_count'),
+        breaks_after: eb.ref('excluded.breaks_after'),
         last_batch_no: eb.ref('excluded.last_batch_no'),
         last_booked_ms: eb.ref('excluded.last_booked_ms'),
         clean_end: eb.ref('excluded.clean_end'),
+        jumps_in: eb.ref('excluded.jumps_in'),
         restarted: eb.ref('excluded.restarted'),
         publish_due: true,
       })),

@@ -1,25 +1,89 @@
 /** The hints of stored breaks, which depend on every break of the account and on the entries beside each. */
 import { sql, type Transaction } from 'kysely';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { neighbourHint, offsetPartners } from '../ledger/hints.ts';
+import { explainTogether, type Explanation } from '../ledger/break-patterns.ts';
+import { isCauseKnown } from '../ledger/break-stories.ts';
+import type { Account, BreakHint, BusinessDay } from '../ledger/entry.ts';
+import { isAmountsSwapped, neighbourHint } from '../ledger/hints.ts';
+import { lastClosing } from './account-days.ts';
+import { arrayLiteral } from './array-literal.ts';
+import { hintsAcrossCurrencies } from './currency-hints.ts';
 import type { DB } from './schema.ts';
 
 /** Breaks looked at to settle hints; an account with more is past being explained by hints. */
 const HINTED_BREAKS_MAX = 10_000;
 
+/** What hints look at of a stored break. */
+export interface HintedRow {
+  readonly id: number;
+  readonly day: BusinessDay;
+  readonly after_batch_no: string | null;
+  readonly before_batch_no: string;
+  readonly expected_balance: string;
+  readonly found_balance: string;
+  readonly missing_net: string;
+  readonly begin_ms: number;
+  readonly end_ms: number;
+  readonly hint: string;
+  readonly hint_batch_no: string | null;
+}
+
+/** Hints by the break's id. */
+export type Hints = Map<number, Explanation>;
+
 /**
- * Settles the hints of an account whose `days` were chained: at the later break that takes an earlier one back, over all
- * of its days (a hold placed on one and released on another), and else at the neighbours. The same breaks get the same
- * hints, in whatever order they were found. Writes only rows whose hint changes.
+ * Settles the hints of an account whose `days` were chained: of breaks that have one cause together, over all of its
+ * days and against the merchant's other accounts (an entry shown a day late, or in another currency); of the others, by
+ * the entries beside them. The same breaks get the same hints, in whatever order they were found. Writes only rows whose
+ * hint changes.
  */
 export async function settleHints(
   trx: Transaction<DB>,
   account: Account,
   days: readonly BusinessDay[],
+  minorUnits: number | null,
 ): Promise<void> {
-  const rows = await trx
+  const rows = await rowsOfAccount(trx, account);
+  const hints: Hints = new Map();
+  const figures = rows.map((row) => ({
+    afterBatchNo: row.after_batch_no,
+    beforeBatchNo: row.before_batch_no,
+    expectedBalance: row.expected_balance,
+    foundBalance: row.found_balance,
+    missingNet: row.missing_net,
+  }));
+  const closing = await lastClosing(trx, account);
+  for (const [index, explanation] of explainTogether(figures, { minorUnits, closing })) {
+    hints.set(rows[index]!.id, explanation);
+  }
+  await addByNeighbours(trx, { rows, hints, chained: new Set(days), minorUnits });
+  const others = await hintsAcrossCurrencies(trx, account, rows);
+  for (const [id, explanation] of others.hints) hints.set(id, explanation);
+  const known = new Map([...rows, ...others.rows].map((row) => [row.id, row]));
+  const changed = [...hints].filter(([id, { hint, hintBatchNo }]) => {
+    const row = known.get(id)!;
+    return row.hint !== hint || row.hint_batch_no !== hintBatchNo;
+  });
+  await writeHints(trx, changed);
+}
+
+const HINTED_COLUMNS = [
+  'id',
+  'day',
+  'after_batch_no',
+  'before_batch_no',
+  'expected_balance',
+  'found_balance',
+  'missing_net',
+  'begin_ms',
+  'end_ms',
+  'hint',
+  'hint_batch_no',
+] as const;
+
+const rowsOfAccount = (trx: Transaction<DB>, account: Account): Promise<HintedRow[]> =>
+  trx
     .selectFrom('continuity_break')
-    .select(['id', 'day', 'before_batch_no', 'missing_net', 'hint', 'hint_batch_no'])
+    .select(HINTED_COLUMNS)
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency)
     .where('status', '<>', 'healed')
@@ -28,35 +92,52 @@ export async function settleHints(
     .orderBy('before_batch_no')
     .limit(HINTED_BREAKS_MAX)
     .execute();
-  const partners = offsetPartners(rows.map((row) => row.missing_net));
-  const chained = new Set(days);
-  const alone = rows.filter(
-    ({ day, hint }, index) => !partners.has(index) && (chained.has(day) || hint === 'offset-by-later-break'),
-  );
-  const atNeighbours = await neighbourHints(
+
+/** Adds what only the amounts beside a break tell, for breaks of the days at hand and those that lost their companions. */
+async function addByNeighbours(
+  trx: Transaction<DB>,
+  at: {
+    readonly rows: readonly HintedRow[];
+    readonly hints: Hints;
+    readonly chained: ReadonlySet<BusinessDay>;
+    readonly minorUnits: number | null;
+  },
+): Promise<void> {
+  const { hints, minorUnits } = at;
+  const isDue = ({ day, hint }: HintedRow): boolean =>
+    at.chained.has(day) || isCauseKnown({ hint: hint as BreakHint });
+  const asked = at.rows.filter((row) => {
+    const known = hints.get(row.id);
+    return known === undefined ? isDue(row) : known.hint === 'balance-off';
+  });
+  const nets = await netsBeside(
     trx,
-    alone.map(({ id }) => id),
+    asked.map(({ id }) => id),
   );
-  for (const [index, row] of rows.entries()) {
-    const partner = partners.get(index);
-    const settled =
-      partner === undefined
-        ? atNeighbours.get(row.id)
-        : { hint: 'offset-by-later-break', hintBatchNo: rows[partner]!.before_batch_no };
-    if (settled === undefined) continue;
-    const { hint, hintBatchNo } = settled;
-    if (row.hint === hint && row.hint_batch_no === hintBatchNo) continue;
-    await trx
-      .updateTable('continuity_break')
-      .set({ hint, hint_batch_no: hintBatchNo })
-      .where('id', '=', row.id)
-      .execute();
+  const swapped = new Set<string | null>();
+  for (const row of asked) {
+    const { before, after } = nets.get(row.id)!;
+    const known = hints.get(row.id);
+    if (known === undefined) {
+      const earlier = { net: before, batchNo: row.after_batch_no };
+      const later = { net: after, batchNo: row.before_batch_no };
+      hints.set(row.id, neighbourHint(row.missing_net, earlier, later, minorUnits));
+    } else if (known.hintBatchNo === row.after_batch_no && isAmountsSwapped(row.missing_net, before, after)) {
+      swapped.add(known.hintBatchNo);
+    }
+  }
+  // Two amounts that are swapped look like one balance that is off, but for the amounts.
+  for (const { id } of asked) {
+    const known = hints.get(id)!;
+    if (known.hint === 'balance-off' && swapped.has(known.hintBatchNo)) {
+      hints.set(id, { ...known, hint: 'amounts-swapped' });
+    }
   }
 }
 
-/** By id of the break, what the entries on both sides of it tell. */
-async function neighbourHints(trx: Transaction<DB>, ids: readonly number[]) {
-  if (ids.length === 0) return new Map<number, ReturnType<typeof neighbourHint>>();
+/** By id of the break, the signed amounts of the entries on both sides of it. */
+async function netsBeside(trx: Transaction<DB>, ids: readonly number[]) {
+  if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
   const net = (alias: string) =>
     sql<string | null>`coalesce(${sql.ref(`${alias}.credit`)}, -${sql.ref(`${alias}.debit`)})`;
   const rows = await trx
@@ -69,18 +150,39 @@ async function neighbourHints(trx: Transaction<DB>, ids: readonly number[]) {
     .leftJoin('ledger_entry as later', (join) =>
       join.onRef('later.merchant_no', '=', 'b.merchant_no').onRef('later.batch_no', '=', 'b.before_batch_no'),
     )
-    .select(['b.id', 'b.missing_net', 'b.after_batch_no', 'b.before_batch_no'])
-    .select([net('earlier').as('net_before'), net('later').as('net_after')])
+    .select(['b.id', net('earlier').as('before'), net('later').as('after')])
     .where('b.id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .execute();
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      neighbourHint(
-        row.missing_net,
-        { net: row.net_before, batchNo: row.after_batch_no },
-        { net: row.net_after, batchNo: row.before_batch_no },
-      ),
-    ]),
-  );
+  return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
+}
+
+/** One statement for all of them. */
+async function writeHints(
+  trx: Transaction<DB>,
+  hints: readonly (readonly [number, Explanation])[],
+): Promise<void> {
+  if (hints.length === 0) return;
+  await sql`
+    UPDATE continuity_break b SET hint = settled.hint, hint_batch_no = settled.batch_no
+    FROM unnest(
+      ${arrayLiteral(hints.map(([id]) => id))}::bigint[],
+      ${arrayLiteral(hints.map(([, { hint }]) => hint))}::text[],
+      ${arrayLiteral(hints.map(([, { hintBatchNo }]) => hintBatchNo))}::text[]
+    ) AS settled (id, hint, batch_no)
+    WHERE b.id = settled.id`.execute(trx);
+}
+
+/** Gives breaks just found the hints that were settled since. */
+export async function withHints<Row extends { readonly id: number }>(
+  db: Pick<Transaction<DB>, 'selectFrom'>,
+  rows: readonly Row[],
+): Promise<Row[]> {
+  if (rows.length === 0) return [];
+  const stored = await db
+    .selectFrom('continuity_break')
+    .select(['id', 'hint', 'hint_batch_no'])
+    .where('id', '=', sql<number>`ANY (${rows.map(({ id }) => id)}::bigint[])`)
+    .execute();
+  const byId = new Map(stored.map((row) => [row.id, row]));
+  return rows.map((row) => ({ ...row, ...byId.get(row.id) }));
 }

@@ -1,10 +1,26 @@
 /** Breaks of the balance chain: found, found again, healed, or resolved by a person. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
-import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
+import type { KnownBreak } from '../ledger/break-stories.ts';
+import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../ledger/money.ts';
 import type { ContinuityBreak as BreakTable, DB } from './schema.ts';
 
 export type BreakRow = Selectable<BreakTable>;
+
+/** A stored break in the domain's words. */
+export const knownBreak = (row: BreakRow): KnownBreak => ({
+  id: row.id,
+  account: { merchantNo: row.merchant_no, currency: row.currency },
+  afterBatchNo: row.after_batch_no,
+  beforeBatchNo: row.before_batch_no,
+  expectedBalance: row.expected_balance,
+  foundBalance: row.found_balance,
+  missingNet: row.missing_net,
+  hint: row.hint as BreakHint,
+  hintBatchNo: row.hint_batch_no,
+  span: { beginMs: row.begin_ms, endMs: row.end_ms },
+  day: row.day,
+});
 
 /** Breaks for a person, newest day last; only open ones unless `all`. */
 export function listBreaks(

@@ -3,6 +3,7 @@ import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
+import { arrayLiteral } from './array-literal.ts';
 import type { DB } from './schema.ts';
 
 /** Above this a batch gets hardly cheaper, and memory only grows; what the chain looks at takes less of it. */
@@ -172,3 +173,47 @@ export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
     WHERE e.merchant_no = ${merchantNo} AND e.vanished_at IS NULL AND e.currency > held.currency
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
+
+/** The merchant's newest entry in the window, of whatever account; null where none is stored there. */
+export async function newestEntryIn(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { beginMs, endMs }: Window,
+): Promise<LedgerEntry | null> {
+  const { rows } = await sql<LedgerEntry>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT newest.* FROM held CROSS JOIN LATERAL (
+      SELECT batch_no AS "batchNo", currency, transaction_type AS "transactionType", credit, debit, balance,
+        booked_at AS "bookedAt", booked_ms AS "bookedMs"
+      FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
+      ORDER BY e.booked_ms DESC LIMIT 1
+    ) AS newest
+    ORDER BY "bookedMs" DESC LIMIT 1`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** Those of the windows in which entries are stored; of one currency where the window names it. */
+export async function windowsHolding<
+  Span extends { readonly window: Window; readonly currency: string | undefined },
+>(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
+  if (spans.length === 0) return [];
+  const { rows } = await sql<{ nth: number }>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT span.nth::int AS nth FROM unnest(
+      ${arrayLiteral(spans.map(({ window }) => window.beginMs))}::bigint[],
+      ${arrayLiteral(spans.map(({ window }) => window.endMs))}::bigint[],
+      ${arrayLiteral(spans.map(({ currency }) => currency ?? null))}::text[]
+    ) WITH ORDINALITY AS span (begin_ms, end_ms, currency, nth)
+    WHERE EXISTS (
+      SELECT FROM held CROSS JOIN LATERAL (
+        SELECT 1 FROM ledger_entry e
+        WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+          AND e.booked_ms BETWEEN span.begin_ms AND span.end_ms LIMIT 1
+      ) AS one
+      WHERE span.currency IS NULL OR span.currency = held.currency
+    )
+    ORDER BY nth`.execute(db);
+  return rows.map(({ nth }) => spans[nth - 1]!);
+}

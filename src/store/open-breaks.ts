@@ -1,5 +1,6 @@
 /** Questions about breaks that nobody has closed: how many, on which days, and which to read again next. */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { arrayLiteral } from './array-literal.ts';
 import type { BreakRow } from './breaks.ts';
@@ -30,17 +31,17 @@ export async function countOpenBreaks(
   return rows[0]!;
 }
 
-/** Days of the merchant that an open break lies in, in order. */
-export async function brokenDays(db: Kysely<DB>, merchantNo: string): Promise<BusinessDay[]> {
+/** Days of the merchant that an open break lies in or has an entry beside it on, in order. */
+export async function brokenDays(db: Kysely<DB>, merchantNo: string, zone: string): Promise<BusinessDay[]> {
   const rows = await db
     .selectFrom('continuity_break')
-    .select('day')
+    .select(['begin_ms', 'end_ms'])
     .distinct()
     .where('merchant_no', '=', merchantNo)
     .where('status', '=', 'open')
-    .orderBy('day')
     .execute();
-  return rows.map(({ day }) => day);
+  const days = rows.flatMap((row) => [dayOf(row.begin_ms, zone), dayOf(row.end_ms, zone)]);
+  return [...new Set(days)].sort();
 }
 
 /**

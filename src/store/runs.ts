@@ -148,17 +148,24 @@ export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string):
   return rows as unknown as RunRow[];
 }
 
+/** A run that read a merchant's ledger and ended well for it. */
+export interface GoodReading {
+  readonly at: Date;
+  /** What it looked at beyond the days it read. */
+  readonly checked: readonly string[];
+}
+
 /**
  * When the merchant's ledger was last read by a run that ended well for it, whatever became of the others; null where it
  * never was. A run of an earlier version says only how it ended for all.
  */
-export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<Date | null> {
-  const { rows } = await sql<{ finished_at: Date }>`
-    SELECT finished_at FROM run
+export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<GoodReading | null> {
+  const { rows } = await sql<GoodReading>`
+    SELECT finished_at AS at, coalesce(figures->'checked', '[]') AS checked FROM run
     WHERE figures->'merchantsDone' @> to_jsonb(${merchantNo}::text)
       OR (exit_code IN (0, 3) AND figures->'merchants' @> to_jsonb(${merchantNo}::text))
     ORDER BY started_at DESC, id DESC LIMIT 1`.execute(db);
-  return rows[0]?.finished_at ?? null;
+  return rows[0] ?? null;
 }
 
 /** The last `limit` runs of each job of the schedule, newest first. Served by run_command. */
@@ -201,4 +208,17 @@ export async function lastRunOfHolders(
     .groupBy('holder')
     .execute();
   return new Map(rows.map(({ holder, id }) => [holder, id]));
+}
+
+/** How far apart the last run before this one that called the platform saw the clocks; null where none did. */
+export async function clocksSeenBefore(
+  db: Kysely<DB>,
+  runId: number,
+): Promise<{ readonly platformBehindMs: number; readonly platformAheadMs: number } | null> {
+  const { rows } = await sql<{ behind: number | null; ahead: number | null }>`
+    SELECT (figures->>'platformBehindMs')::bigint AS behind, (figures->>'platformAheadMs')::bigint AS ahead
+    FROM run WHERE id < ${runId} AND (figures->>'requests')::bigint > 0
+    ORDER BY id DESC LIMIT 1`.execute(db);
+  const row = rows[0];
+  return row === undefined ? null : { platformBehindMs: row.behind ?? 0, platformAheadMs: row.ahead ?? 0 };
 }

@@ -34,6 +34,7 @@ export interface AbsentEntry {
 
 export interface AccountDay {
   break_count: Generated<number>;
+  breaks_after: Generated<number>;
   clean_end: Generated<boolean>;
   closing: string;
   credit_count: number;
@@ -42,6 +43,7 @@ export interface AccountDay {
   day: string;
   debit_count: number;
   debit_total: string;
+  jumps_in: Generated<boolean>;
   last_batch_no: string | null;
   last_booked_ms: number | null;
   merchant_no: string;
@@ -245,12 +247,31 @@ export interface LedgerEntryVersion {
   version: number;
 }
 
+export interface LedgerPast {
+  asked_at: Date;
+  before_ms: number;
+  merchant_no: string;
+  total: number | null;
+}
+
 export interface Merchant {
   added_at: Date;
   joined_at: Date | null;
   merchant_no: string;
   status: Generated<string>;
   token_ciphertext: string | null;
+}
+
+export interface Notice {
+  currency: Generated<string>;
+  day: string;
+  figures: Json;
+  found_at: Date;
+  kind: string;
+  merchant_no: string;
+  other_merchant_no: Generated<string>;
+  run_id: number;
+  told_at: Date | null;
 }
 
 export interface Notification {
@@ -270,6 +291,19 @@ export interface Notification {
   resolved_at: Date | null;
   result_digest: string | null;
   source: string | null;
+}
+
+export interface OlderDaysLook {
+  from_day: string;
+  is_held: boolean;
+  looked_at: Date;
+  merchant_no: string;
+  page_order: string;
+  round_began_at: Date;
+  round_of: number;
+  round_read: number;
+  to_day: string;
+  total: number;
 }
 
 export interface PlatformClock {
@@ -347,6 +381,7 @@ export interface SecretKeyCheck {
 
 export interface Statement {
   break_count: number;
+  breaks_after: Generated<number>;
   byte_count: number;
   closing: string;
   columns: string | null;
@@ -418,6 +453,13 @@ export interface UntoldChange {
   vanished: number;
 }
 
+export interface UntoldRevision {
+  currency: string;
+  day: string;
+  merchant_no: string;
+  revision: number;
+}
+
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -435,8 +477,11 @@ export interface DB {
   lease: Lease;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
+  ledger_past: LedgerPast;
   merchant: Merchant;
+  notice: Notice;
   notification: Notification;
+  older_days_look: OlderDaysLook;
   platform_clock: PlatformClock;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
@@ -450,4 +495,5 @@ export interface DB {
   stored_object: StoredObject;
   sync_window: SyncWindow;
   untold_change: UntoldChange;
+  untold_revision: UntoldRevision;
 }

@@ -43,7 +43,7 @@ async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesSto
 }
 
 /** The entries as rows of the alias `sent`, one parameter a column. */
-function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
+export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
   return sql`unnest(
     ${column((entry) => entry.batchNo)}::text[], ${column((entry) => entry.currency)}::text[],

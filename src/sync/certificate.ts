@@ -212,7 +212,11 @@ function shortfall(total: number, seen: Seen): string | null {
 
 function strangeness(entry: LedgerEntry, { window, currency }: Asked, slackMs: number): string | null {
   if (placeOf(entry, window, slackMs) === 'stranger') {
-    return `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window`;
+    const ignored = entry.bookedMs > window.endMs ? 'endDate' : 'beginDate';
+    return (
+      `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window: the platform ignores ` +
+      `${ignored}, or that timestamp is wrong or of another time zone than PLATFORM_TIME_ZONE`
+    );
   }
   if (currency !== undefined && entry.currency !== currency) {
     return `batchNo ${entry.batchNo} is in ${entry.currency} where ${currency} was asked for`;

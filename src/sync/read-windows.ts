@@ -18,7 +18,6 @@ export interface ReadWindowsOptions {
   readonly asked: readonly Asked[];
   readonly limits?: Partial<ReadLimits> | undefined;
   readonly signal: AbortSignal;
-  readonly onRequest: () => void;
   /** Told of each first page at once; its window's reading is taken only after this resolves. A rejection stops all. */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => Promise<void>;
   /** Takes a part's reading; the part's pages count as in memory until it resolves. */
@@ -49,7 +48,7 @@ interface Waiting {
  * signal's reason, after what was already read has been taken; nothing is begun any more from then on.
  */
 export async function readWindows(options: ReadWindowsOptions): Promise<void> {
-  const { reader, merchant, onReading, onRequest, onWindowDone } = options;
+  const { reader, merchant, onReading, onWindowDone } = options;
   const limits: ReadLimits = { ...READ_LIMITS, ...options.limits };
   const credits = createPageCredits(limits.pagesInProgressMax);
   const stop = new AbortController();
@@ -87,7 +86,6 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     const source: PageSource = {
       page: ({ window, currency }, pageNum) => {
         signal.throwIfAborted();
-        onRequest();
         return reader.page(
           { merchant, window, pageNum, ...(currency === undefined ? {} : { currency }) },
           signal,

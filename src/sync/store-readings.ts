@@ -64,6 +64,8 @@ export interface ReadingStore {
   readonly entries: () => number;
   /** Once all is read: what a window missed may have come with another one, and is then no doubt any more. */
   readonly dropDoubts: () => Promise<void>;
+  /** Takes note of windows that are not stored, as what they show cannot be believed. */
+  readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
 }
 
@@ -126,6 +128,9 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
         doubts.map(({ window: planned, currency }) => isStillMissed(db, merchantNo, { planned, currency })),
       );
       doubts = doubts.filter((_, index) => isMissed[index]);
+    },
+    leave: (spans) => {
+      uncertified.push(...spans);
     },
     soFar: () => ({
       ...stored,

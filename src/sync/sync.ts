@@ -9,9 +9,10 @@ import { LeaseLost, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import { isClockOff, storeClockOff } from '../store/platform-clock.ts';
 import type { Asked } from './certificate.ts';
-import type { NotedReading } from './certify.ts';
 import { wideReader } from './clock-slack.ts';
+import { createEmptyWindows } from './empty-windows.ts';
 import type { ReadLimits } from './limits.ts';
+import { createNewestPage } from './newest-page.ts';
 import {
   CLOCK_STEPS_MAX,
   createPlatformClock,
@@ -68,6 +69,8 @@ export interface SyncOptions {
   readonly clockToleranceS?: number;
   /** The zone is taken on trust. Counts where no `zoneGate` is given. */
   readonly timeZoneTrusted?: boolean;
+  /** Prove the zone by the newest entry before anything is written, not by whichever comes first. */
+  readonly provesNewest?: boolean;
   /** Shared by the merchants of a run, so that the zone is proven once; an own one where absent. */
   readonly zoneGate?: ZoneGate;
 }
@@ -132,32 +135,48 @@ async function readAndStore(
       ? { settled: given.windows, heldBack: [] }
       : holdBack(given.windows.map(wholeSeconds), settledByMs(given, behindMs));
   const asked = plannedWindows(settled, given);
-  const options = { ...given, reader: watchedReader(given, asked, platformClock) };
+  const calls = { made: 0 };
+  const options = { ...given, reader: countedReader(watchedReader(given, asked, platformClock), calls) };
   const readings = createReadingStore({ ...options, merchantNo, planned: asked });
-  let requests = 0;
   let windowsDone = 0;
 
-  const check = async (entries: readonly LedgerEntry[], window: Window): Promise<void> => {
-    const probe = probeOf(options, () => (requests += 1));
-    await zoneGate.check(probe, entries, window);
+  const probe = probeOf(options);
+  const check = async (proof: () => Promise<void>): Promise<void> => {
+    await proof();
     if (zoneGate.slackMs() !== slackMs) throw new ClockOff();
   };
+  const checkPage = (entries: readonly LedgerEntry[], window: Window): Promise<void> =>
+    check(() => zoneGate.check(probe, entries, window));
   const progress = () =>
     options.onProgress?.({
       merchantNo,
       windowsDone,
       windowsPlanned: asked.length,
       entries: readings.entries(),
-      requests,
+      requests: calls.made,
     });
-  const gate = holdUnproven(async (part, read) => {
-    await readings.store(part, read);
-    progress();
+  const empty = createEmptyWindows({
+    db: options.db,
+    merchantNo,
+    zoneGate,
+    probe,
+    store: async (part, read) => {
+      await readings.store(part, read);
+      progress();
+    },
   });
+  const plainReader = slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone);
+  const newestPage = createNewestPage({ reader: plainReader, merchant, asked, slackMs, signal });
+  const proveNewest = async (): Promise<void> => {
+    const found = await newestPage.newest();
+    if (found === null) return;
+    await check(() => zoneGate.prove(probe, found.entries));
+    await empty.release();
+  };
   const report = (end: Partial<SyncReport> = {}): SyncReport => ({
     ...NOTHING_SYNCED,
     ...readings.soFar(),
-    requests,
+    requests: calls.made,
     platformBehindMs: platformClock.behindMs(),
     platformAheadMs: platformClock.aheadMs(),
     heldBack,
@@ -165,28 +184,28 @@ async function readAndStore(
   });
 
   try {
+    if (options.provesNewest === true) await proveNewest();
     await readWindows({
-      reader: slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone),
+      reader: newestPage.reader,
       merchant,
       asked,
       limits: { ...options.limits, clockSlackMs: slackMs },
       signal,
-      onRequest: () => (requests += 1),
-      onFirstPage: (page, { window }) => check(page.entries, window),
+      onFirstPage: (page, { window }) => checkPage(page.entries, window),
       onReading: async (part, read) => {
         const came = [...read.reading.entries, ...read.strangers];
         if (came.length > 0) {
-          await check(came, part.window);
-          await gate.release();
+          await checkPage(came, part.window);
+          await empty.release();
         }
-        await gate.take(part, read);
+        await empty.take(part, read);
       },
       onWindowDone: () => {
         windowsDone += 1;
         progress();
       },
     });
-    await gate.release();
+    readings.leave(await empty.settle(true));
     await readings.dropDoubts();
     return report();
   } catch (error) {
@@ -197,35 +216,23 @@ async function readAndStore(
     const isLeaseLost = error instanceof LeaseLost;
     if (signal.aborted && error === signal.reason && !isLeaseLost) return report({ interrupted: true });
     if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
-    if (isPlatformError(error)) await gate.release();
+    if (isPlatformError(error)) readings.leave(await empty.settle(false));
     return report({ failure: error instanceof Error ? error : new Error(String(error)) });
   }
 }
 
 const probeOf =
-  ({ reader, merchant, signal }: SyncOptions, onRequest: () => void): Probe =>
+  ({ reader, merchant, signal }: SyncOptions): Probe =>
   (batchNo, window) => {
     signal.throwIfAborted();
-    onRequest();
     const query = { merchant, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) };
     return reader.page(query, signal);
   };
 
-/** Empty windows read before any proof wait for it: a certificate is a row too, and waits for the zone like the others. */
-function holdUnproven(store: (part: Asked, read: NotedReading) => Promise<void>) {
-  let unproven: (() => Promise<void>)[] | null = [];
-  return {
-    take: async (part: Asked, read: NotedReading): Promise<void> => {
-      const { entries, rejected } = read.reading;
-      if (unproven !== null && entries.length === 0 && rejected.length === 0)
-        unproven.push(() => store(part, read));
-      else await store(part, read);
-    },
-    /** Stores what waits, and lets the rest through from now on. */
-    release: async (): Promise<void> => {
-      const held = unproven ?? [];
-      unproven = null;
-      await Promise.all(held.map((storeHeld) => storeHeld()));
-    },
-  };
-}
+/** Counts each page asked for, one that fails as well. */
+const countedReader = (reader: LedgerReader, calls: { made: number }): LedgerReader => ({
+  page: (query, signal) => {
+    calls.made += 1;
+    return reader.page(query, signal);
+  },
+});

@@ -45,14 +45,17 @@ export class TimeZoneWrong extends ExpectedError {
 export class TimeZoneUnproven extends ExpectedError {
   override readonly name = 'TimeZoneUnproven';
   readonly exitCode = EXIT.incomplete;
+  /** Those that were asked about in vain. */
+  readonly entries: readonly LedgerEntry[];
 
-  constructor(zone: string, why: string) {
+  constructor(zone: string, why: string, entries: readonly LedgerEntry[] = []) {
     super(
       `PLATFORM_TIME_ZONE ${zone} could not be proven, and nothing was written under it: ${why}. ` +
         'Run again; if it stays so, ask the platform how sp2404 treats batchNo together with beginDate and endDate. ' +
         'Where you know its zone for certain, PLATFORM_TIME_ZONE_PROOF=trusted goes without a proof, and every ' +
         'report, status and manifest then says so.',
     );
+    this.entries = entries;
   }
 }
 

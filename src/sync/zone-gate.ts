@@ -22,6 +22,14 @@ export interface ZoneGate {
    * Rejects with `TimeZoneWrong`, `TimeZoneUnproven`, or what the probe fails with.
    */
   readonly check: (probe: Probe, entries: readonly LedgerEntry[], window: Window) => Promise<void>;
+  /**
+   * Resolves once the zone is proven at the offset of the first of these entries by an entry as new as that one; the
+   * others are asked about where it does not answer clearly. Rejects like `check`, and with `TimeZoneUnproven` where
+   * there is none.
+   */
+  readonly prove: (probe: Probe, entries: readonly LedgerEntry[]) => Promise<void>;
+  /** Whether anything is proven so far, at any offset, or a person answers for it. */
+  readonly isProven: () => boolean;
   /** How much wider windows have to be asked for: 0 while every timestamp seen was the time filtered by. */
   readonly slackMs: () => number;
   /** What showed that the clock is off, a sentence; null while nothing did. */
@@ -30,19 +38,27 @@ export interface ZoneGate {
   readonly noteClockOff: (seen: string) => void;
 }
 
+interface Proof {
+  /** How new the entry is that it was begun with. */
+  readonly throughMs: number;
+  readonly done: Promise<void>;
+}
+
 export function createZoneGate(zone: string, options: ZoneGateOptions = {}): ZoneGate {
   const toleranceMs = Math.min(options.clockToleranceS ?? 0, SLACK_S_MAX) * 1_000;
   const isTrusted = options.isTrusted ?? false;
-  const proofs = new Map<number, Promise<void>>();
+  const proofs = new Map<number, Proof>();
+  let isProven = isTrusted;
   let suspicions = 0;
   let clockOff: string | null = null;
   const noteClockOff = (seen: string): void => {
     if (toleranceMs > 0) clockOff ??= seen;
   };
 
-  const prove = async (probe: Probe, entries: readonly LedgerEntry[]): Promise<void> => {
+  const proveBy = async (probe: Probe, entries: readonly LedgerEntry[]): Promise<void> => {
     let why = '';
-    for (const entry of entries.slice(0, ENTRIES_TRIED_MAX)) {
+    const tried = entries.slice(0, ENTRIES_TRIED_MAX);
+    for (const entry of tried) {
       const finding = await findZone(probe, entry, toleranceMs);
       if (finding.kind === 'proven') {
         if (finding.clock === 'off') noteClockOff(offText(entry, 'is not found at that second, but near it'));
@@ -52,7 +68,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
         throw new TimeZoneWrong(zone, entry, finding.trueMs, finding.offsetMinutes);
       why = finding.why;
     }
-    throw new TimeZoneUnproven(zone, why);
+    throw new TimeZoneUnproven(zone, why, tried);
   };
 
   const lookInto = async (probe: Probe, outsider: LedgerEntry): Promise<void> => {
@@ -64,13 +80,18 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     }
   };
 
-  const provenAt = async (probe: Probe, entries: readonly LedgerEntry[]): Promise<void> => {
+  /** By an entry not older than `throughMs`, whoever asked about it, or by these. */
+  const provenAt = async (
+    probe: Probe,
+    entries: readonly LedgerEntry[],
+    throughMs = Number.NEGATIVE_INFINITY,
+  ): Promise<void> => {
     const offset = offsetMinutesOf(zone, entries[0]!.bookedMs);
     for (;;) {
       const begun = proofs.get(offset);
-      if (begun !== undefined) {
+      if (begun !== undefined && begun.throughMs >= throughMs) {
         try {
-          await begun;
+          await begun.done;
           return;
         } catch (error) {
           // Another merchant's proof may fail for reasons of its own: a refused token says nothing about the zone, nor do
@@ -80,9 +101,10 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
           continue;
         }
       }
-      const own = prove(probe, entries);
-      proofs.set(offset, own);
+      const own = proveBy(probe, entries);
+      proofs.set(offset, { throughMs: entries[0]!.bookedMs, done: own });
       await own;
+      isProven = true;
       return;
     }
   };
@@ -101,6 +123,13 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       await provenAt(probe, entries);
       if (looks) await lookInto(probe, outsider);
     },
+    prove: async (probe, entries) => {
+      if (isTrusted) return;
+      const [first] = entries;
+      if (first === undefined) throw new TimeZoneUnproven(zone, 'there is no entry to prove it by');
+      await provenAt(probe, entries, first.bookedMs);
+    },
+    isProven: () => isProven,
     slackMs: () => (isTrusted || clockOff !== null ? toleranceMs : 0),
     clockOff: () => clockOff,
     noteClockOff,

@@ -1,6 +1,6 @@
 /** Calls to the platform that a night costs, for a merchant in steady state. */
 import type { Rig } from '../simulation/rig.ts';
-import { playSteps } from './play.ts';
+import { playSteps, type Product } from './play.ts';
 import { drawHistory } from './scene.ts';
 
 /** Pages a day that are measured. */
@@ -13,7 +13,7 @@ export interface NightCalls {
 }
 
 /** Calls of the second night after the first reading, with so many pages a day. */
-export async function callsANight(rig: Rig, pagesADay: number): Promise<NightCalls> {
+export async function callsANight(rig: Rig, pagesADay: number, product?: Product): Promise<NightCalls> {
   const perDay = pagesADay * 100 - 40;
   const drawn = drawHistory(
     {
@@ -28,7 +28,7 @@ export async function callsANight(rig: Rig, pagesADay: number): Promise<NightCal
     `calls at ${pagesADay} pages a day`,
   );
   const nights = { ...drawn, steps: drawn.steps.filter(({ name }) => name !== 'midday') };
-  const seen = await playSteps(rig, nights, { lies: {} });
+  const seen = await playSteps(rig, nights, { lies: {} }, product === undefined ? {} : { product });
   const bad = seen.find(({ exitCode }) => exitCode !== 0);
   if (bad !== undefined)
     throw new Error(`a night without a lie ended with ${bad.exitCode}: ${bad.told.text}`);

@@ -25,6 +25,8 @@ const PLACES: readonly Required<Pick<Setting, 'zone' | 'firstDay'>>[] = [
 
 const SECOND_MS = 1_000;
 
+const isWeekend = (day: string): boolean => [0, 6].includes(new Date(day).getUTCDay());
+
 /** Something honest that a check may take for a lie. */
 interface Trait {
   readonly name: string;
@@ -65,23 +67,31 @@ const TRAITS: readonly Trait[] = [
     name: 'days without entries',
     often: 2,
     books: (books, random, { scene: { zone, days } }) => {
-      const empty = pick(random, days);
+      // Where a weekday of four busy weeks is empty, it is right to say so.
+      const empty = pick(random, days.slice(0, 20));
       return balanced(books.filter(({ atMs }) => dayOf(atMs, zone) !== empty));
     },
   },
   { name: 'more than a page a day', often: 0.5, setting: { perDay: [101, 130], currencies: 1 } },
   { name: 'a life before the first reading', often: 2, setting: { lifeBefore: true } },
   {
-    name: 'first two entries that cancel, a second apart, their stamps swapped',
+    name: 'weekends without entries, for six weeks',
+    often: 0.3,
+    setting: { perDay: [13, 20], honestDays: 36 },
+    books: (books, _, { scene: { zone } }) =>
+      balanced(books.filter(({ atMs }) => !isWeekend(dayOf(atMs, zone)))),
+  },
+  {
+    name: 'first two entries that cancel, a second or two apart, their stamps swapped',
     often: 0.5,
-    books: (books) => {
+    books: (books, random) => {
+      const apartMs = (1 + below(random, 2)) * SECOND_MS;
       const [one, two] = books.filter(({ currency }) => currency === books[0]!.currency);
       if (one === undefined || two === undefined) return [...books];
       return balanced(
         books.map((booking) => {
-          if (booking === one) return { ...one, stampMs: one.atMs + SECOND_MS };
-          if (booking === two)
-            return { ...two, net: -one.net, atMs: one.atMs + SECOND_MS, stampMs: one.atMs };
+          if (booking === one) return { ...one, stampMs: one.atMs + apartMs };
+          if (booking === two) return { ...two, net: -one.net, atMs: one.atMs + apartMs, stampMs: one.atMs };
           return booking;
         }),
       );

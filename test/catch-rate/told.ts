@@ -1,6 +1,6 @@
 /** What a run told, and of which account days: its report as a person reads it, breaks, quarantine, amendments. */
 import type { Kysely } from 'kysely';
-import { breakText, reasonText, runText } from '../../src/cli/run-text.ts';
+import { breakTexts, reasonText, runText } from '../../src/cli/run-text.ts';
 import { dayOf, daysFromTo } from '../../src/ledger/business-day.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { listBreaks } from '../../src/store/breaks.ts';
@@ -17,10 +17,10 @@ export interface Told {
 const daysOf = (beginMs: number, endMs: number, zone: string): Place[] =>
   daysFromTo(dayOf(beginMs, zone), dayOf(endMs, zone)).map((day) => ({ currency: null, day }));
 
-/** Account days named in a sentence: `USD 2026-03-04`. */
+/** Account days named in a sentence, `USD 2026-03-04`, and days of the merchant. */
 const daysNamed = (text: string): Place[] =>
-  [...text.matchAll(/\b([A-Z]{3}) (\d{4}-\d{2}-\d{2})\b/g)].map(([, currency, day]) => ({
-    currency: currency!,
+  [...text.matchAll(/\b([A-Z]{3}|M-OWN) (\d{4}-\d{2}-\d{2})\b/g)].map(([, whose, day]) => ({
+    currency: whose === OWN ? null : whose!,
     day: day!,
   }));
 
@@ -61,7 +61,7 @@ export async function toldBy(
       error?.message ?? '',
       report === null ? '' : runText(report, { days: [], location: '', zone }),
       ...reasons,
-      ...breaks.map((row) => breakText(row, zone)),
+      ...breakTexts(breaks, zone),
       ...wrecks.map(({ batch_no: batchNo, reason }) => `quarantined ${batchNo ?? ''}: ${reason}`),
     ].join('\n'),
     places: [

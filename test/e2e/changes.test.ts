@@ -32,7 +32,8 @@ describe('an entry the platform changes', () => {
     stage.sandbox.amend(merchantNo, was!.batchNo, { busiType: 'CORRECTED' });
     const earlier = (await storedOf(stage)).find(({ batch_no }) => batch_no === was!.batchNo)!;
     const report = await stage.run();
-    expect(report).toMatchObject({ exitCode: 3, notes: ['1 amended: see `daybook amendments`'] });
+    const revised = `1 proven day was revised: ${merchantNo} ${was!.currency} ${FROM} from r1 to r2 (1 entry amended)`;
+    expect(report).toMatchObject({ exitCode: 3, notes: ['1 amended: see `daybook amendments`', revised] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(await versions()).toMatchObject([{ ...earlier, version: 1 }]);
     expect(publishedIn(report)).toEqual([`${was!.currency} ${FROM} r2`]);
@@ -65,7 +66,10 @@ describe('an entry the platform no longer shows', () => {
     const last = stage.sandbox.entriesOf(merchantNo).at(-1)!;
     stage.sandbox.takeOut(merchantNo, last.batchNo);
     const report = await stage.run();
-    expect(report).toMatchObject({ exitCode: 3, notes: ['1 vanished: see `daybook amendments`'] });
+    const revised =
+      `1 proven day was revised: ${merchantNo} ${last.currency} ${last.busiDate.slice(0, 10)} from r1 to r2 ` +
+      '(1 entry no longer held by the platform)';
+    expect(report).toMatchObject({ exitCode: 3, notes: ['1 vanished: see `daybook amendments`', revised] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     const marked = await stage.house.database.db
       .selectFrom('ledger_entry')
@@ -77,7 +81,7 @@ describe('an entry the platform no longer shows', () => {
 
     stage.sandbox.putBack(merchantNo, last.batchNo);
     const back = await stage.run();
-    expect(back).toMatchObject({ exitCode: 0, sync: [{ report: { returned: 1, inserted: 0 } }] });
+    expect(back).toMatchObject({ exitCode: 3, sync: [{ report: { returned: 1, inserted: 0 } }] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(publishedIn(back)).toEqual([`${last.currency} ${DAYS.at(-1)!} r3`]);
   });
@@ -89,7 +93,10 @@ test('an entry that appears days later is picked up by the re-sweep of the night
   expect(nightly).toMatchObject({ from: '2026-02-26', to: '2026-03-05', exitCode: 3 });
   stage.setNow('2026-03-07T01:30:00+08:00');
   const next = await stage.run({ range: null });
-  expect(next).toMatchObject({ from: '2026-02-27', to: '2026-03-06', exitCode: 0 });
+  expect(next).toMatchObject({ from: '2026-02-27', to: '2026-03-06', exitCode: 3 });
+  expect(next.notes).toEqual([
+    `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry, 1 break healed, r1 held 59 where 60 were due)`,
+  ]);
   expect(next.reconcile).toMatchObject({ healed: [{ day: '2026-03-03' }] });
   expect(publishedIn(next)).toEqual(['USD 2026-03-03 r2']);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
@@ -122,7 +129,13 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
   const isCredit = Number(vailAmount) > Number(before.vailAmount);
   stage.sandbox.amend(merchantNo, wreck.batchNo, isCredit ? { outAmount: null } : { inAmount: null });
   const mended = await stage.run();
-  expect(mended).toMatchObject({ exitCode: 0, notes: [] });
+  expect(mended).toMatchObject({
+    exitCode: 3,
+    notes: [
+      `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry, 1 break healed, r1 held 59 where 60 were due)`,
+    ],
+  });
+  expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
   expect(publishedIn(mended)).toEqual(['USD 2026-03-03 r2']);
   expect(await listQuarantine(stage.house.database.db, {})).toEqual([]);
   expect(await storedOf(stage)).toEqual(truthOf(stage));

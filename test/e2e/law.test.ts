@@ -68,7 +68,11 @@ describe('entries that changed and were not reconciled', () => {
 
     await stage.run({ command: 'reconcile' });
     const mended = await stage.run({ command: 'publish' });
-    expect(publishedIn(mended)).toEqual(DAYS.slice(1).map((day) => `USD ${day} r1`));
+    // The second day starts where the first did not end, which is told of both.
+    expect(publishedIn(mended)).toEqual([
+      `USD ${DAYS[0]!} r2`,
+      ...DAYS.slice(1).map((day) => `USD ${day} r1`),
+    ]);
     await expectLawful();
   });
 
@@ -215,10 +219,10 @@ describe('days whose neighbour is not published', () => {
     });
     expect(alone.notes.join()).toContain('run `daybook publish`');
     await expectLawful();
-    expect(await stage.run({ command: 'publish', range: null })).toMatchObject({
-      exitCode: 0,
-      publish: { unlinked: [] },
-    });
+    const follow = await stage.run({ command: 'publish', range: null });
+    expect(follow).toMatchObject({ exitCode: 3, publish: { unlinked: [] } });
+    expect(follow.notes).toEqual([expect.stringMatching(/^3 proven days were revised: /)]);
     await expectLawful();
+    expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0, notes: [] });
   });
 });

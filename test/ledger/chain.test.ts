@@ -292,9 +292,11 @@ describe('account days', () => {
         closing: '103.00',
         verdict: 'continuous',
         breakCount: 0,
+        breaksAfter: 0,
         lastBatchNo: 'B0000001',
         lastBookedMs: MIDNIGHT_MS + 20_000,
         cleanEnd: true,
+        jumpsIn: false,
       },
       {
         currency: '',
@@ -307,9 +309,11 @@ describe('account days', () => {
         closing: '103.50',
         verdict: 'continuous',
         breakCount: 0,
+        breaksAfter: 0,
         lastBatchNo: 'B0000002',
         lastBookedMs: MIDNIGHT_MS + 86_410_000,
         cleanEnd: true,
+        jumpsIn: false,
       },
     ]);
   });
@@ -329,54 +333,17 @@ describe('account days', () => {
     ]);
   });
 
-  test('the last entry of a day missing breaks the day after, by how much', () => {
+  test('the last entry of a day missing breaks that day and the next one with entries, by how much', () => {
     const entries = ledger(10_000, [
       [10, 500],
       [20, -200],
       [86_410, 50],
     ]).filter((_, index) => index !== 1);
     const { days, breaks } = fold(entries, opening(10_000));
-    expect(days.map((d) => [d.day, d.opening, d.closing, d.verdict])).toEqual([
-      ['2026-03-01', '100.00', '105.00', 'continuous'],
-      ['2026-03-02', '105.00', '103.50', 'broken'],
+    expect(days.map((d) => [d.day, d.opening, d.closing, d.verdict, d.breakCount, d.breaksAfter])).toEqual([
+      ['2026-03-01', '100.00', '105.00', 'broken', 1, 1],
+      ['2026-03-02', '105.00', '103.50', 'broken', 1, 0],
     ]);
     expect(breaks.map((b) => [b.day, b.missingNet])).toEqual([['2026-03-02', '-2.00']]);
-  });
-
-  test('a hold that is placed and released later is hinted at', () => {
-    const held = ledger(10_000, [
-      [10, 500],
-      [20, -3_000],
-      [30, 40],
-      [40, 3_000],
-      [50, 60],
-    ]);
-    const { breaks } = fold(
-      held.filter((_, index) => index !== 1 && index !== 3),
-      opening(10_000),
-    );
-    expect(breaks.map((b) => [b.missingNet, b.hint, b.hintBatchNo])).toEqual([
-      ['-30.00', 'offset-by-later-break', 'B0000004'],
-      ['30.00', 'unexplained', null],
-    ]);
-  });
-
-  test('an amount counted twice or swapped is hinted at', () => {
-    const twin = ledger(10_000, [
-      [10, 500],
-      [20, 500],
-      [30, 40],
-    ]).filter((_, index) => index !== 1);
-    expect(fold(twin, opening(10_000)).breaks.map((b) => [b.hint, b.hintBatchNo])).toEqual([
-      ['equals-neighbour', 'B0000000'],
-    ]);
-    const [first, second] = ledger(10_000, [
-      [10, 500],
-      [20, 70],
-    ]) as [LedgerEntry, LedgerEntry];
-    const swapped = { ...second, credit: null, debit: second.credit };
-    expect(fold([first, swapped], opening(10_000)).breaks.map((b) => [b.hint, b.hintBatchNo])).toEqual([
-      ['twice-neighbour', 'B0000001'],
-    ]);
   });
 });

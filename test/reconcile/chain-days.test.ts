@@ -46,12 +46,14 @@ const chained = (
   entries: readonly LedgerEntry[],
   days: readonly string[],
   before: DayFigures | undefined,
+  isBrokenAfter = false,
 ): Promise<ChainedDays> =>
   chainDays({
     account: { merchantNo: 'M', currency: 'JPY' },
     days,
     before,
     joins: () => Promise.resolve(true),
+    isBrokenAfter,
     async *read(day) {
       yield await Promise.resolve(entries.filter(({ bookedAt }) => bookedAt.startsWith(day)));
     },
@@ -78,7 +80,8 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
       while (first > 0 && !figures.get(days[first - 1]!)!.cleanEnd) first -= 1;
     };
     takeOpenOnes();
-    const chain = () => chained(entries, days.slice(first, last + 1), figures.get(days[first - 1] ?? ''));
+    const chain = (until = last, isBrokenAfter = false) =>
+      chained(entries, days.slice(first, until + 1), figures.get(days[first - 1] ?? ''), isBrokenAfter);
     let made = await chain();
     while (made.brokenAtStart) {
       first -= 1;
@@ -92,6 +95,13 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
         day,
         made.breaks.filter((found) => found.day === day),
       );
+    }
+    // A break in front of these days is told of the day before them as well.
+    if (first > 0) {
+      const front = first - 1;
+      first = front;
+      takeOpenOnes();
+      for (const day of (await chain(front, made.days[0]!.jumpsIn)).days) figures.set(day.day, day);
     }
   }
   return { figures: [...figures.values()], breaks: [...breaks.values()].flat(), together };

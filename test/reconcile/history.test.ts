@@ -69,7 +69,7 @@ const reconciled = (merchantNo: string) =>
 async function outcome(merchantNo: string) {
   const days = await sql`
     SELECT day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count,
-      last_batch_no, last_booked_ms, clean_end
+      breaks_after, jumps_in, last_batch_no, last_booked_ms, clean_end
     FROM account_day WHERE merchant_no = ${merchantNo} AND credit_count + debit_count > 0 ORDER BY day`.execute(
     database.db,
   );

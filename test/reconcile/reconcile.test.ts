@@ -175,6 +175,63 @@ test('an entry missing in mid-day is one break of that day, and heals when it co
   expect(await listBreaks(database.db)).toEqual([]);
 });
 
+test('a last entry that is missing breaks its day as well, over days without entries, and both heal when it comes', async () => {
+  const counted = async () =>
+    (await listAccountDays(database.db, {})).map((d) => [d.day, d.verdict, d.break_count, d.breaks_after]);
+  await synced(without('B0003'), DAYS.slice(0, 3));
+  await reconciled();
+  expect((await counted()).at(-1)).toEqual(['2026-03-02', 'continuous', 0, 0]);
+  await database.db.updateTable('account_day').set({ publish_due: false }).execute();
+  await synced(LEDGER, DAYS.slice(3));
+  const { opened } = await reconciled();
+  expect(opened.map(({ day, missing_net: net }) => [day, net])).toEqual([['2026-03-04', '-3.00']]);
+  expect(await counted()).toEqual([
+    ['2026-03-01', 'continuous', 0, 0],
+    ['2026-03-02', 'broken', 1, 1],
+    ['2026-03-04', 'broken', 1, 0],
+    ['2026-03-05', 'continuous', 0, 0],
+  ]);
+  const due = database.db.selectFrom('account_day').select('day').where('publish_due', '=', true);
+  expect((await due.orderBy('day').execute()).map(({ day }) => day)).toEqual(
+    DAYS.filter((_, at) => at % 2 === 1 || at > 3),
+  );
+  await synced(LEDGER, DAYS);
+  const { healed } = await reconciled();
+  expect(healed.map(({ day }) => day)).toEqual(['2026-03-04']);
+  expect((await counted()).map(([day, verdict]) => [day, verdict])).toEqual(
+    [DAYS[0], DAYS[1], DAYS[3], DAYS[4]].map((day) => [day, 'continuous']),
+  );
+});
+
+test('a day in front that is not chained again keeps the break after it, and loses it once the next day has none', async () => {
+  const SHIFTED = LEDGER.filter(({ bookedAt }) => bookedAt >= '2026-03-04').map((entry) => ({
+    ...entry,
+    balance: addAmounts(entry.balance, '1.00'),
+  }));
+  await synced([...LEDGER.filter(({ bookedAt }) => bookedAt < '2026-03-04'), ...SHIFTED], DAYS);
+  await reconciled();
+  const counts = async () =>
+    (await listAccountDays(database.db, {})).map((d) => [d.day, d.break_count, d.breaks_after]);
+  const broken = [
+    ['2026-03-01', 0, 0],
+    ['2026-03-02', 1, 1],
+    ['2026-03-04', 1, 0],
+    ['2026-03-05', 0, 0],
+  ];
+  expect(await counts()).toEqual(broken);
+  // Its own entries change in nothing that moves what follows.
+  const FEE = LEDGER.map((entry) =>
+    entry.batchNo === 'B0002' ? { ...entry, transactionType: 'FEE' } : entry,
+  );
+  await synced(FEE, [DAYS[1]!]);
+  await reconciled();
+  expect(await counts()).toEqual(broken);
+  // All that followed vanishes: nothing is left that does not start from its closing.
+  await synced([], DAYS.slice(2));
+  await reconciled();
+  expect((await counts()).map(([, count]) => count)).toEqual([0, 0, 0, 0]);
+});
+
 test('a late last entry moves the next opening, and the cascade stops where figures agree', async () => {
   await synced(without('B0003'), DAYS);
   await reconciled();
@@ -319,7 +376,7 @@ test('a hold placed on one day and released on another is told as such, until th
     (await listBreaks(database.db)).map((b) => [b.day, b.missing_net, b.hint, b.hint_batch_no]);
   expect(await hints()).toEqual([
     ['2026-03-02', '-40.00', 'offset-by-later-break', 'B0004'],
-    ['2026-03-04', '40.00', 'unexplained', null],
+    ['2026-03-04', '40.00', 'offsets-earlier-break', 'B0002'],
   ]);
   await synced(
     held.filter(({ batchNo }) => batchNo !== 'B0004' && batchNo !== 'B0005'),
@@ -343,7 +400,7 @@ test('the same breaks have the same hints, found day by day or before and after 
   await reconciled();
   expect(await hints()).toEqual([
     ['2026-03-02', 'offset-by-later-break', 'B0004'],
-    ['2026-03-04', 'unexplained', null],
+    ['2026-03-04', 'offsets-earlier-break', 'B0002'],
   ]);
   await synced(
     short.filter(({ batchNo }) => batchNo !== 'B0004' && batchNo !== 'B0005'),

@@ -110,7 +110,7 @@ describe('the judgement of a run', () => {
     ]);
   });
 
-  test.each<[string, Parameters<typeof verdict>, number, string]>([
+  test.each<[string, Parameters<typeof verdict>, number, string | string[]]>([
     ['a break this run found', [[synced()], null, { newBreaks: 1 }], 3, '1 new break: see `daybook breaks`'],
     [
       'breaks of earlier runs',
@@ -120,6 +120,16 @@ describe('the judgement of a run', () => {
     ],
     ['amended', [[synced({ amended: 2 })], null], 3, '2 amended: see `daybook amendments`'],
     ['vanished', [[synced({ vanished: 1 })], null], 3, '1 vanished: see `daybook amendments`'],
+    [
+      'vanished and come back while one run reads',
+      [[synced({ vanished: 25, returned: 25 })], null, { untold: { amended: 0, vanished: 0 } }],
+      3,
+      [
+        '25 vanished: see `daybook amendments`',
+        'M1: 25 entries vanished and 25 came back while one run was reading: the total of a span and those of its parts ' +
+          'stand for different entries',
+      ],
+    ],
     ['quarantined', [[synced()], null, { quarantined: 3 }], 3, '3 quarantined: see `daybook quarantine`'],
     ['uncertified', [[synced({ uncertified: [uncertified] })], null], 4, 'M1: the window does not add up'],
     [
@@ -178,7 +188,7 @@ describe('the judgement of a run', () => {
     ],
     ['settings', [[], null, {}, [{ exitCode: 2, message: 'no such bucket' }]], 2, 'no such bucket'],
   ])('%s', (_, args, exitCode, note) => {
-    expect(verdict(...args)).toEqual({ exitCode, notes: [note] });
+    expect(verdict(...args)).toEqual({ exitCode, notes: [note].flat() });
   });
 
   test('what is incomplete comes before what needs a person, and both are told; figures of all merchants count', () => {
@@ -233,6 +243,7 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     healingReads: [],
     publish: withheld('uncertified'),
     troubles: [],
+    checked: ['frontier'],
     standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
     reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],
     notes: ['a note'],
@@ -253,13 +264,16 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     platformBehindMs: 0,
     platformAheadMs: 0,
     takenUp: [],
+    checked: ['frontier'],
     daysChained: 0,
     breaksOpened: 0,
     breaksHealed: 0,
     breaksNew: 1,
     breaksKnown: 2,
     quarantinedOpen: 3,
+    notices: 0,
     published: 0,
+    revised: 0,
     withheld: 1,
     unlinked: 0,
     repaired: 0,

@@ -26,12 +26,15 @@ describe('status', () => {
       {
         merchantNo,
         lastGoodRunAt: null,
+        checked: [],
         provenFrom: null,
         provenThrough: null,
         missing: [],
         requested: [],
         openBreaks: 0,
         quarantined: 0,
+        notices: [],
+        olderDays: null,
         tooOld: true,
       },
     ]);
@@ -43,15 +46,40 @@ describe('status', () => {
       {
         merchantNo,
         lastGoodRunAt: stage.house.now(),
+        checked: [],
         provenFrom: FROM,
         provenThrough: TO,
         missing: [],
         requested: [],
         openBreaks: 0,
         quarantined: 0,
+        notices: [],
+        olderDays: null,
         tooOld: false,
       },
     ]);
+  });
+
+  test('after a nightly run: which looks it made, as in each manifest it wrote', async () => {
+    await stage.run({ range: null }, { checks: ['frontier'] });
+    const [row] = await status({});
+    expect(row).toMatchObject({ provenThrough: TO, missing: [], checked: ['frontier'] });
+    const manifests = await stage.house.database.db
+      .selectFrom('statement_manifest')
+      .select(['day', 'revision', 'content'])
+      .execute();
+    expect(manifests.map(({ day }) => day)).toContain(TO);
+    for (const { content } of manifests)
+      expect(JSON.parse(content)).toMatchObject({ revision: 1, checked: ['frontier'] });
+    // Another run that looks at less writes no manifest anew.
+    await stage.run({ range: null }, { checks: [] });
+    expect(
+      await stage.house.database.db
+        .selectFrom('statement_manifest')
+        .select(['day', 'revision', 'content'])
+        .execute(),
+    ).toEqual(manifests);
+    expect((await status({}))[0]).toMatchObject({ checked: [] });
   });
 
   test('two nights later without a run: the days not read are missing, and it is too old', async () => {

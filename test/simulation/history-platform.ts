@@ -68,7 +68,7 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
       currency,
       type: 'T1',
       net: seedling.net,
-      balance: (before?.balance ?? 100) + seedling.net,
+      balance: (before?.balance ?? 0) + seedling.net,
       stampMs: trueMs,
       shown: true,
       wrecked: false,

@@ -77,13 +77,18 @@ function wrongRows(statement: PublishedStatement, isPiecemeal: boolean): string[
     if (at > 0 && rows[at - 1]![1]! > bookedAt!) inTimeOrder = false;
   }
   if (isPiecemeal) {
-    breaks = statement.breaks;
+    breaks = statement.breaks - (statement.breaksAfter ?? 0);
     balance = hundredths(statement.closing);
     const footed = hundredths(statement.opening) + credits - debits;
     if (breaks === 0 && footed !== balance) return [`a statement's sums do not lead to its closing: ${id}`];
   }
   const foreign = rows.filter(([, bookedAt, of]) => of !== currency || !bookedAt!.startsWith(day)).length;
-  const stated = [statement.rows, statement.breaks, statement.creditCount, statement.debitCount];
+  const stated = [
+    statement.rows,
+    statement.breaks - (statement.breaksAfter ?? 0),
+    statement.creditCount,
+    statement.debitCount,
+  ];
   const counted = [rows.length, breaks, creditCount, rows.length - creditCount];
   return [
     stated.join() === counted.join()
@@ -98,9 +103,9 @@ function wrongRows(statement: PublishedStatement, isPiecemeal: boolean): string[
     hundredths(statement.closing) === balance
       ? null
       : `a statement's rows do not end at its closing: says ${statement.closing}`,
-    (verdict === 'broken') === (breaks !== 0)
+    (verdict === 'broken') === (statement.breaks !== 0)
       ? null
-      : `a statement's verdict is not its rows': called ${verdict} with ${breaks} breaks`,
+      : `a statement's verdict is not its breaks': called ${verdict} with ${statement.breaks} breaks`,
     verdict !== 'continuous' || inTimeOrder || mayRepeatAnHour(rows)
       ? null
       : `a statement's verdict is not its rows': called continuous out of time order`,

@@ -23,6 +23,8 @@ export interface PublishedStatement {
   readonly closing: string;
   readonly verdict: string;
   readonly breaks: number;
+  /** Of the breaks, those that the row of another day shows. */
+  readonly breaksAfter?: number;
   readonly previousDay: string | null;
   readonly previousSha256: string | null;
   readonly superseded: readonly {

@@ -10,6 +10,7 @@ const figures = (change: Partial<Figures> = {}): Figures => ({
   closing: '105.00',
   verdict: 'continuous',
   break_count: 0,
+  breaks_after: 0,
   restarted: false,
   ...change,
 });
@@ -44,6 +45,13 @@ describe('the reason for a revision', () => {
       '1 late entry, 1 break healed',
     ],
     ['new breaks', {}, { verdict: 'broken', break_count: 2 }, none, '2 breaks found'],
+    [
+      'a break that the next day shows',
+      {},
+      { verdict: 'broken', break_count: 1, breaks_after: 1 },
+      none,
+      '1 break found between it and the next entry',
+    ],
     ['another verdict', {}, { verdict: 'reordered' }, none, 'continuous became reordered'],
     ['only a moved closing', {}, { closing: '104.00' }, none, 'closing moved by -1.00'],
     ['nothing in figures', {}, {}, none, 'entries changed'],
@@ -63,6 +71,7 @@ test('figures are the same whatever zeros amounts end on, and differ in each col
     { closing: '105.01' },
     { verdict: 'reordered' },
     { break_count: 1 },
+    { breaks_after: 1 },
   ];
   for (const change of others)
     expect(sameFigures(figures(), figures(change)), JSON.stringify(change)).toBe(false);

@@ -93,7 +93,8 @@ test('an entry of another time or another currency is refused and left out', () 
   const stray = { ...all[0]!, bookedAt: '2026-03-02 00:00:00', bookedMs: WINDOW.endMs + 1 };
   const reading = judgePages([page(2, [all[1]!, stray])], EVERYTHING);
   expect(reading.problem).toBe(
-    'batchNo B0000 is booked at 2026-03-02 00:00:00, which lies outside the window',
+    'batchNo B0000 is booked at 2026-03-02 00:00:00, which lies outside the window: the platform ignores endDate, or ' +
+      'that timestamp is wrong or of another time zone than PLATFORM_TIME_ZONE',
   );
   expect([...reading.entries.values()]).toEqual([all[1]]);
   expect(problemOf([page(1, [all[1]!])], { window: WINDOW, currency: 'EUR' })).toBe(

@@ -112,7 +112,6 @@ test('what is certified is exactly what the platform held at some instant while 
           asked: [{ window: HOUR, currency: undefined }],
           limits: LIMITS,
           signal: new AbortController().signal,
-          onRequest: () => undefined,
           onFirstPage: () => Promise.resolve(),
           onWindowDone: () => undefined,
           onReading: ({ window }, { reading }) => {

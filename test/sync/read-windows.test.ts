@@ -36,12 +36,16 @@ async function readAll(
   let requests = 0;
   let windowsDone = 0;
   await readWindows({
-    reader,
+    reader: {
+      page: (query, signal) => {
+        requests += 1;
+        return reader.page(query, signal);
+      },
+    },
     merchant: MERCHANT,
     asked: windows.map((window) => ({ window, currency: undefined })),
     limits,
     signal: new AbortController().signal,
-    onRequest: () => (requests += 1),
     onFirstPage: () => Promise.resolve(),
     onReading: async ({ window }, { reading }) => {
       await onReading({ window, reading });

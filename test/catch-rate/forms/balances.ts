@@ -26,7 +26,7 @@ const fromEntryOn = (scene: Scene, first: Booking, units: number): Planted => ({
     (line) => by(line, units),
   ),
   where: placesOf([first], scene.zone),
-  says: /entr(?:y|ies) (?:is|are) missing|from .* on every balance/i,
+  says: new RegExp(`every balance from ${first.batchNo} on,? is off`),
 });
 
 export const balanceForms: readonly Form[] = [
@@ -56,7 +56,9 @@ export const balanceForms: readonly Form[] = [
       return {
         lies: changing(held, (line) => by(line, -9_999)),
         where: placesOf(held, scene.zone),
-        says: /a hold that was placed and released/i,
+        says: new RegExp(
+          `a hold that was placed and released, or every balance from ${held[0]!.batchNo} up to`,
+        ),
       };
     },
     { setting: { perDay: [6, 15] } },
@@ -83,7 +85,7 @@ export const balanceForms: readonly Form[] = [
       return {
         lies: changing(entries, (line) => by(line, own.get(line.batchNo)!)),
         where: placesOf(entries, scene.zone),
-        says: /same balance|every entry.*balance/i,
+        says: new RegExp(`entries from ${entries[0]!.batchNo} to \\S+ show the same balance`),
       };
     },
   ),

@@ -10,8 +10,10 @@ import {
   neighboursIn,
   placesOf,
   SAYS_MISSING,
+  saysGap,
   type Told,
 } from './tools.ts';
+import { BUSY } from './totals.ts';
 
 const form = formOf('missing');
 
@@ -20,12 +22,19 @@ function missing(
   name: string,
   lie: string,
   choose: (scene: Scene) => readonly Booking[],
-  more: { readonly told?: Told; readonly sight?: Sight; readonly setting?: Setting } = {},
+  more: {
+    readonly told?: Told;
+    readonly sight?: Sight;
+    readonly setting?: Setting;
+    /** The one entry that is missing is told by what stands around it. */
+    readonly isGapTold?: boolean;
+  } = {},
 ): Form {
-  const { told, ...rest } = more;
+  const { told, isGapTold, ...rest } = more;
   const plant = (scene: Scene) => {
     const hidden = choose(scene);
-    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says: SAYS_MISSING };
+    const says = isGapTold === true ? saysGap(scene, hidden[0]!) : SAYS_MISSING;
+    return { lies: hiding(hidden, told), where: placesOf(hidden, scene.zone), says };
   };
   return form(name, lie, plant, rest);
 }
@@ -58,12 +67,23 @@ const zeroNet: Form = form(
 );
 
 export const missingForms: readonly Form[] = [
-  missing('missing-first-of-day', "A day's first entry is left out.", (scene) =>
-    dayEntries(scene).slice(0, 1),
+  missing(
+    'missing-first-of-day',
+    "A day's first entry is left out.",
+    (scene) => dayEntries(scene).slice(0, 1),
+    { isGapTold: true },
   ),
-  missing('missing-middle', 'An entry in the middle of a day is left out.', (scene) => [middleOf(scene)]),
+  missing('missing-middle', 'An entry in the middle of a day is left out.', (scene) => [middleOf(scene)], {
+    isGapTold: true,
+  }),
   missing('missing-last-of-day', "A day's last entry is left out for good.", (scene) =>
     dayEntries(scene).slice(-1),
+  ),
+  missing(
+    'missing-whole-day-busy-one-night',
+    'After four busy weeks a whole day of one account is left out in the night it is read first.',
+    (scene) => dayEntries(scene),
+    { told: 'one night', setting: { ...BUSY, currencies: 2 } },
   ),
   missing(
     'missing-last-one-night',

@@ -11,6 +11,7 @@ import {
   middleOf,
   neighboursIn,
   placesOf,
+  saysGap,
   saysWrong,
   type Told,
 } from './tools.ts';
@@ -78,7 +79,10 @@ export const movedForms: readonly Form[] = [
   }),
   form('stamp-a-day-late', 'An entry is stamped a day too late.', (scene) => {
     const booking = middleOf(scene);
-    return moving(scene, new Map([[booking, booking.stampMs + DAY_MS]]));
+    const planted = moving(scene, new Map([[booking, booking.stampMs + DAY_MS]]));
+    // Where it is shown is still to come: that night, an entry that is missing looks the same.
+    const says = new RegExp(`${planted.says.source}|${saysGap(scene, booking).source}`, 'i');
+    return { ...planted, says };
   }),
   form(
     'stamp-text-of-another-day',

@@ -1,6 +1,6 @@
 /** What forms are put together from: which entries a lie is about, when it is told, and how lines are changed. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
-import { balanced, entriesOf, pick, type Booking } from '../books.ts';
+import { balanced, decimal, entriesOf, pick, type Booking } from '../books.ts';
 import { OWN, VISIBLE, type Family, type Form, type Place, type Planted, type Scene } from '../form.ts';
 import type { Lies, Line, Moment } from '../platform.ts';
 
@@ -38,6 +38,19 @@ export const saysWrong = (what: 'amount' | 'balance' | 'timestamp', ...bookings:
   const batchNo = `(?:${bookings.map((booking) => inWords(booking.batchNo)).join('|')})`;
   return new RegExp(`(?:${what}[^.]*${batchNo}|${batchNo}[^.]*${what})[^.]*\\b(?:wrong|off)\\b`, 'i');
 };
+/** A sentence that says between which entries of its account one is missing, by how much, and that it may be stamped otherwise. */
+export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegExp {
+  const entries = scene.books.filter((one) => one.currency === currency);
+  const at = entries.findIndex((one) => one.batchNo === batchNo);
+  const [before, after] = [entries[at - 1]!.batchNo, entries[at + 1]!.batchNo];
+  const amount = inWords(decimal(Math.abs(net), currency));
+  const side = net > 0 ? 'credit' : 'debit';
+  return new RegExp(
+    `After ${before} .* but ${after} starts from .*: a net ${side} of ${amount} is missing between them\\.\\s.*` +
+      'entries are missing .* or are stamped at another time',
+  );
+}
+
 export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
 
 /** Shows some of the merchant's lines as others, or not at all. */

@@ -5,7 +5,8 @@ import type { Call, Lies, Moment, Reply } from '../platform.ts';
 import { formOf, isTold, type Told } from './tools.ts';
 
 const form = formOf('totals');
-const SAYS_TOTAL = /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing/i;
+const SAYS_TOTAL =
+  /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing|total of a span .* different entries/i;
 
 /** Changes the replies to calls that reach into the day, or the first of them only. */
 function repliesFor(
@@ -52,6 +53,8 @@ const firstPageOnly = (reply: Reply, { pageNum }: Call): Reply => ({
   total: Math.min(100, reply.total),
   lines: pageNum === 1 ? reply.lines : [],
 });
+/** Long enough that a weekday without entries is odd. */
+export const BUSY: Setting = { perDay: [13, 20], honestDays: 29, resweepDays: 1, nightsAfter: 1 };
 const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 1 };
 
 export const totalForms: readonly Form[] = [
@@ -62,6 +65,20 @@ export const totalForms: readonly Form[] = [
     'A day that has entries is answered by total 0 for good.',
     'for good',
     empty,
+  ),
+  lyingTotal(
+    'total-zero-busy-one-night',
+    'After four busy weeks a day is answered by total 0 for one night.',
+    'one night',
+    empty,
+    BUSY,
+  ),
+  lyingTotal(
+    'total-zero-busy-for-good',
+    'After four busy weeks a day is answered by total 0 for good.',
+    'for good',
+    empty,
+    BUSY,
   ),
   lyingTotal(
     'total-short-one-call',

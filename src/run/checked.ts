@@ -1,0 +1,33 @@
+/** Which looks beyond the days read a run makes: told by its report, by `status`, and by the manifest of each day it writes. */
+import { dayOf, dayWindow } from '../ledger/business-day.ts';
+import { CHECKS, isChecked, type Check } from '../ledger/checks.ts';
+import { frontierEndMs } from './frontier.ts';
+import type { RunDeps, RunRequest } from './work.ts';
+
+type Asked = Pick<RunRequest, 'command' | 'range' | 'currencies'>;
+type Clocks = Pick<RunDeps, 'now' | 'zone' | 'settleDelayMs' | 'timeZoneTrusted'>;
+
+const reads = ({ command }: Asked): boolean => command === 'run' || command === 'sync';
+const chains = ({ command }: Asked): boolean => command === 'run' || command === 'reconcile';
+
+/** When a check that is on is made. */
+const MADE: Readonly<Record<Check, (asked: Asked, clocks: Clocks) => boolean>> = {
+  frontier: (asked, clocks) => {
+    const nowMs = clocks.now().getTime();
+    const beginMs = dayWindow(dayOf(nowMs, clocks.zone), clocks.zone).beginMs;
+    return reads(asked) && asked.range === null && frontierEndMs(nowMs, clocks) > beginMs;
+  },
+  wide: (asked) => reads(asked) && asked.range === null && asked.currencies === null,
+  zone: (asked, { timeZoneTrusted }) => reads(asked) && timeZoneTrusted !== true,
+  empty: chains,
+  first: chains,
+  shared: reads,
+};
+
+/** In the order of `CHECKS`. */
+export const checkedBy = (asked: Asked, deps: Clocks & Pick<RunDeps, 'checks'>): Check[] =>
+  CHECKS.filter((check) => isChecked(check, deps.checks) && MADE[check](asked, deps));
+
+/** `frontier, wide`; `nothing` where there are none. */
+export const checkedText = (checked: readonly string[]): string =>
+  checked.length === 0 ? 'nothing' : checked.join(', ');

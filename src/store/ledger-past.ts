@@ -1,0 +1,69 @@
+/** What the platform said it has from before the first day read, and what is known of accounts' beginnings. */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { DB } from './schema.ts';
+
+export interface LedgerPast {
+  readonly beforeMs: number;
+  /** Entries from before; null where the platform refused to say. */
+  readonly total: number | null;
+}
+
+/** What was answered, and the first instant under certificate; null each where there is none. */
+export interface PastAndBegin {
+  readonly past: LedgerPast | null;
+  readonly beginMs: number | null;
+}
+
+export async function pastAndBegin(db: Kysely<DB>, merchantNo: string): Promise<PastAndBegin> {
+  const { rows } = await sql<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
+    SELECT past.before_ms, past.total, (
+      SELECT min(begin_ms) FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NOT NULL
+    ) AS begin_ms
+    FROM (VALUES (1)) AS always LEFT JOIN ledger_past past ON past.merchant_no = ${merchantNo}`.execute(db);
+  const { before_ms: beforeMs, total, begin_ms: beginMs } = rows[0]!;
+  return { past: beforeMs === null ? null : { beforeMs, total }, beginMs };
+}
+
+export async function storePast(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  { beforeMs, total }: LedgerPast,
+  now: Date,
+): Promise<void> {
+  await sql`
+    INSERT INTO ledger_past (merchant_no, before_ms, total, asked_at)
+    VALUES (${merchantNo}, ${beforeMs}, ${total}, ${now})
+    ON CONFLICT (merchant_no) DO UPDATE
+      SET before_ms = excluded.before_ms, total = excluded.total, asked_at = excluded.asked_at`.execute(trx);
+}
+
+/** An account's first day, and the balance it opens on. */
+export interface FirstDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly opening: string;
+}
+
+/** First days that open on a balance and that no notice is known of: one jump along account_day's key each. */
+export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
+  const { rows } = await sql<FirstDay>`
+    WITH RECURSIVE account (currency) AS (
+      (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.currency FROM account_day d
+        WHERE d.merchant_no = ${merchantNo} AND d.currency > account.currency ORDER BY d.currency LIMIT 1)
+      FROM account WHERE account.currency IS NOT NULL
+    )
+    SELECT account.currency, first.day, first.opening
+    FROM account CROSS JOIN LATERAL (
+      SELECT day, opening FROM account_day
+      WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1
+    ) AS first
+    WHERE first.opening <> 0 AND NOT EXISTS (
+      SELECT FROM notice
+      WHERE merchant_no = ${merchantNo} AND kind = 'first' AND currency = account.currency AND day = first.day
+    )
+    ORDER BY account.currency`.execute(db);
+  return rows;
+}

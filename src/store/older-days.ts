@@ -1,0 +1,189 @@
+/** What is stored of the days before those a night reads, to hold against the platform's total and its records. */
+import { sql, type Kysely } from 'kysely';
+import type { BusinessDay, LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import { arrayLiteral } from './array-literal.ts';
+import { heldCurrencies } from './entries.ts';
+import type { Lease } from './lease.ts';
+import type { DB } from './schema.ts';
+import { sentRows } from './store-entries.ts';
+import { writeTransaction } from './write-transaction.ts';
+
+/** Whole business days, both included. */
+export interface Days {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
+/** Entries and named wrecks stored in a window, counted one by one along ledger_entry_in_time. */
+export async function countStored(db: Kysely<DB>, merchantNo: string, window: Window): Promise<number> {
+  const { rows } = await sql<{ stored: number }>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT coalesce(sum((
+      SELECT count(*) FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
+    )), 0)::bigint + ${namedWrecks(merchantNo, window)} AS stored
+    FROM held WHERE currency IS NOT NULL`.execute(db);
+  return rows[0]!.stored;
+}
+
+/**
+ * The same of whole days from their figures, so that it costs by the day and not by the entry; only days whose entries
+ * changed since their figures were made are counted one by one.
+ */
+export async function countByFigures(
+  db: Kysely<DB>,
+  merchantNo: string,
+  days: Days,
+  window: Window,
+): Promise<number> {
+  const { rows } = await sql<{ stored: number }>`
+    WITH changed AS MATERIALIZED (
+      SELECT currency, day FROM changed_day
+      WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
+    )
+    SELECT (
+      SELECT coalesce(sum(d.credit_count + d.debit_count), 0)::bigint FROM account_day d
+      WHERE d.merchant_no = ${merchantNo} AND d.day BETWEEN ${days.from} AND ${days.to}
+        AND (d.currency, d.day) NOT IN (SELECT currency, day FROM changed)
+    ) + (
+      SELECT coalesce(sum((
+        SELECT count(*) FROM ledger_entry e
+        WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
+          AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day
+      )), 0)::bigint FROM changed
+    ) + ${namedWrecks(merchantNo, window)} AS stored`.execute(db);
+  return rows[0]!.stored;
+}
+
+/** Unreadable entries the platform still counts there; one that was readable before is counted as that. */
+const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
+  SELECT count(*) FROM (
+    SELECT DISTINCT q.batch_no FROM quarantined_entry q
+    WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
+      AND q.begin_ms >= ${beginMs} AND q.end_ms <= ${endMs}
+      AND NOT EXISTS (
+        SELECT FROM ledger_entry e
+        WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
+      )
+  ) AS wrecks
+)`;
+
+/**
+ * Spans in which a total cannot be held against what is stored: an unreadable entry without batchNo may be any of them,
+ * and one whose place is not known to be inside may be counted or not.
+ */
+export async function uncountableSpans(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { beginMs, endMs }: Window,
+): Promise<Window[]> {
+  const { rows } = await sql<{ begin_ms: number; end_ms: number }>`
+    SELECT begin_ms, end_ms FROM quarantined_entry
+    WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
+      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`.execute(db);
+  return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
+}
+
+/**
+ * Days of the records that are not what is stored under their numbers: the day they are shown on, and the day they are
+ * stored on. A number that is not stored, or stored as vanished, is one of them, and so is an entry that cannot be read
+ * any more.
+ */
+export async function differingDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  entries: readonly LedgerEntry[],
+  rejected: readonly RejectedEntry[],
+): Promise<BusinessDay[]> {
+  const named = rejected.flatMap(({ batchNo }) => batchNo ?? []);
+  const { rows } = await sql<{ day: string }>`
+    WITH found AS MATERIALIZED (
+      SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
+      FROM ${sentRows(entries)} LEFT JOIN LATERAL (
+        SELECT * FROM ledger_entry e
+        WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
+      ) AS held ON true
+      WHERE held.batch_no IS NULL OR held.vanished_at IS NOT NULL
+        OR (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at)
+          IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
+            sent.booked_at)
+    )
+    SELECT shown_on AS day FROM found
+    UNION SELECT stored_on FROM found WHERE stored_on IS NOT NULL
+    UNION SELECT e.booked_at::date FROM unnest(${arrayLiteral(named)}::text[]) AS wreck (batch_no)
+      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = wreck.batch_no
+      WHERE NOT EXISTS (
+        SELECT FROM quarantined_entry q
+        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = wreck.batch_no AND q.released_at IS NULL
+      )
+    ORDER BY day`.execute(db);
+  return rows.map(({ day }) => day);
+}
+
+/** How far the look at older days has come. */
+export interface OlderDaysStanding extends Days {
+  readonly total: number;
+  /** Whether that is what is stored. */
+  readonly isHeld: boolean;
+  readonly lookedAt: Date;
+  readonly round: {
+    readonly read: number;
+    readonly of: number;
+    readonly beganAt: Date;
+    readonly order: 'oldest first' | 'newest first' | 'mixed';
+  };
+}
+
+/** Null where older days were never looked at. */
+export async function olderDaysStanding(
+  db: Kysely<DB>,
+  merchantNo: string,
+): Promise<OlderDaysStanding | null> {
+  const row = await db
+    .selectFrom('older_days_look')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    from: row.from_day,
+    to: row.to_day,
+    total: row.total,
+    isHeld: row.is_held,
+    lookedAt: row.looked_at,
+    round: {
+      read: row.round_read,
+      of: row.round_of,
+      beganAt: row.round_began_at,
+      order: row.page_order as OlderDaysStanding['round']['order'],
+    },
+  };
+}
+
+/** Keeps how far the look has come. Throws `LeaseLost` or `StoreUnreachable`. */
+export async function keepOlderDaysStanding(
+  db: Kysely<DB>,
+  lease: Lease,
+  merchantNo: string,
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysStanding,
+): Promise<void> {
+  const row = {
+    from_day: from,
+    to_day: to,
+    total,
+    is_held: isHeld,
+    looked_at: lookedAt,
+    round_read: round.read,
+    round_of: round.of,
+    round_began_at: round.beganAt,
+    page_order: round.order,
+  };
+  await writeTransaction(db, lease, (trx) =>
+    trx
+      .insertInto('older_days_look')
+      .values({ merchant_no: merchantNo, ...row })
+      .onConflict((conflict) => conflict.column('merchant_no').doUpdateSet(row))
+      .execute(),
+  );
+}

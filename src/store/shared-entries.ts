@@ -1,0 +1,134 @@
+/** Entries that two merchants have: the platform answered one of them by the other's ledger. */
+import { sql, type Kysely } from 'kysely';
+import { dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { arrayLiteral } from './array-literal.ts';
+import type { SharedNotice } from './notices.ts';
+import type { DB } from './schema.ts';
+
+/** Days of a currency looked at by one statement: with 100,000 entries each it takes seconds. */
+const DAYS_A_STATEMENT = 20;
+/** Numbers named of each. */
+const NUMBERS_NAMED_MAX = 3;
+
+/** Every merchant that has entries, each found by one jump along the primary key. */
+const everyMerchant = sql`
+  (SELECT merchant_no FROM ledger_entry ORDER BY merchant_no LIMIT 1)
+  UNION ALL
+  SELECT (SELECT e.merchant_no FROM ledger_entry e WHERE e.merchant_no > merchants.merchant_no
+    ORDER BY e.merchant_no LIMIT 1)
+  FROM merchants WHERE merchants.merchant_no IS NOT NULL`;
+
+/** Two entries are one where all that is booked agrees; numbers alone may be the two sides of one transfer. */
+const isSame = sql`
+  one.currency = other.currency AND one.booked_ms = other.booked_ms AND one.balance = other.balance
+  AND one.credit IS NOT DISTINCT FROM other.credit AND one.debit IS NOT DISTINCT FROM other.debit`;
+
+/**
+ * Of the days with changes not chained yet, by account, what another merchant has as well. Reads the entries of those
+ * days once, of every merchant, along ledger_entry_in_time; nothing where there is one merchant only.
+ */
+export async function sharedEntries(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  zone: string,
+): Promise<SharedNotice[]> {
+  if (!(await hasTwoMerchants(db))) return [];
+  const changed = await db
+    .selectFrom('changed_day')
+    .select(['currency', 'day'])
+    .distinct()
+    .where('merchant_no', 'in', [...merchants])
+    .orderBy('day')
+    .orderBy('currency')
+    .execute();
+  const found: SharedNotice[] = [];
+  for (let from = 0; from < changed.length; from += DAYS_A_STATEMENT)
+    found.push(...(await sharedOn(db, changed.slice(from, from + DAYS_A_STATEMENT), merchants, zone)));
+  return found;
+}
+
+async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
+  const { rows } = await sql<{ found: number }>`
+    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
+    SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`.execute(db);
+  return rows[0]!.found > 1;
+}
+
+async function sharedOn(
+  db: Kysely<DB>,
+  days: readonly { readonly currency: string; readonly day: BusinessDay }[],
+  merchants: readonly string[],
+  zone: string,
+): Promise<SharedNotice[]> {
+  const windows = days.map(({ day }) => dayWindow(day, zone));
+  const { rows } = await sql<{
+    merchant_no: string;
+    other_merchant_no: string;
+    currency: string;
+    day: BusinessDay;
+    count: number;
+    batch_nos: string[];
+  }>`
+    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant}), asked AS (
+      SELECT * FROM unnest(
+        ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
+        ${arrayLiteral(days.map(({ day }) => day))}::date[],
+        ${arrayLiteral(windows.map(({ beginMs }) => beginMs))}::bigint[],
+        ${arrayLiteral(windows.map(({ endMs }) => endMs))}::bigint[]
+      ) AS asked (currency, day, begin_ms, end_ms)
+    ), alike AS MATERIALIZED (
+      SELECT asked.currency, asked.day, e.batch_no, array_agg(e.merchant_no) AS merchant_nos
+      FROM asked CROSS JOIN merchants CROSS JOIN LATERAL (
+        SELECT merchant_no, batch_no, booked_ms FROM ledger_entry
+        WHERE merchant_no = merchants.merchant_no AND currency = asked.currency AND vanished_at IS NULL
+          AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms OFFSET 0
+      ) AS e
+      GROUP BY asked.currency, asked.day, e.batch_no, e.booked_ms HAVING count(*) > 1
+    )
+    SELECT one.merchant_no, other.merchant_no AS other_merchant_no, alike.currency, alike.day, count(*) AS count,
+      (array_agg(one.batch_no ORDER BY one.batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
+    FROM alike
+    CROSS JOIN LATERAL (
+      SELECT * FROM ledger_entry
+      WHERE merchant_no = ANY (alike.merchant_nos) AND batch_no = alike.batch_no OFFSET 0
+    ) AS one
+    CROSS JOIN LATERAL (
+      SELECT * FROM ledger_entry
+      WHERE merchant_no = ANY (alike.merchant_nos) AND batch_no = alike.batch_no OFFSET 0
+    ) AS other
+    WHERE one.merchant_no < other.merchant_no AND ${isSame}
+    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day`.execute(db);
+  return rows
+    .filter((row) => merchants.includes(row.merchant_no) || merchants.includes(row.other_merchant_no))
+    .map((row) => ({
+      kind: 'shared',
+      merchantNo: row.merchant_no,
+      otherMerchantNo: row.other_merchant_no,
+      currency: row.currency,
+      day: row.day,
+      figures: { count: row.count, batchNos: row.batch_nos },
+    }));
+}
+
+/** Another merchant that has one of the entries stored, all that is booked alike; null where none has. */
+export async function merchantWith(
+  db: Kysely<DB>,
+  merchantNo: string,
+  entries: readonly LedgerEntry[],
+): Promise<{ readonly merchantNo: string; readonly batchNo: string } | null> {
+  const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
+  const { rows } = await sql<{ merchant_no: string; batch_no: string }>`
+    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
+    SELECT other.merchant_no, other.batch_no
+    FROM unnest(
+      ${column((entry) => entry.batchNo)}::text[], ${column((entry) => entry.currency)}::text[],
+      ${column((entry) => entry.credit)}::numeric[], ${column((entry) => entry.debit)}::numeric[],
+      ${column((entry) => entry.balance)}::numeric[], ${column((entry) => entry.bookedMs)}::bigint[]
+    ) AS one (batch_no, currency, credit, debit, balance, booked_ms)
+    CROSS JOIN merchants JOIN ledger_entry other
+      ON other.merchant_no = merchants.merchant_no AND other.batch_no = one.batch_no AND ${isSame}
+    WHERE other.merchant_no <> ${merchantNo} LIMIT 1`.execute(db);
+  const found = rows[0];
+  return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
+}

@@ -1,0 +1,31 @@
+/** A reply that was another merchant's: no zone can be proven by its entries, as they are not found for this one. */
+import type { Kysely } from 'kysely';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import type { DB } from '../store/schema.ts';
+import { merchantWith } from '../store/shared-entries.ts';
+import { TimeZoneUnproven } from './time-zone-proof.ts';
+
+/** The platform answered a merchant's call by another merchant's entries, and nothing of them was written. */
+export class OtherLedgerAnswered extends ExpectedError {
+  override readonly name = 'OtherLedgerAnswered';
+  readonly exitCode = EXIT.incomplete;
+
+  constructor(otherMerchantNo: string, batchNo: string) {
+    super(
+      `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and asked ` +
+        'for by its batchNo it is not found here. Nothing of that reply was written. Look at PLATFORM_HEADERS (does ' +
+        "each call say whose it is?) and at both merchants' tokens.",
+    );
+  }
+}
+
+/** The failure of reading a merchant's ledger in truer words, once all merchants are read. */
+export async function truerFailure(
+  db: Kysely<DB>,
+  merchantNo: string,
+  failure: Error | null,
+): Promise<Error | null> {
+  if (!(failure instanceof TimeZoneUnproven) || failure.entries.length === 0) return failure;
+  const other = await merchantWith(db, merchantNo, failure.entries);
+  return other === null ? failure : new OtherLedgerAnswered(other.merchantNo, other.batchNo);
+}

@@ -1,0 +1,255 @@
+/** What is odd about a ledger though no balance breaks is told by one run, and no honest ledger has any of it. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { PlatformRejected, PlatformUnreachable } from '../../src/platform/errors.ts';
+import type { LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
+import { INSTANT_MS_MIN } from '../../src/platform/wire.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { statusOf } from '../../src/run/status.ts';
+import {
+  DAYS,
+  FROM,
+  MERCHANT,
+  openStage,
+  OTHER,
+  scenario,
+  TO,
+  ZONE,
+  type Stage,
+  type StageOptions,
+} from '../support/stage.ts';
+
+const stages: Stage[] = [];
+afterEach(async () => {
+  for (const stage of stages.splice(0)) await stage.close();
+});
+const open = async (options: StageOptions = {}): Promise<Stage> => {
+  const stage = await openStage(options);
+  stages.push(stage);
+  return stage;
+};
+
+const noticeRows = ({ house }: Stage) =>
+  house.database.db.selectFrom('notice').select(['kind', 'merchant_no', 'currency', 'day']).execute();
+/** As `status` shows them. */
+async function noticed({ house }: Stage) {
+  const asked = { zone: ZONE, now: house.now(), maxAgeMs: null };
+  const [status] = await statusOf(house.database.db, [MERCHANT.merchantNo], asked);
+  return status!.notices;
+}
+/** The stage's reader, with some queries changed or answered otherwise. */
+const readerBy = (
+  { house }: Stage,
+  answer: (query: LedgerPageQuery, ask: LedgerReader['page']) => ReturnType<LedgerReader['page']>,
+): LedgerReader => ({ page: (query, signal) => answer(query, (other) => house.reader.page(other, signal)) });
+const isWide = ({ window }: LedgerPageQuery): boolean => window.beginMs === INSTANT_MS_MIN;
+
+describe('an account that opens on a balance', () => {
+  /** The account's first entry is nowhere to be seen. */
+  const hideFirst = (stage: Stage, currency = 'USD'): void => {
+    const first = stage.sandbox.entriesOf(MERCHANT.merchantNo).find((entry) => entry.currency === currency);
+    stage.sandbox.takeOut(MERCHANT.merchantNo, first!.batchNo);
+  };
+  const sentence = (currency: string, day: string) =>
+    new RegExp(
+      `^SBX-M-1 ${currency} ${day} is the account's first day and opens on [\\d.]+, and the platform has no`,
+    );
+
+  test('and has nothing before it is told by one run, for one call', async () => {
+    const stage = await open();
+    hideFirst(stage);
+    const report = await stage.run();
+    expect(report).toMatchObject({ exitCode: 3, notes: [expect.stringMatching(sentence('USD', FROM))] });
+    const read = report.sync[0]!.report.requests;
+    const again = await stage.run();
+    expect(again).toMatchObject({ exitCode: 0, notes: [] });
+    expect(again.sync[0]!.report.requests).toBe(read - 1);
+    expect(await noticed(stage)).toMatchObject([
+      { kind: 'first', currency: 'USD', day: FROM, runId: report.runId },
+    ]);
+  });
+
+  test('is told by the next run where the first one was killed before its report', async () => {
+    const stage = await open();
+    hideFirst(stage);
+    await stage.run();
+    // As a run leaves it that found it and never came to its end.
+    await stage.house.database.db.updateTable('notice').set({ told_at: null }).execute();
+    expect((await stage.run()).notes).toEqual([expect.stringMatching(sentence('USD', FROM))]);
+    expect(await stage.run()).toMatchObject({ exitCode: 0 });
+  });
+
+  test('later than the others is told without a call, as all before it is known', async () => {
+    const stage = await open({ scenario: scenario({ entriesPerDay: 40 }) });
+    hideFirst(stage);
+    const begin = dayWindow('2026-03-04', ZONE).beginMs;
+    let wideCalls = 0;
+    const reader = readerBy(stage, async (query, ask) => {
+      if (isWide(query)) wideCalls += 1;
+      const page = await ask(query);
+      const entries = page.entries.filter(
+        ({ currency, bookedMs }) => currency === 'USD' || bookedMs >= begin,
+      );
+      return { ...page, entries, total: entries.length };
+    });
+    const read = (from: string, to: string) => stage.run({ range: { from, to } }, { reader });
+    expect((await read(FROM, '2026-03-03')).notes).toEqual([expect.stringMatching(sentence('USD', FROM))]);
+    expect((await read('2026-03-04', TO)).notes).toEqual([
+      expect.stringMatching(sentence('KWD', '2026-03-04')),
+    ]);
+    expect(wideCalls).toBe(1);
+  });
+
+  test('in the middle of its life is nothing to tell, until the days before are read as well', async () => {
+    const stage = await open();
+    hideFirst(stage);
+    const middle = { range: { from: '2026-03-04', to: TO } };
+    const requests = ({ sync }: RunReport) => sync[0]!.report.requests;
+    const asking = await stage.run(middle);
+    expect(asking).toMatchObject({ exitCode: 0 });
+    expect(requests(await stage.run(middle))).toBe(requests(asking) - 1);
+    const report = await stage.run({ range: { from: FROM, to: '2026-03-03' } });
+    expect(report.notes).toEqual([expect.stringMatching(sentence('USD', FROM))]);
+  });
+
+  test('is no failure where the platform refuses so wide a window, which is not asked for again', async () => {
+    const stage = await open();
+    hideFirst(stage);
+    let asked = 0;
+    const refusing = (error: Error) =>
+      readerBy(stage, (query, ask) => {
+        if (!isWide(query)) return ask(query);
+        asked += 1;
+        return Promise.reject(error);
+      });
+    const away = new PlatformUnreachable('no answer');
+    expect(await stage.run({}, { reader: refusing(away) })).toMatchObject({ exitCode: 0 });
+    expect(await stage.run({}, { reader: refusing(away) })).toMatchObject({ exitCode: 0 });
+    expect(asked).toBe(2);
+    const refused = new PlatformRejected('at most 31 days');
+    expect(await stage.run({}, { reader: refusing(refused) })).toMatchObject({ exitCode: 0 });
+    expect(await stage.run({}, { reader: refusing(refused) })).toMatchObject({ exitCode: 0 });
+    expect(asked).toBe(3);
+  });
+
+  test('is not looked at where the check is switched off', async () => {
+    const stage = await open();
+    hideFirst(stage);
+    expect(await stage.run({}, { checks: ['empty', 'shared'] })).toMatchObject({ exitCode: 0 });
+    expect(await noticeRows(stage)).toEqual([]);
+  });
+});
+
+describe('a busy day without entries', () => {
+  const EMPTY = '2026-03-04';
+  const busy = scenario({
+    from: '2026-01-28',
+    entriesPerDay: 15,
+    merchants: [{ ...MERCHANT, currencies: ['EUR', 'USD'] }],
+  });
+  /** Answers the day by nothing, of every account or of one. */
+  const hiding = (stage: Stage, currency: string | null, day = EMPTY): LedgerReader => {
+    const { beginMs, endMs } = dayWindow(day, ZONE);
+    return readerBy(stage, async (query, ask) => {
+      const page = await ask(query);
+      const entries = page.entries.filter(
+        (entry) =>
+          entry.bookedMs < beginMs ||
+          entry.bookedMs > endMs ||
+          (currency !== null && entry.currency !== currency),
+      );
+      return { ...page, entries, total: page.total - page.entries.length + entries.length };
+    });
+  };
+  const readWeeks = async (): Promise<Stage> => {
+    const stage = await open({ scenario: busy });
+    const range = { from: '2026-01-28', to: '2026-03-03' };
+    expect(await stage.run({ range })).toMatchObject({ exitCode: 0, notes: [] });
+    return stage;
+  };
+  const night = (stage: Stage, reader: LedgerReader) =>
+    stage.run({ range: { from: EMPTY, to: EMPTY } }, { reader, checks: ['empty'] });
+
+  test('is told once, of the merchant; once it has entries, it is as if nothing had been said', async () => {
+    const stage = await readWeeks();
+    const report = await night(stage, hiding(stage, null));
+    expect(report).toMatchObject({
+      exitCode: 3,
+      notes: [
+        `SBX-M-1 ${EMPTY} has no entries, and the same weekday had 30 in each of the last 4 weeks: it was a holiday, or ` +
+          'its entries are missing',
+      ],
+    });
+    expect(await night(stage, hiding(stage, null))).toMatchObject({ exitCode: 0, notes: [] });
+    expect(await noticed(stage)).toMatchObject([{ kind: 'empty', currency: '', day: EMPTY }]);
+    expect(await night(stage, stage.house.reader)).toMatchObject({ exitCode: 0 });
+    expect(await noticed(stage)).toEqual([]);
+  });
+
+  test('of one account is told of that account, and of a day not read whole nothing', async () => {
+    const stage = await readWeeks();
+    stage.setNow(`${EMPTY}T23:00:00+08:00`);
+    expect(await night(stage, hiding(stage, 'USD'))).toMatchObject({ exitCode: 0 });
+    stage.setNow(`${addDays(EMPTY, 1)}T01:30:00+08:00`);
+    expect((await night(stage, hiding(stage, 'USD'))).notes).toEqual([
+      expect.stringMatching(`^SBX-M-1 USD ${EMPTY} has no entries`),
+    ]);
+    expect(await noticeRows(stage)).toHaveLength(1);
+  });
+});
+
+describe('entries of another merchant', () => {
+  const both = scenario({ merchants: [MERCHANT, OTHER].map((one) => ({ ...one, currencies: ['USD'] })) });
+  const swapped = (stage: Stage, isSwapped: (query: LedgerPageQuery) => boolean = () => true) =>
+    readerBy(stage, (query, ask) =>
+      ask(
+        query.merchant.merchantNo === MERCHANT.merchantNo && isSwapped(query)
+          ? { ...query, merchant: OTHER }
+          : query,
+      ),
+    );
+  const ofTwo = { merchants: [MERCHANT, OTHER] };
+
+  test('are told in the run that stored them, with both merchants, and no more once they are known', async () => {
+    const stage = await open({ scenario: both });
+    const report = await stage.run(ofTwo, { reader: swapped(stage) });
+    expect(report).toMatchObject({
+      exitCode: 3,
+      notes: [
+        expect.stringMatching(
+          /^240 entries are stored under two merchants, SBX-M-1 and SBX-M-2: \w+, \w+, \w+ and 237 more, of USD 2026/,
+        ),
+      ],
+    });
+    expect(await stage.run(ofTwo, { reader: swapped(stage) })).toMatchObject({ exitCode: 0, notes: [] });
+    expect(await noticeRows(stage)).toHaveLength(DAYS.length);
+  });
+
+  test('are told where one merchant was read in an earlier run, and are news again where there are more', async () => {
+    const stage = await open({ scenario: both });
+    await stage.run({ merchants: [OTHER] });
+    const first = { merchants: [MERCHANT], range: { from: FROM, to: FROM } };
+    const reader = swapped(stage);
+    expect((await stage.run(first, { reader })).notes).toEqual([expect.stringMatching(/^60 entries/)]);
+    expect((await stage.run({ merchants: [MERCHANT] }, { reader })).notes).toEqual([
+      expect.stringMatching(/^180 entries/),
+    ]);
+  });
+
+  test('are no secret of a page whose zone could not be proven: it says whose they are', async () => {
+    const stage = await open({ scenario: both });
+    await stage.run({ merchants: [OTHER] });
+    const reader = swapped(stage, ({ batchNo }) => batchNo === undefined);
+    const report = await stage.run({ merchants: [MERCHANT] }, { reader });
+    expect(report).toMatchObject({
+      exitCode: 4,
+      notes: [
+        expect.stringMatching(
+          /^SBX-M-1: the platform answered with entries of another merchant: \w+ is stored under SBX-M-2, .* PLATFORM_HEADERS/,
+        ),
+      ],
+    });
+    const unnamed = await stage.run({ merchants: [MERCHANT] }, { reader, checks: [] });
+    expect(unnamed.notes[0]).toContain('could not be proven');
+  });
+});

@@ -1,0 +1,162 @@
+/** What changed on days that no night reads again: told the night it can be seen, read anew, published anew. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Window } from '../../src/ledger/entry.ts';
+import { CHECKS } from '../../src/ledger/checks.ts';
+import { PlatformRejected } from '../../src/platform/errors.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import { planRun } from '../../src/run/plan.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { statusOf } from '../../src/run/status.ts';
+import {
+  FROM,
+  MERCHANT,
+  NIGHT,
+  openStage,
+  publishedIn,
+  storedOf,
+  truthOf,
+  ZONE,
+  type Stage,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+/** A night reads the last two of four days, so that two are older. */
+const RESWEEP_DAYS = 1;
+const SECOND_DAY = '2026-03-03';
+let stage: Stage;
+afterEach(() => stage.close());
+
+/** All four days are read and published. */
+const open = async () => {
+  stage = await openStage({ settings: { resweepDays: RESWEEP_DAYS } });
+  expect(await stage.run()).toMatchObject({ exitCode: 0 });
+};
+const night = (change: Parameters<Stage['run']>[1] = {}): Promise<RunReport> =>
+  stage.run({ range: null }, change);
+const callsOf = ({ sync }: RunReport): number => sync[0]!.report.requests;
+const olderEntry = (day = FROM) =>
+  stage.sandbox.entriesOf(merchantNo).find(({ busiDate }) => busiDate.startsWith(day))!;
+
+/** What the platform answers to windows of more than a day. */
+const wideAnswer = (change: LedgerReader['page']): LedgerReader => {
+  const isWide = ({ beginMs, endMs }: Window) => endMs - beginMs > 26 * 3_600_000;
+  const { reader } = stage.house;
+  return { page: (query, signal) => (isWide(query.window) ? change : reader.page)(query, signal) };
+};
+
+test('an honest night costs one call more, says nothing, and nothing is looked at where it is switched off', async () => {
+  await open();
+  const looked = await night();
+  const off = await night({ checks: CHECKS.filter((check) => check !== 'wide') });
+  expect([looked.exitCode, looked.notes]).toEqual([0, []]);
+  expect(callsOf(looked) - callsOf(off)).toBe(1);
+  expect(off.sync[0]).not.toHaveProperty('olderDays');
+  expect(looked.sync[0]!.olderDays).toMatchObject({
+    kind: 'looked',
+    look: { from: FROM, to: SECOND_DAY, differing: [], isContradicted: false },
+    again: null,
+  });
+});
+
+test('a range asked for with dates is no night: nothing else is looked at', async () => {
+  await open();
+  expect((await stage.run()).sync[0]).not.toHaveProperty('olderDays');
+});
+
+test('an entry amended there is told, its earlier content kept, its day published anew', async () => {
+  await open();
+  const { batchNo, currency } = olderEntry();
+  stage.sandbox.amend(merchantNo, batchNo, { busiType: 'T-OTHER' });
+  const report = await night();
+  expect(report.exitCode).toBe(3);
+  expect(report.notes).toContain('1 amended: see `daybook amendments`');
+  expect(report.notes.join()).toMatch(
+    new RegExp(
+      `^${merchantNo}: ${FROM} was read anew, as page 1 of ${FROM} to ${SECOND_DAY} is not what is stored: 1 amended`,
+    ),
+  );
+  expect(publishedIn(report)).toContain(`${currency} ${FROM} r2`);
+  expect(await storedOf(stage)).toEqual(truthOf(stage));
+  expect(await night()).toMatchObject({ exitCode: 0, notes: [] });
+});
+
+test('an entry that came late there is told with its account day', async () => {
+  stage = await openStage({ settings: { resweepDays: RESWEEP_DAYS } });
+  const { batchNo } = olderEntry(SECOND_DAY);
+  stage.sandbox.takeOut(merchantNo, batchNo);
+  // The entries around it do not follow each other without it.
+  expect(await stage.run()).toMatchObject({ exitCode: 3, standing: { newBreaks: 1 } });
+  stage.sandbox.putBack(merchantNo, batchNo);
+  const report = await night();
+  expect(report.exitCode).toBe(3);
+  expect(report.notes.join('\n')).toMatch(
+    /2026-03-03 was read anew, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\)/,
+  );
+  expect(await storedOf(stage)).toEqual(truthOf(stage));
+});
+
+test('an entry that vanished there is told the same night', async () => {
+  await open();
+  stage.sandbox.takeOut(merchantNo, olderEntry().batchNo);
+  const report = await night();
+  expect(report.exitCode).toBe(3);
+  expect(report.notes).toContain('1 vanished: see `daybook amendments`');
+  expect(await storedOf(stage)).toEqual(truthOf(stage));
+});
+
+test('a plan makes the same calls and leaves nothing behind', async () => {
+  await open();
+  stage.sandbox.takeOut(merchantNo, olderEntry().batchNo);
+  const before = await storedOf(stage);
+  const planned = await planRun({ range: null, merchants: [MERCHANT], currencies: null }, stage.deps());
+  expect(planned.sync[0]!.report).toMatchObject({ vanished: 1 });
+  expect(await storedOf(stage)).toEqual(before);
+  expect(callsOf(await night())).toBe(planned.sync[0]!.report.requests);
+});
+
+describe('a platform that answers so wide a window', () => {
+  test('with an error is told, and the night is done', async () => {
+    await open();
+    const reader = wideAnswer(() => Promise.reject(new PlatformRejected('answered HTTP 400: too long')));
+    const report = await night({ reader });
+    expect(report.exitCode).toBe(0);
+    expect(report.notes).toEqual([
+      `${merchantNo}: days before those read could not be compared with what is stored: answered HTTP 400: too long`,
+    ]);
+  });
+
+  test.each([0, 1, 2 ** 31])('by a total of %d is told, and nothing changes', async (total) => {
+    await open();
+    const before = await storedOf(stage);
+    const { reader } = stage.house;
+    const lying = wideAnswer(async (query, signal) => ({ ...(await reader.page(query, signal)), total }));
+    const report = await night({ reader: lying });
+    expect(report.exitCode).toBe(0);
+    expect(report.notes.join()).toContain('but those of its halves are what is stored');
+    expect(await storedOf(stage)).toEqual(before);
+  });
+});
+
+test('status says what was compared, and how far', async () => {
+  await open();
+  const older = async () =>
+    (
+      await statusOf(stage.house.database.db, [merchantNo], {
+        zone: ZONE,
+        now: new Date(NIGHT),
+        maxAgeMs: null,
+      })
+    )[0]!.olderDays;
+  expect(await older()).toBeNull();
+  const { sync } = await night();
+  const { olderDays } = sync[0]!;
+  const total = olderDays?.kind === 'looked' ? olderDays.look.total : 0;
+  expect(await older()).toEqual({
+    from: FROM,
+    to: SECOND_DAY,
+    total,
+    isHeld: true,
+    lookedAt: new Date(NIGHT),
+    round: { read: Math.min(100, total), of: total, beganAt: new Date(NIGHT), order: expect.any(String) },
+  });
+});

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { storiesOf } from '../../src/ledger/break-stories.ts';
+import { dayWindow } from '../../src/ledger/business-day.ts';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { addAmounts, createCurrencies } from '../../src/ledger/money.ts';
+import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
+import { knownBreak, listBreaks } from '../../src/store/breaks.ts';
+import type { Database } from '../../src/store/database.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { thisHolder } from '../../src/store/process-identity.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+import { accountEntries, type Line } from '../support/ledger-entries.ts';
+import { storeBelieved } from '../support/store-believed.ts';
+
+const NOW = new Date('2026-04-01T00:00:00Z');
+const MERCHANT = 'M-TEST';
+const DAYS = ['2026-03-01', '2026-03-02'];
+let database: Database;
+let lease: Lease;
+let runId: number;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await emptyTables(database.db);
+  lease = await acquireLease(database.db, { name: 'ledger', holder: thisHolder(), ttlMs: 600_000 });
+  runId = await startRun(database.db, {
+    command: 'run',
+    holder: 'test',
+    fromDay: null,
+    toDay: null,
+    now: NOW,
+  });
+});
+
+/** Stores what the platform holds of the days and chains it. */
+async function reconciled(entries: readonly LedgerEntry[], days: readonly string[] = DAYS): Promise<void> {
+  for (const day of days) {
+    const window = dayWindow(day, 'UTC');
+    const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
+    const reading = {
+      entries: held,
+      rejected: [],
+      total: held.length,
+      requests: 1,
+      certified: true,
+      problem: null,
+    };
+    await storeBelieved(database.db, lease, { merchantNo: MERCHANT, window, reading, runId, now: NOW });
+  }
+  await reconcileAccounts({
+    db: database.db,
+    lease,
+    zone: 'UTC',
+    clockToleranceS: 2,
+    currencies: createCurrencies({}),
+    merchants: [MERCHANT],
+    currenciesAsked: null,
+    runId,
+    now: () => NOW,
+    signal: new AbortController().signal,
+  });
+}
+
+const hints = async () =>
+  (await listBreaks(database.db)).map((row) => [
+    row.currency,
+    row.after_batch_no,
+    row.before_batch_no,
+    row.hint,
+    row.hint_batch_no,
+  ]);
+const causes = async () =>
+  storiesOf((await listBreaks(database.db)).map(knownBreak)).map(({ breaks, cause }) => [
+    breaks.length,
+    cause,
+  ]);
+
+const LINES: readonly Line[] = [
+  ['2026-03-01 09:00:00', 10_000],
+  ['2026-03-01 10:00:00', -2_500],
+  ['2026-03-01 11:00:00', 6_100],
+  ['2026-03-01 12:00:00', -737],
+  ['2026-03-02 09:00:00', 3_391],
+  ['2026-03-02 10:00:00', 1_253],
+  ['2026-03-02 11:00:00', -4_119],
+  ['2026-03-02 12:00:00', 9_077],
+];
+const LEDGER = accountEntries(50_000, LINES);
+const EUROS = accountEntries(7_000_000, LINES, 'E').map((entry) => ({ ...entry, currency: 'EUR' }));
+const shown = (ledger: readonly LedgerEntry[], changes: Readonly<Record<string, Partial<LedgerEntry>>>) =>
+  ledger.map((entry) => ({ ...entry, ...changes[entry.batchNo] }));
+const amounts = ({ credit, debit }: LedgerEntry) => ({ credit, debit });
+const stamp = (bookedAt: string) => ({ bookedAt, bookedMs: Date.parse(`${bookedAt.replace(' ', 'T')}Z`) });
+
+test('an entry stamped a day early is told at both places as one', async () => {
+  await reconciled(shown(LEDGER, { B0005: stamp('2026-03-01 10:30:00') }));
+  expect(await causes()).toEqual([
+    [
+      3,
+      'The timestamp of B0005 is wrong: moved to where it fits exactly, between B0004 and B0006, the chain holds.',
+    ],
+  ]);
+});
+
+test('one stamped a day late is missing at first, and told as soon as its new day is read', async () => {
+  const late = shown(LEDGER, { B0001: stamp('2026-03-02 10:30:00') });
+  await reconciled(late, DAYS.slice(0, 1));
+  expect(await hints()).toEqual([['USD', 'B0000', 'B0002', 'unexplained', null]]);
+  await reconciled(late, DAYS.slice(1));
+  expect(await causes()).toEqual([
+    [
+      3,
+      'The timestamp of B0001 is wrong: moved to where it fits exactly, between B0000 and B0002, the chain holds.',
+    ],
+  ]);
+  await reconciled(LEDGER);
+  expect(await hints()).toEqual([]);
+});
+
+test('the last entry of all and the one before it are told, though nothing follows them', async () => {
+  await reconciled(
+    shown(LEDGER, { B0006: stamp('2026-03-02 12:00:00'), B0007: stamp('2026-03-02 11:00:00') }),
+  );
+  expect(await causes()).toEqual([
+    [2, 'The timestamp of B0007 or of B0006 is wrong: in the other order the chain holds.'],
+  ]);
+});
+
+test('swapped amounts are told from a balance that is off', async () => {
+  const [one, two] = [LEDGER[2]!, LEDGER[3]!];
+  await reconciled(shown(LEDGER, { B0002: amounts(two), B0003: amounts(one) }));
+  expect(await causes()).toEqual([
+    [2, 'The amounts of B0002 and B0003 are wrong: each shows the other’s, and swapped the chain holds.'],
+  ]);
+  await reconciled(shown(LEDGER, { B0002: { balance: addAmounts(LEDGER[2]!.balance, '0.01') } }));
+  expect(await causes()).toEqual([
+    [
+      2,
+      'The balance of B0002 is off by that and every other figure fits, or the amounts of B0002 and of the entry after ' +
+        'it are.',
+    ],
+  ]);
+});
+
+test('an entry shown in another currency is told in both accounts, whichever is chained first', async () => {
+  const expected = [
+    [3, 'The currency of B0002 is wrong: it stands in EUR, and fits exactly in USD between B0001 and B0003.'],
+  ];
+  const mixed = [...shown(LEDGER, { B0002: { currency: 'EUR' } }), ...EUROS].map((entry) =>
+    entry.batchNo === 'B0002' ? { ...entry, ...stamp('2026-03-01 11:00:05') } : entry,
+  );
+  await reconciled(mixed);
+  expect(await causes()).toEqual(expected);
+  const other = [...LEDGER, ...shown(EUROS, { E0002: { currency: 'USD', ...stamp('2026-03-01 11:00:05') } })];
+  await reconciled(other);
+  expect(await causes()).toEqual([
+    [3, 'The currency of E0002 is wrong: it stands in USD, and fits exactly in EUR between E0001 and E0003.'],
+  ]);
+  await reconciled([...LEDGER, ...EUROS]);
+  expect(await hints()).toEqual([]);
+});
+
+test('what is missing in one currency is not looked for in another where nothing fits', async () => {
+  const all = [...LEDGER, ...EUROS].filter(({ batchNo }) => !['B0002', 'E0005'].includes(batchNo));
+  await reconciled(all);
+  expect(await hints()).toEqual([
+    ['USD', 'B0001', 'B0003', 'unexplained', null],
+    ['EUR', 'E0004', 'E0006', 'unexplained', null],
+  ]);
+});

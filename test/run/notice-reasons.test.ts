@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { emptyNotices } from '../../src/run/notice-stage.ts';
+import { reasonsOfNotices } from '../../src/run/notice-reasons.ts';
+import { addDays } from '../../src/ledger/business-day.ts';
+import type { EmptyNotice, FirstNotice, SharedNotice } from '../../src/store/notices.ts';
+
+const DAY = '2026-03-04';
+const empty = (change: Partial<EmptyNotice> = {}): EmptyNotice => ({
+  kind: 'empty',
+  merchantNo: 'M1',
+  currency: '',
+  day: DAY,
+  figures: { fewest: 12, most: 31 },
+  ...change,
+});
+const shared = (change: Partial<SharedNotice> = {}): SharedNotice => ({
+  kind: 'shared',
+  merchantNo: 'M1',
+  otherMerchantNo: 'M2',
+  currency: 'USD',
+  day: DAY,
+  figures: { count: 1, batchNos: ['B1'] },
+  ...change,
+});
+const said = (...notices: Parameters<typeof reasonsOfNotices>[0][number][]): string[] =>
+  reasonsOfNotices(notices).map(({ what }) => what);
+
+describe('a notice', () => {
+  test('needs a person, says what to do, and is no merchant’s failure', () => {
+    const first: FirstNotice = {
+      kind: 'first',
+      merchantNo: 'M1',
+      currency: 'USD',
+      day: DAY,
+      figures: { opening: '40.00' },
+    };
+    const reasons = reasonsOfNotices([empty(), first, shared()]);
+    expect(reasons).toHaveLength(3);
+    for (const { exitCode, todo, merchantNo } of reasons) {
+      expect(exitCode).toBe(3);
+      expect(todo).toMatch(/ask the platform|PLATFORM_HEADERS/);
+      expect(merchantNo).toBeUndefined();
+    }
+    expect(said(first)).toEqual([
+      "M1 USD 2026-03-04 is the account's first day and opens on 40.00, and the platform has no entry before it: the " +
+        'balance was carried over from elsewhere, or its first entry is missing',
+    ]);
+  });
+
+  test('of an empty day names merchant, account where only one is empty, day and what is usual', () => {
+    const rest = 'in each of the last 4 weeks: it was a holiday, or its entries are missing';
+    expect(said(empty(), empty({ currency: 'USD', figures: { fewest: 12, most: 12 } }))).toEqual([
+      `M1 2026-03-04 has no entries, and the same weekday had 12 to 31 ${rest}`,
+      `M1 USD 2026-03-04 has no entries, and the same weekday had 12 ${rest}`,
+    ]);
+  });
+
+  test('of a day that many merchants have no entries on is one sentence', () => {
+    const all = ['M1', 'M2', 'M3', 'M4', 'M5'].map((merchantNo) => empty({ merchantNo }));
+    expect(said(...all)).toEqual([
+      '2026-03-04 has no entries for M1, M2, M3 and 2 more, which had some on the same weekday in each of the last 4 ' +
+        'weeks: it was a holiday, or their entries are missing',
+    ]);
+    expect(said(...all, empty({ day: '2026-03-05' }))).toHaveLength(2);
+  });
+
+  test('of entries two merchants have is one sentence for the two, whatever days they are of', () => {
+    const days = ['2026-03-01', '2026-03-02', '2026-03-03', DAY].map((day, n) =>
+      shared({ day, figures: { count: 5, batchNos: [`B${n}1`, `B${n}2`, `B${n}3`] } }),
+    );
+    expect(said(...days, shared({ otherMerchantNo: 'M3' }))).toEqual([
+      '20 entries are stored under two merchants, M1 and M2: B01, B02, B03 and 17 more, of USD 2026-03-01, USD ' +
+        '2026-03-02, USD 2026-03-03 and 1 more; the platform answered one of them by entries of the other',
+      '1 entry is stored under two merchants, M1 and M3: B1, of USD 2026-03-04; the platform answered one of them by ' +
+        'entries of the other',
+    ]);
+  });
+});
+
+describe('an empty day', () => {
+  const weeks = (...accounts: [string, number, readonly string[]][]) =>
+    new Map(
+      accounts.map(([currency, count, without]) => {
+        const days = Array.from({ length: 42 }, (_, back) => addDays(DAY, -back));
+        return [currency, new Map(days.filter((day) => !without.includes(day)).map((day) => [day, count]))];
+      }),
+    );
+  const found = (accounts: ReturnType<typeof weeks>) =>
+    emptyNotices('M1', accounts, [addDays(DAY, -1), DAY]).map(({ currency, day }) => `${currency} ${day}`);
+
+  test('of all accounts is told of the merchant, of one account of that', () => {
+    expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, [DAY]]))).toEqual([` ${DAY}`]);
+    expect(found(weeks(['EUR', 8, []], ['USD', 20, [DAY]]))).toEqual([`USD ${DAY}`]);
+    expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, []]))).toEqual([]);
+    expect(found(weeks(['EUR', 8, []], ['USD', 20, []]))).toEqual([]);
+  });
+});

@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
+import { reasonsOfRevised } from '../../src/run/revised.ts';
+import { forgetUntoldRevisions, untoldRevisions, type RevisedDay } from '../../src/store/untold-revisions.ts';
+import { openBook, MERCHANT } from '../statements/book.ts';
+import { freshDatabase } from '../support/database.ts';
+import { accountEntries } from '../support/ledger-entries.ts';
+import { openStage } from '../support/stage.ts';
+
+const revised = (change: Partial<RevisedDay> = {}): RevisedDay => ({
+  merchantNo: 'M1',
+  currency: 'USD',
+  day: '2026-03-05',
+  oldRevision: 1,
+  revision: 2,
+  oldRows: 7,
+  rows: 8,
+  readsTheSame: false,
+  reason: '1 late entry',
+  runId: 9,
+  ...change,
+});
+
+describe('what is said of revised days', () => {
+  test('is nothing where there are none, and which day from which revision to which where there are', () => {
+    expect(reasonsOfRevised([], 9)).toEqual([]);
+    expect(reasonsOfRevised([revised()], 9)).toEqual([
+      {
+        exitCode: 3,
+        what: '1 proven day was revised: M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
+        todo: 'where figures of an earlier revision were used, download these days again',
+      },
+    ]);
+  });
+
+  test('names a day that had been read as empty, and days of a run that was killed', () => {
+    const late = revised({ oldRevision: null, revision: 1, oldRows: 0, reason: null });
+    expect(reasonsOfRevised([late, revised({ runId: 8 })], 9)[0]!.what).toBe(
+      '2 proven days were revised, 1 of them by a run that did not tell: M1 USD 2026-03-05 to r1, as its total was 0 ' +
+        'when the day was read before and is 8 now; M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
+    );
+  });
+
+  test('names ten days and counts the rest, and keeps the run green where entries and figures are the same', () => {
+    const many = Array.from({ length: 13 }, (_, at) => revised({ day: `2026-03-${at + 10}` }));
+    const [reason] = reasonsOfRevised(many, 9);
+    expect(reason!.what.match(/from r1 to r2/g)).toHaveLength(10);
+    expect(reason!.what).toMatch(/^13 proven days were revised: .*; and 3 more$/);
+    const same = revised({ readsTheSame: true, rows: 7, reason: 'opening taken up from the day before' });
+    expect(reasonsOfRevised([same], 9)).toEqual([
+      {
+        exitCode: 0,
+        what: '1 proven day was revised with the same entries and figures: M1 USD 2026-03-05 from r1 to r2 (opening taken up from the day before)',
+        todo: null,
+      },
+    ]);
+  });
+});
+
+test('a revision is noted with its row, so that a run that is killed leaves it to the next one to tell', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-revised-'));
+  const book = await openBook(await freshDatabase());
+  const { db } = book.database;
+  const days = ['2026-03-30', '2026-03-31'];
+  const entries = accountEntries(100_00, [
+    [`${days[0]!} 09:00:00`, 50_00],
+    [`${days[0]!} 17:30:00`, -25_50],
+    [`${days[1]!} 08:00:00`, 10_00],
+  ]);
+  try {
+    const publish = async (held: typeof entries) => {
+      await book.synced(held, days);
+      await book.reconciled();
+      await book.published(createDirectoryStore(folder));
+      return untoldRevisions(db, [MERCHANT]);
+    };
+    expect(await publish(entries)).toEqual([]);
+    const fee = entries.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry));
+    const first = {
+      merchantNo: MERCHANT,
+      currency: 'USD',
+      day: days[0],
+      oldRevision: 1,
+      oldRows: 2,
+      rows: 2,
+    };
+    expect(await publish(fee)).toMatchObject([{ ...first, revision: 2, readsTheSame: false }]);
+    expect(await publish(fee)).toHaveLength(1);
+    // Revised again before it is told, the day is told once, and back at its first bytes it reads as it did.
+    expect(await publish(entries)).toMatchObject([{ ...first, revision: 3, readsTheSame: true }]);
+    await db.transaction().execute((trx) => forgetUntoldRevisions(trx, [MERCHANT]));
+    expect(await untoldRevisions(db, [MERCHANT])).toEqual([]);
+  } finally {
+    await book.database.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a run tells what an earlier one left untold, and no run after it does', async () => {
+  const stage = await openStage();
+  try {
+    const [entry] = stage.sandbox.entriesOf('SBX-M-1');
+    await stage.run();
+    stage.sandbox.amend('SBX-M-1', entry!.batchNo, { busiType: 'CORRECTED' });
+    const told = await stage.run();
+    const { db } = stage.house.database;
+    // As a run leaves it that is killed before its end.
+    await db
+      .insertInto('untold_revision')
+      .values({
+        merchant_no: 'SBX-M-1',
+        currency: entry!.currency,
+        day: entry!.busiDate.slice(0, 10),
+        revision: 2,
+      })
+      .execute();
+    const next = await stage.run();
+    expect(next.exitCode).toBe(3);
+    expect(next.notes).toEqual([
+      told.notes.at(-1)!.replace('was revised', 'was revised, 1 of them by a run that did not tell'),
+    ]);
+    expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
+  } finally {
+    await stage.close();
+  }
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { keepNotices, noticesTold, untoldNotices } from '../../src/store/notices.ts';
+import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
+import { storeWindow } from '../../src/store/windows.ts';
+import { writeTransaction } from '../../src/store/write-transaction.ts';
+import { certified, DAY, DAY_BEGIN_MS, entries, entry, NOW, onBothDatabases } from './support.ts';
+
+const ONE = 'M1';
+const TWO = 'M2';
+const THREE = 'M3';
+
+onBothDatabases((store) => {
+  const hold = async (merchantNo: string, held: readonly LedgerEntry[], now = NOW): Promise<void> => {
+    const { db, lease, runId } = store();
+    await storeWindow(db, lease, { merchantNo, window: DAY, reading: certified(held), runId, now });
+  };
+  const found = (...merchants: string[]) => sharedEntries(store().db, merchants, 'UTC');
+  const notice = (merchantNo: string, otherMerchantNo: string, ...batchNos: string[]) => ({
+    kind: 'shared',
+    merchantNo,
+    otherMerchantNo,
+    currency: 'USD',
+    day: '2026-03-09',
+    figures: { count: batchNos.length, batchNos: batchNos.slice(0, 3) },
+  });
+
+  describe('entries that two merchants have', () => {
+    test('are found from either side, counted, and the first three named', async () => {
+      await hold(ONE, entries(1, 2, 3, 4, 5));
+      await hold(TWO, entries(2, 3, 4, 5, 6));
+      const all = [notice(ONE, TWO, 'B000002', 'B000003', 'B000004', 'B000005')];
+      expect(await found(ONE, TWO)).toEqual(all);
+      expect(await found(TWO)).toEqual(all);
+    });
+
+    test('are told of each two of three merchants', async () => {
+      for (const merchantNo of [ONE, TWO, THREE]) await hold(merchantNo, entries(7));
+      const pairs = await found(THREE);
+      expect(pairs).toEqual(
+        expect.arrayContaining([notice(ONE, THREE, 'B000007'), notice(TWO, THREE, 'B000007')]),
+      );
+      expect(pairs).toHaveLength(2);
+    });
+
+    test('are none where only the number, or all but a balance or a second, is the same', async () => {
+      await hold(ONE, entries(1, 2, 3));
+      const others = [
+        // The other side of a transfer between the two.
+        entry(1, { credit: null, debit: '1.00', balance: '70.00' }),
+        entry(2, { balance: '1002.01' }),
+        entry(3, { bookedMs: DAY_BEGIN_MS + 31_000, bookedAt: '2026-03-09 00:00:31' }),
+        entry(4),
+      ];
+      await hold(TWO, others);
+      expect(await found(ONE, TWO)).toEqual([]);
+    });
+
+    test('are none any more once one of them no longer holds it', async () => {
+      await hold(ONE, entries(1));
+      await hold(TWO, entries(1, 2));
+      await hold(TWO, entries(2), new Date(NOW.getTime() + 1));
+      expect(await found(ONE, TWO)).toEqual([]);
+    });
+
+    test('are looked for only on days that changed', async () => {
+      const { db } = store();
+      await hold(ONE, entries(1));
+      await hold(TWO, entries(1));
+      await db.deleteFrom('changed_day').execute();
+      expect(await found(ONE, TWO)).toEqual([]);
+    });
+  });
+
+  test('whose entry it is that came for another merchant', async () => {
+    await hold(TWO, entries(1, 2));
+    const { db } = store();
+    expect(await merchantWith(db, ONE, entries(9, 2))).toEqual({ merchantNo: TWO, batchNo: 'B000002' });
+    expect(await merchantWith(db, ONE, [entry(2, { credit: '2.01' })])).toBeNull();
+    expect(await merchantWith(db, TWO, entries(2))).toBeNull();
+  });
+
+  test('what is told is told, until there is more of it; either merchant’s run tells it', async () => {
+    const { db, lease, runId } = store();
+    const keep = (...batchNos: string[]) =>
+      writeTransaction(db, lease, (trx) =>
+        keepNotices(trx, [notice(ONE, TWO, ...batchNos) as never], { runId, now: NOW }),
+      );
+    const untold = async (merchantNo: string) => (await untoldNotices(db, [merchantNo])).length;
+    await keep('B1', 'B2');
+    expect([await untold(ONE), await untold(TWO), await untold(THREE)]).toEqual([1, 1, 0]);
+    const told = await untoldNotices(db, [TWO]);
+    await writeTransaction(db, lease, (trx) => noticesTold(trx, told, [TWO], NOW));
+    await keep('B1', 'B2');
+    expect(await untold(ONE)).toBe(0);
+    await keep('B1', 'B2', 'B3');
+    expect(await untold(ONE)).toBe(1);
+  });
+});

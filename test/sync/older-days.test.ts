@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import type { BusinessDay } from '../../src/ledger/entry.ts';
+import { PlatformRejected } from '../../src/platform/errors.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import type { Database } from '../../src/store/database.ts';
+import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { startRun } from '../../src/store/runs.ts';
+import {
+  DIFFERING_DAYS_MAX,
+  FOLLOW_CALLS_MAX,
+  lookAtOlderDays,
+  type OlderDaysLook,
+  type OlderDaysOptions,
+} from '../../src/sync/older-days.ts';
+import { planWindows } from '../../src/sync/plan.ts';
+import { syncMerchant } from '../../src/sync/sync.ts';
+import { freshDatabase } from '../support/database.ts';
+import {
+  createMemoryPlatform,
+  spread,
+  type MemoryPlatform,
+  type MemoryPlatformOptions,
+} from './memory-platform.ts';
+
+const ZONE = 'UTC';
+const FIRST = '2026-01-01';
+const DAYS = 64;
+const PER_DAY = 5;
+const dayAt = (nth: number): BusinessDay => addDays(FIRST, nth);
+const LAST = dayAt(DAYS - 1);
+const NOW = new Date('2026-04-01T00:00:00Z');
+const MERCHANT = { merchantNo: 'M-TEST', token: 'made-up' };
+
+let database: Database;
+let lease: Lease;
+
+beforeEach(async () => {
+  database = await freshDatabase();
+  lease = await acquireLease(database.db, { name: 'ledger', holder: 'test', ttlMs: 600_000 });
+});
+afterEach(() => database.close());
+
+/** A platform whose every day is stored. */
+async function storedPlatform(more: Partial<MemoryPlatformOptions> = {}): Promise<MemoryPlatform> {
+  const bookings = Array.from({ length: DAYS }, (_, nth) =>
+    spread(PER_DAY, dayWindow(dayAt(nth), ZONE), `${dayAt(nth)}-`),
+  ).flat();
+  const platform = createMemoryPlatform({ bookings, ...more });
+  const run = { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW } as const;
+  const report = await syncMerchant({
+    reader: platform.reader,
+    db: database.db,
+    lease,
+    merchant: MERCHANT,
+    windows: planWindows({ fromDay: FIRST, toDay: LAST, zone: ZONE, latestMs: NOW.getTime() }),
+    zone: ZONE,
+    runId: await startRun(database.db, run),
+    now: () => NOW,
+    clockToleranceS: 2,
+    signal: new AbortController().signal,
+  });
+  expect(report).toMatchObject({ failure: null, uncertified: [] });
+  platform.queries.splice(0);
+  return platform;
+}
+
+const lookBy = (reader: LedgerReader, more: Partial<OlderDaysOptions> = {}) =>
+  lookAtOlderDays({
+    reader,
+    db: database.db,
+    merchant: MERCHANT,
+    zone: ZONE,
+    days: { from: FIRST, to: LAST },
+    slackMs: 0,
+    round: null,
+    pagesMax: 1,
+    now: NOW,
+    signal: new AbortController().signal,
+    ...more,
+  });
+const look = async (reader: LedgerReader, more: Partial<OlderDaysOptions> = {}): Promise<OlderDaysLook> => {
+  const made = await lookBy(reader, more);
+  if ('notMade' in made) throw new Error(made.notMade);
+  return made;
+};
+const numberOf = (nth: number, at: number): string => `${dayAt(nth)}-${String(at).padStart(7, '0')}`;
+const takeOut = ({ bookings }: MemoryPlatform, batchNo: string): void => {
+  bookings.splice(
+    bookings.findIndex((one) => one.batchNo === batchNo),
+    1,
+  );
+};
+
+test('what is stored costs one call, and nothing differs', async () => {
+  const { reader, queries } = await storedPlatform();
+  expect(await look(reader)).toEqual({
+    from: FIRST,
+    to: LAST,
+    total: DAYS * PER_DAY,
+    stored: DAYS * PER_DAY,
+    differing: [],
+    hasMore: false,
+    isContradicted: false,
+    round: { read: 100, of: DAYS * PER_DAY, beganAt: NOW, order: 'oldest first' },
+    pagesRead: [0],
+    requests: 1,
+  });
+  expect(queries).toHaveLength(1);
+});
+
+describe('a total that differs', () => {
+  test('is followed down to the days, whatever is lost or came late', async () => {
+    const platform = await storedPlatform();
+    takeOut(platform, numberOf(20, 0));
+    takeOut(platform, numberOf(20, 4));
+    takeOut(platform, numberOf(DAYS - 1, 4));
+    platform.bookings.push(...spread(1, dayWindow(dayAt(10), ZONE), 'LATE-'));
+    const { differing, hasMore, requests, total, stored } = await look(platform.reader);
+    expect([differing, hasMore]).toEqual([[dayAt(10), dayAt(20), LAST], false]);
+    expect([total, stored]).toEqual([DAYS * PER_DAY - 2, DAYS * PER_DAY]);
+    expect(requests).toBeLessThanOrEqual(1 + FOLLOW_CALLS_MAX);
+  });
+
+  test('on more days than one run reads anew, is told for the rest, in bounded calls', async () => {
+    const platform = await storedPlatform();
+    for (let nth = 0; nth < DAYS; nth += 2) takeOut(platform, numberOf(nth, 2));
+    const { differing, hasMore, requests, round } = await look(platform.reader);
+    expect(hasMore).toBe(true);
+    expect(differing.length).toBeGreaterThan(0);
+    expect(differing.length).toBeLessThanOrEqual(DIFFERING_DAYS_MAX);
+    expect(differing).toEqual(differing.map((_, at) => dayAt(2 * at)));
+    expect(requests).toBeLessThanOrEqual(1 + FOLLOW_CALLS_MAX);
+    // The same page is looked at again.
+    expect(round.read).toBe(0);
+  });
+
+  test.each([0, 1, DAYS * PER_DAY + 1, 2 ** 31, 999_999_999_999_999])(
+    'and those of its halves do not: %d says nothing of any day',
+    async (total) => {
+      const { reader } = await storedPlatform();
+      const wide: LedgerReader = {
+        page: async (query, signal) => {
+          const page = await reader.page(query, signal);
+          const isWhole = query.window.endMs - query.window.beginMs > (DAYS - 1) * 86_400_000;
+          return isWhole ? { ...page, total } : page;
+        },
+      };
+      const { differing, isContradicted, hasMore, requests } = await look(wide);
+      expect([differing, isContradicted, hasMore, requests]).toEqual([[], true, false, 3]);
+    },
+  );
+});
+
+describe('the records of a page', () => {
+  test.each([
+    ['an amount', (one: { credit: string }) => ({ ...one, credit: '9.99' })],
+    ['a currency', (one: { currency: string }) => ({ ...one, currency: 'EUR' })],
+  ])('%s that is not the one stored names its day', async (_, change) => {
+    const platform = await storedPlatform();
+    const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
+    platform.bookings[at] = change(platform.bookings[at]!) as (typeof platform.bookings)[number];
+    expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(7)], total: DAYS * PER_DAY });
+  });
+
+  test('one moved to another day names both', async () => {
+    const platform = await storedPlatform();
+    const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
+    const moved = platform.bookings[at]!;
+    platform.bookings[at] = { ...moved, trueMs: moved.trueMs + 2 * 86_400_000 };
+    expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(7), dayAt(9)] });
+  });
+
+  test('one that lies beyond the page is found when its page comes', async () => {
+    const platform = await storedPlatform({ faults: { order: 'latest first' } });
+    const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
+    platform.bookings[at] = { ...platform.bookings[at]!, credit: '9.99' };
+    const found: string[][] = [];
+    let round: OlderDaysOptions['round'] = null;
+    for (let night = 0; night < Math.ceil((DAYS * PER_DAY) / 100); night += 1) {
+      const one: OlderDaysLook = await look(platform.reader, { round });
+      found.push([...one.differing]);
+      round = one.round;
+    }
+    expect(found).toEqual([[], [], [dayAt(7)], []]);
+  });
+
+  test('one that is stored, and cannot be read any more, names its day; one that never could names none', async () => {
+    const wreck = { raw: '{}', reason: 'broken' };
+    const platform = await storedPlatform();
+    const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(3, 1));
+    const one = platform.bookings[at]!;
+    platform.bookings[at] = { ...one, rejected: { ...wreck, batchNo: one.batchNo } };
+    expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(3)], total: DAYS * PER_DAY });
+  });
+});
+
+test('an unreadable entry is counted as it came', async () => {
+  const known = spread(1, dayWindow(dayAt(2), ZONE), 'WRECK-')[0]!;
+  const rejected = { raw: '{"batchNo":"WRECK-0000000"}', reason: 'broken', batchNo: known.batchNo };
+  const bookings = [...spread(3, dayWindow(dayAt(1), ZONE), 'B-'), { ...known, rejected }];
+  const platform = await storedPlatform({ bookings });
+  expect(await look(platform.reader)).toMatchObject({ total: 4, stored: 4, differing: [], requests: 1 });
+});
+
+test.each([2_000, -2_000])('timestamps %d ms off: entries at the edges are no difference', async (lagMs) => {
+  const platform = await storedPlatform({ lagMs });
+  const days = { from: dayAt(3), to: dayAt(40) };
+  expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({
+    differing: [],
+    isContradicted: false,
+    requests: 1,
+  });
+  takeOut(platform, numberOf(20, 2));
+  expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({ differing: [dayAt(20)] });
+});
+
+test('a platform that refuses the window costs the look, and nothing else', async () => {
+  const refusing: LedgerReader = {
+    page: () => Promise.reject(new PlatformRejected('answered HTTP 400: the range is too long')),
+  };
+  expect(await lookBy(refusing)).toEqual({
+    notMade: 'answered HTTP 400: the range is too long',
+    requests: 1,
+  });
+});
