@@ -1,5 +1,5 @@
 /** `statements get --month`: a whole month as one ZIP, each file proven while it is packed. */
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { ZipFile } from 'yazl';
@@ -98,7 +98,8 @@ async function* zipped(
   files: readonly MonthFile[],
 ): AsyncGenerator<Uint8Array> {
   const zip = new ZipFile();
-  const output = zip.outputStream as Readable;
+  const output = new PassThrough();
+  zip.outputStream.pipe(output);
   const fail = (error: Error): void => void output.destroy(error);
   zip.on('error', fail);
   const last = new Date(Math.max(...files.map(({ publishedAt }) => publishedAt.getTime())));
