@@ -165,6 +165,9 @@ describe('the embedded database', () => {
       '0012_secret_key_check',
       '0013_audit',
       '0014_untold_changes',
+      '0015_breaks_between_days',
+      '0016_older_days',
+      '0017_notices',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
