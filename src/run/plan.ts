@@ -8,6 +8,7 @@ import { startRun } from '../store/runs.ts';
 import { checkedBy } from './checked.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
+import { noticeFigures, noticeShared } from './notice-stage.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './sync-stage.ts';
@@ -51,7 +52,9 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
       };
       const outcome = nothingDone();
       await syncStage(work, outcome);
+      await noticeShared(work);
       await reconcileStage(work, outcome);
+      await noticeFigures(work, outcome);
       return {
         from,
         to,

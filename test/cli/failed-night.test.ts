@@ -70,7 +70,7 @@ describe('a killed run', () => {
     // It hangs until it is killed, however long that takes.
     stage.sandbox.setHostility({ stallEvery: 1 });
     const { child, ended } = startDaybook(['run', ...RANGE], { ...env, PLATFORM_TIMEOUT_MS: '600000' });
-    await vi.waitFor(() => expect(stage.sandbox.requestCount()).toBeGreaterThan(2), {
+    await vi.waitFor(() => expect(stage.sandbox.requestCount()).toBeGreaterThan(0), {
       interval: 5,
       timeout: 60_000,
     });

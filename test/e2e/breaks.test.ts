@@ -85,7 +85,8 @@ describe('an entry the platform does not show', () => {
     const before = await objectsOf(stage);
     stage.sandbox.putBack(merchantNo, gone.batchNo);
     const healed = await stage.run();
-    expect(healed).toMatchObject({ exitCode: 0, reconcile: { opened: [], healed: [{ status: 'healed' }] } });
+    // What is published again is told.
+    expect(healed).toMatchObject({ exitCode: 3, reconcile: { opened: [], healed: [{ status: 'healed' }] } });
     expect(publishedIn(healed)).toEqual(['USD 2026-03-03 r2']);
     expect(await breaks()).toMatchObject([{ status: 'healed' }]);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
@@ -108,7 +109,8 @@ describe('an entry the platform does not show', () => {
     expect(await breaks()).toMatchObject([{ day: '2026-03-04', missing_net: amountOf(last) }]);
     stage.sandbox.putBack(merchantNo, last.batchNo);
     const healed = await stage.run();
-    expect(healed.exitCode).toBe(0);
+    expect(healed.exitCode).toBe(3);
+    expect(healed.notes).toEqual([expect.stringMatching(/^2 proven days were revised: /)]);
     expect(publishedIn(healed)).toEqual(['USD 2026-03-03 r2', 'USD 2026-03-04 r2']);
   });
 
@@ -118,7 +120,7 @@ describe('an entry the platform does not show', () => {
     await stage.run();
     stage.sandbox.putBack(merchantNo, gone.batchNo);
     const nightly = await stage.run({ range: null }, { resweepDays: 0 });
-    expect(nightly).toMatchObject({ exitCode: 0, from: '2026-03-05', to: '2026-03-05' });
+    expect(nightly).toMatchObject({ exitCode: 3, from: '2026-03-05', to: '2026-03-05' });
     expect(publishedIn(nightly)).toEqual(['USD 2026-03-02 r2']);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
@@ -141,7 +143,10 @@ test('a late entry the platform counts into every later balance moves every late
   const report = await stage.run();
   expect(report).toMatchObject({
     exitCode: 3,
-    notes: [`${later.length} amended: see \`daybook amendments\``],
+    notes: [
+      `${later.length} amended: see \`daybook amendments\``,
+      expect.stringMatching(/^3 proven days were revised: /),
+    ],
   });
   expect(publishedIn(report)).toEqual(DAYS.slice(1).map((day) => `USD ${day} r2`));
   const after = await accountDays(stage);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { RunDeps, RunRequest } from '../../src/run/work.ts';
-import { FROM, MERCHANT, openStage, scenario, storedOf, TO, ZONE, type Stage } from '../support/stage.ts';
+import { DAYS, FROM, MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 /** Ends the run that hangs, so that nothing of it goes on behind the test's back. */
@@ -17,14 +17,19 @@ afterEach(async () => {
   await stage.close();
 });
 
-/** A run that stands still at the first call for a day from `fromDay` on: as it is when it is killed there. */
-function hang(fromDay: string, request: Partial<RunRequest> = {}, change: Partial<RunDeps> = {}): void {
+/** A run that stands still at the first call for a day of `days`: as it is when it is killed there. */
+function hang(
+  days: { readonly from: string; readonly to?: string },
+  request: Partial<RunRequest> = {},
+  change: Partial<RunDeps> = {},
+): void {
   const stop = new AbortController();
-  const hangsFromMs = dayWindow(fromDay, ZONE).beginMs;
+  const hangsFromMs = dayWindow(days.from, ZONE).beginMs;
+  const hangsToMs = days.to === undefined ? Infinity : dayWindow(days.to, ZONE).endMs;
   const { reader } = stage.house;
   const hanging: LedgerReader = {
     page: (query, signal) =>
-      query.window.beginMs < hangsFromMs
+      query.window.beginMs < hangsFromMs || query.window.beginMs > hangsToMs
         ? reader.page(query, signal)
         : new Promise((_, reject) =>
             signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
@@ -49,7 +54,8 @@ test('changes that a killed run stored are told by the next one, once', async ()
   expect(await stage.run()).toMatchObject({ exitCode: 0 });
   stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
   stage.sandbox.takeOut(merchantNo, usd()[19]!.batchNo);
-  hang(TO);
+  // The newest day is looked at first, to prove the zone by it.
+  hang({ from: DAYS.at(-2)!, to: DAYS.at(-2)! });
   const { db } = stage.house.database;
   const found = () => db.selectFrom('untold_change').select(['run_id', 'amended', 'vanished']).execute();
   await expect.poll(found, { timeout: 30_000 }).toEqual([{ run_id: 2, amended: 1, vanished: 1 }]);
@@ -73,13 +79,16 @@ test('a change that a run stores and tells is told as its own, and by no later r
   await stage.run();
   stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
   const { notes } = await stage.run();
-  expect(notes).toEqual(['1 amended: see `daybook amendments`']);
+  expect(notes).toEqual([
+    '1 amended: see `daybook amendments`',
+    expect.stringMatching(/^1 proven day was revised: /),
+  ]);
   expect(await stage.run({ command: 'publish' })).toMatchObject({ exitCode: 0, notes: [] });
 });
 
 test('a merchant’s very first night, killed at its first call, is taken up by a later one', async () => {
   const night = (now: string) => ({ resweepDays: 0, now: () => new Date(now) });
-  hang(FROM, { range: null }, night('2026-03-03T09:00:00Z'));
+  hang({ from: FROM }, { range: null }, night('2026-03-03T09:00:00Z'));
   const { db } = stage.house.database;
   const asked = () => db.selectFrom('requested_range').select(['from_day', 'to_day']).execute();
   await expect.poll(asked, { timeout: 30_000 }).toEqual([{ from_day: FROM, to_day: FROM }]);

@@ -46,7 +46,7 @@ describe('status', () => {
       {
         merchantNo,
         lastGoodRunAt: stage.house.now(),
-        checked: [],
+        checked: ['zone', 'empty', 'first', 'shared'],
         provenFrom: FROM,
         provenThrough: TO,
         missing: [],
