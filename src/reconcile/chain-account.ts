@@ -75,7 +75,16 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     if (front === undefined || front.lastBookedMs === null) continue;
     if ((await jumpsAfter(front.day, sight)) === jumped) continue;
     // It ends as before: nothing after it moves.
-    await take(await chainStretch(dayOf(front.lastBookedMs, options.zone), waiting, options, sight));
+    const begin = dayOf(front.lastBookedMs, options.zone);
+    await take(await chainStretch(begin, waiting, options, sight));
+    // Nor do days without entries between the two, but the break lies in them as well.
+    for (
+      let between = await sight.known.after(begin);
+      between !== undefined && between.day < stretch.days[0]!;
+      between = await sight.known.after(between.day)
+    ) {
+      await take(await chainStretch(between.day, waiting, options, sight));
+    }
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };

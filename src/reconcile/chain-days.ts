@@ -65,7 +65,9 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
     const own = folded.find((one) => one.day === day);
     const previous = figures.at(-1) ?? before;
     if (own === undefined) {
-      if (previous !== undefined) figures.push(passedOn(day, previous, minorUnits));
+      const next = folded.find((one) => one.day > day);
+      const isBroken = next === undefined ? options.isBrokenAfter : next.jumpsIn && restarted !== next.day;
+      if (previous !== undefined) figures.push(passedOn(day, previous, isBroken, minorUnits));
       continue;
     }
     const cleanEnd = own.cleanEnd && settled.has(day);
@@ -90,8 +92,16 @@ const begin = (from: DayFigures | null, clockToleranceS: number, minorUnits: num
   }),
 });
 
-/** A day all of whose entries vanished: it passes on what it got. */
-function passedOn(day: BusinessDay, before: DayFigures, minorUnits: number | null): DayFigures {
+/**
+ * A day without entries passes on what it got. Where the next entry does not start from that, what is missing may be of
+ * this day, so that the break is told of it too.
+ */
+function passedOn(
+  day: BusinessDay,
+  before: DayFigures,
+  isBroken: boolean,
+  minorUnits: number | null,
+): DayFigures {
   const zero = canonicalAmount('0', minorUnits)!.amount;
   return {
     currency: before.currency,
@@ -102,9 +112,9 @@ function passedOn(day: BusinessDay, before: DayFigures, minorUnits: number | nul
     debitTotal: zero,
     debitCount: 0,
     closing: before.closing,
-    verdict: 'continuous',
-    breakCount: 0,
-    breaksAfter: 0,
+    verdict: isBroken ? 'broken' : 'continuous',
+    breakCount: isBroken ? 1 : 0,
+    breaksAfter: isBroken ? 1 : 0,
     lastBatchNo: before.lastBatchNo,
     lastBookedMs: before.lastBookedMs,
     cleanEnd: before.cleanEnd,

@@ -5,6 +5,7 @@ import type { Currencies } from '../ledger/money.ts';
 import {
   changedDays,
   clearChangedDays,
+  lastDays,
   markChangedDays,
   restartedDays,
   saveAccountDays,
@@ -15,6 +16,7 @@ import { listBreaks, replaceBreaks, type BreakRow } from '../store/breaks.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
+import { daysWithoutEntries } from './days-without-entries.ts';
 import { chainAccount, joiningDays, type ChainedAccount } from './chain-account.ts';
 
 export interface ReconcileOptions {
@@ -138,7 +140,7 @@ interface AccountWork {
 async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]> {
   const work = new Map<string, AccountWork>();
   const add = (account: Account, days: readonly BusinessDay[]): void => {
-    const key = JSON.stringify([account.merchantNo, account.currency]);
+    const key = accountKey(account);
     const known = work.get(key);
     if (known === undefined) work.set(key, { account, days: [...days] });
     else known.days = [...new Set([...known.days, ...days])];
@@ -151,9 +153,33 @@ async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]
       const joining = await joiningDays({ ...options, account }, days);
       if (joining.length > 0) add(account, joining);
     }
+    for (const { account, days } of await emptyDays(filter, [...work.values()], options))
+      if (days.length > 0) add(account, days);
   }
   return [...work.values()];
 }
+
+/** Of each account that passes the filter, the days that hold no entry and are to have figures. */
+async function emptyDays(
+  filter: DayFilter,
+  work: readonly AccountWork[],
+  { db, zone }: ReconcileOptions,
+): Promise<readonly AccountWork[]> {
+  const accounts = new Map<string, { account: Account; last: BusinessDay | null; changed: BusinessDay[] }>();
+  for (const { account, day } of await lastDays(db, filter))
+    accounts.set(accountKey(account), { account, last: day, changed: [] });
+  for (const { account, days } of work) {
+    if (filter.merchantNo !== undefined && account.merchantNo !== filter.merchantNo) continue;
+    const known = accounts.get(accountKey(account));
+    accounts.set(accountKey(account), { account, last: known?.last ?? null, changed: days });
+  }
+  const found: AccountWork[] = [];
+  for (const { account, last, changed } of accounts.values())
+    found.push({ account, days: await daysWithoutEntries({ db, account, zone }, last, changed) });
+  return found;
+}
+
+const accountKey = ({ merchantNo, currency }: Account): string => JSON.stringify([merchantNo, currency]);
 
 /** Open breaks of the merchants and currencies asked for. */
 export const openBreaks = (

@@ -165,6 +165,55 @@ export async function entriesOfBusiestDay(
   return row?.entries ?? 0;
 }
 
+/** Days with figures from `day` on, in order. Served by the primary key alone. */
+export async function accountDaysSince(
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<BusinessDay[]> {
+  const rows = await db
+    .selectFrom('account_day')
+    .select('day')
+    .where('merchant_no', '=', account.merchantNo)
+    .where('currency', '=', account.currency)
+    .where('day', '>=', day)
+    .orderBy('day')
+    .execute();
+  return rows.map((row) => row.day);
+}
+
+/**
+ * The last day with figures of each account that passes the filter. One jump along the primary key for each account,
+ * however many days it has.
+ */
+export async function lastDays(
+  db: Kysely<DB>,
+  { merchantNo, currencies }: DayFilter,
+): Promise<{ account: Account; day: BusinessDay }[]> {
+  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
+    WITH RECURSIVE account AS (
+      (SELECT merchant_no, currency FROM account_day
+       WHERE ${merchantNo ?? null}::text IS NULL OR merchant_no = ${merchantNo ?? null}
+       ORDER BY merchant_no, currency LIMIT 1)
+      UNION ALL
+      SELECT next.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
+        SELECT merchant_no, currency FROM account_day
+        WHERE (merchant_no, currency) > (account.merchant_no, account.currency)
+          AND (${merchantNo ?? null}::text IS NULL OR merchant_no = ${merchantNo ?? null})
+        ORDER BY merchant_no, currency LIMIT 1
+      ) AS next
+    )
+    SELECT account.merchant_no, account.currency, last.day FROM account CROSS JOIN LATERAL (
+      SELECT day FROM account_day
+      WHERE merchant_no = account.merchant_no AND currency = account.currency
+      ORDER BY day DESC LIMIT 1
+    ) AS last
+    ORDER BY account.merchant_no, account.currency`.execute(db);
+  return rows
+    .filter(({ currency }) => currencies === undefined || currencies.includes(currency))
+    .map((row) => ({ account: { merchantNo: row.merchant_no, currency: row.currency }, day: row.day }));
+}
+
 /** The first day of each of a merchant's accounts, by currency. */
 export async function firstDays(
   db: Kysely<DB>,

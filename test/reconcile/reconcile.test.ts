@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BREAKS_KEPT_MAX } from '../../src/ledger/account-days.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { addAmounts, createCurrencies, subtractAmounts } from '../../src/ledger/money.ts';
 import {
   reconcileAccounts,
@@ -54,22 +54,25 @@ async function synced(entries: readonly LedgerEntry[], days: readonly string[]):
   for (const day of days) {
     const window = dayWindow(day, 'UTC');
     const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-    await storeBelieved(database.db, lease, {
-      merchantNo: MERCHANT,
-      window,
-      reading: {
-        entries: held,
-        rejected: [],
-        total: held.length,
-        requests: 1,
-        certified: true,
-        problem: null,
-      },
-      runId,
-      now: NOW,
-    });
+    await certified(window, held);
   }
 }
+
+const certified = (window: Window, held: readonly LedgerEntry[] = []) =>
+  storeBelieved(database.db, lease, {
+    merchantNo: MERCHANT,
+    window,
+    reading: {
+      entries: held,
+      rejected: [],
+      total: held.length,
+      requests: 1,
+      certified: true,
+      problem: null,
+    },
+    runId,
+    now: NOW,
+  });
 
 const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileReport> =>
   reconcileAccounts({
@@ -108,9 +111,64 @@ test('days take up from one another, over days without entries', async () => {
   expect(await figures()).toEqual([
     ['2026-03-01', '50.00', '125.00', 'continuous'],
     ['2026-03-02', '125.00', '129.00', 'continuous'],
+    ['2026-03-03', '129.00', '129.00', 'continuous'],
     ['2026-03-04', '129.00', '129.50', 'continuous'],
     ['2026-03-05', '129.50', '130.10', 'continuous'],
   ]);
+});
+
+describe('days proven to hold no entry', () => {
+  const LATER = ['2026-03-06', '2026-03-07', '2026-03-08'];
+  const daysOf = async () => (await figures()).map(([day]) => day);
+
+  test('get figures one by one as they are proven, and nothing twice', async () => {
+    await synced(LEDGER, DAYS);
+    await reconciled();
+    for (const [at, day] of LATER.entries()) {
+      await synced([], [day]);
+      expect(changed(await reconciled())).toEqual([day]);
+      expect((await figures()).at(-1)).toEqual([day, '130.10', '130.10', 'continuous']);
+      expect(changed(await reconciled())).toEqual([]);
+      expect(await daysOf()).toEqual([...DAYS, ...LATER.slice(0, at + 1)]);
+    }
+  });
+
+  test('get none before the account’s first day, nor behind a day that nobody read', async () => {
+    await synced(LEDGER, [...DAYS.slice(1, 3), ...LATER.slice(1)]);
+    await synced([], ['2026-02-28']);
+    await reconciled();
+    expect(await daysOf()).toEqual(['2026-03-02', '2026-03-03']);
+    await synced(LEDGER, [...DAYS.slice(3), LATER[0]!]);
+    await reconciled();
+    expect(await daysOf()).toEqual([...DAYS.slice(1), ...LATER]);
+  });
+
+  test('get none while a part of them is not read', async () => {
+    await synced(LEDGER, DAYS);
+    const { beginMs, endMs } = dayWindow(LATER[0]!, 'UTC');
+    await certified({ beginMs, endMs: endMs - 1_000 });
+    await reconciled();
+    expect(await daysOf()).toEqual(DAYS);
+    await certified({ beginMs: endMs - 999, endMs });
+    await reconciled();
+    expect(await daysOf()).toEqual([...DAYS, LATER[0]]);
+  });
+
+  test('move with the day before them, and are as other days once an entry comes', async () => {
+    await synced(LEDGER, [...DAYS, ...LATER]);
+    await reconciled();
+    const more = accountEntries(13_010, [['2026-03-05 23:00:00', 100]], 'LATE');
+    await synced([...LEDGER, ...more], DAYS);
+    expect(changed(await reconciled())).toEqual(['2026-03-05', ...LATER]);
+    expect((await figures()).at(-1)).toEqual([LATER[2], '131.10', '131.10', 'continuous']);
+    const third = accountEntries(13_110, [[`${LATER[1]!} 08:00:00`, -10]], 'THIRD');
+    await synced(third, [LATER[1]!]);
+    expect(changed(await reconciled())).toEqual(LATER.slice(1));
+    expect((await figures()).slice(-2)).toEqual([
+      [LATER[1], '131.10', '131.00', 'continuous'],
+      [LATER[2], '131.00', '131.00', 'continuous'],
+    ]);
+  });
 });
 
 test('a late entry moves the opening of every day that passes it on, and no day after', async () => {
@@ -180,7 +238,7 @@ test('a last entry that is missing breaks its day as well, over days without ent
     (await listAccountDays(database.db, {})).map((d) => [d.day, d.verdict, d.break_count, d.breaks_after]);
   await synced(without('B0003'), DAYS.slice(0, 3));
   await reconciled();
-  expect((await counted()).at(-1)).toEqual(['2026-03-02', 'continuous', 0, 0]);
+  expect((await counted()).at(-1)).toEqual(['2026-03-03', 'continuous', 0, 0]);
   await database.db.updateTable('account_day').set({ publish_due: false }).execute();
   await synced(LEDGER, DAYS.slice(3));
   const { opened } = await reconciled();
@@ -188,18 +246,18 @@ test('a last entry that is missing breaks its day as well, over days without ent
   expect(await counted()).toEqual([
     ['2026-03-01', 'continuous', 0, 0],
     ['2026-03-02', 'broken', 1, 1],
+    // What is missing may be of the day without entries as well.
+    ['2026-03-03', 'broken', 1, 1],
     ['2026-03-04', 'broken', 1, 0],
     ['2026-03-05', 'continuous', 0, 0],
   ]);
   const due = database.db.selectFrom('account_day').select('day').where('publish_due', '=', true);
-  expect((await due.orderBy('day').execute()).map(({ day }) => day)).toEqual(
-    DAYS.filter((_, at) => at % 2 === 1 || at > 3),
-  );
+  expect((await due.orderBy('day').execute()).map(({ day }) => day)).toEqual(DAYS.slice(1));
   await synced(LEDGER, DAYS);
   const { healed } = await reconciled();
   expect(healed.map(({ day }) => day)).toEqual(['2026-03-04']);
   expect((await counted()).map(([day, verdict]) => [day, verdict])).toEqual(
-    [DAYS[0], DAYS[1], DAYS[3], DAYS[4]].map((day) => [day, 'continuous']),
+    DAYS.map((day) => [day, 'continuous']),
   );
 });
 
@@ -215,6 +273,7 @@ test('a day in front that is not chained again keeps the break after it, and los
   const broken = [
     ['2026-03-01', 0, 0],
     ['2026-03-02', 1, 1],
+    ['2026-03-03', 1, 1],
     ['2026-03-04', 1, 0],
     ['2026-03-05', 0, 0],
   ];
@@ -229,18 +288,18 @@ test('a day in front that is not chained again keeps the break after it, and los
   // All that followed vanishes: nothing is left that does not start from its closing.
   await synced([], DAYS.slice(2));
   await reconciled();
-  expect((await counts()).map(([, count]) => count)).toEqual([0, 0, 0, 0]);
+  expect((await counts()).map(([, count]) => count)).toEqual([0, 0, 0, 0, 0]);
 });
 
 test('a late last entry moves the next opening, and the cascade stops where figures agree', async () => {
   await synced(without('B0003'), DAYS);
   await reconciled();
-  expect((await figures())[2]).toEqual(['2026-03-04', '132.00', '129.50', 'broken']);
+  expect((await figures())[3]).toEqual(['2026-03-04', '132.00', '129.50', 'broken']);
   await synced(LEDGER, DAYS);
   const report = await reconciled();
-  expect(changed(report)).toEqual(['2026-03-02', '2026-03-04']);
-  expect(report.daysChained).toBe(2);
-  expect((await figures())[2]).toEqual(['2026-03-04', '129.00', '129.50', 'continuous']);
+  expect(changed(report)).toEqual(['2026-03-02', '2026-03-03', '2026-03-04']);
+  expect(report.daysChained).toBe(3);
+  expect((await figures())[3]).toEqual(['2026-03-04', '129.00', '129.50', 'continuous']);
 });
 
 test('a day whose entries all vanished keeps its row and passes the balance on', async () => {
@@ -249,7 +308,8 @@ test('a day whose entries all vanished keeps its row and passes the balance on',
   await synced(without('B0004'), DAYS);
   await reconciled();
   expect((await figures()).slice(2)).toEqual([
-    ['2026-03-04', '129.00', '129.00', 'continuous'],
+    ['2026-03-03', '129.00', '129.00', 'broken'],
+    ['2026-03-04', '129.00', '129.00', 'broken'],
     ['2026-03-05', '129.00', '130.10', 'broken'],
   ]);
 });
@@ -430,7 +490,7 @@ test('a long account takes several transactions, each of which leaves the rest o
   await synced(without('B0001'), DAYS);
   await reconciled(bounded);
   const once = await figures();
-  expect(once.map(([day]) => day)).toEqual(['2026-03-01', '2026-03-02', '2026-03-04', '2026-03-05']);
+  expect(once.map(([day]) => day)).toEqual(DAYS);
   const stop = new AbortController();
   const stopping = { ...bounded, now: () => (stop.abort(new Error('stopped')), NOW), signal: stop.signal };
   await synced(
@@ -439,6 +499,7 @@ test('a long account takes several transactions, each of which leaves the rest o
   );
   await expect(reconciled(stopping)).rejects.toThrow('stopped');
   expect((await sql`SELECT day FROM changed_day ORDER BY day`.execute(database.db)).rows).toEqual([
+    { day: '2026-03-03' },
     { day: '2026-03-04' },
     { day: '2026-03-05' },
   ]);

@@ -171,6 +171,7 @@ describe('the embedded database', () => {
       '0018_database_identity',
       '0019_statement_columns',
       '0020_views',
+      '0021_days_without_entries',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
