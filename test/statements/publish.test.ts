@@ -158,6 +158,25 @@ describe.each(places)('publishing to %s', (_, open) => {
     expect(manifest.certificates).toMatchObject([{ currency: null, total: 1, distinct: 1, quarantined: 0 }]);
   });
 
+  test('a day proven to hold no entry is published: no row, and the balance carried on; a late entry revises it', async () => {
+    const first = ENTRIES.slice(0, 2);
+    await syncedAndReconciled(first);
+    expect((await book.published(store)).published.map(({ key }) => key)).toEqual([csv(D1, 1), csv(D2, 1)]);
+    expect(await textOf(store, csv(D2, 1))).toBe(
+      'batch_no,booked_at,currency,transaction_type,credit,debit,balance\r\n',
+    );
+    expect((await textOf(store, `${folder(D2)}/summary.r1.csv`))?.split('\r\n')[1]).toMatch(
+      new RegExp(`^${MERCHANT},${D2},USD,124.50,0.00,0,0.00,0,124.50,continuous,0,1,`),
+    );
+    expect((await manifestOf(store, D2)).statements).toMatchObject([
+      { rows: 0, opening: '124.50', closing: '124.50', openingDerived: false, previousDay: D1 },
+    ]);
+    await syncedAndReconciled(ENTRIES);
+    expect((await book.published(store)).published.map(({ key, reason }) => [key, reason])).toEqual([
+      [csv(D2, 2), '1 late entry'],
+    ]);
+  });
+
   test('publishing again uploads nothing, and neither does chaining the same days anew', async () => {
     await syncedAndReconciled(ENTRIES);
     await book.published(store);
