@@ -11,7 +11,7 @@ import {
   saveAccountDays,
   type DayFilter,
 } from '../store/account-days.ts';
-import { settleHints } from '../store/break-hints.ts';
+import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/break-hints.ts';
 import { listBreaks, replaceBreaks, type BreakRow } from '../store/breaks.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
@@ -79,8 +79,18 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
       waiting = chained.left;
     }
   }
+  await settleHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   return { accounts: work.length, daysChained, daysChanged, opened, healed };
+}
+
+/** What breaks come from, of every merchant that has any: an entry chained anew may explain a break of long ago. */
+async function settleHints({ db, lease, merchants, currencies, signal }: ReconcileOptions): Promise<void> {
+  for (const merchantNo of await merchantsWithBreaks(db, merchants)) {
+    signal.throwIfAborted();
+    const hints = await hintsToChange(db, merchantNo, currencies.minorUnits);
+    if (hints.size > 0) await writeTransaction(db, lease, (trx) => writeHints(trx, hints));
+  }
 }
 
 /**
@@ -91,7 +101,7 @@ function saveAccount(
   chained: ChainedAccount,
   changed: readonly BusinessDay[],
   account: Account,
-  { db, lease, runId, now, currencies }: ReconcileOptions,
+  { db, lease, runId, now }: ReconcileOptions,
 ): Promise<{ readonly opened: BreakRow[]; readonly healed: BreakRow[] }> {
   const days = chained.days.map(({ figures }) => figures.day);
   const foundAt = now();
@@ -108,9 +118,6 @@ function saveAccount(
       account,
       due.map(({ figures }) => figures),
     );
-    if (chained.breaks.length + breaks.opened.length + breaks.healed.length > 0) {
-      await settleHints(trx, account, days, currencies.minorUnits(account.currency));
-    }
     await markChangedDays(trx, account, chained.left);
     await clearChangedDays(
       trx,

@@ -1,21 +1,19 @@
 /** The hints of stored breaks, which depend on every break of the account and on the entries beside each. */
-import { sql, type Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import { explainTogether, type Explanation } from '../ledger/break-patterns.ts';
-import { isCauseKnown } from '../ledger/break-stories.ts';
-import type { Account, BreakHint, BusinessDay } from '../ledger/entry.ts';
 import { isAmountsSwapped, neighbourHint } from '../ledger/hints.ts';
 import { lastClosing } from './account-days.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
 import type { DB } from './schema.ts';
 
-/** Breaks looked at to settle hints; an account with more is past being explained by hints. */
+/** Breaks of a merchant looked at to settle hints; one with more is past being explained by hints. */
 const HINTED_BREAKS_MAX = 10_000;
 
 /** What hints look at of a stored break. */
 export interface HintedRow {
   readonly id: number;
-  readonly day: BusinessDay;
+  readonly currency: string;
   readonly after_batch_no: string | null;
   readonly before_batch_no: string;
   readonly expected_balance: string;
@@ -30,88 +28,94 @@ export interface HintedRow {
 /** Hints by the break's id. */
 export type Hints = Map<number, Explanation>;
 
-/**
- * Settles the hints of an account whose `days` were chained: of breaks that have one cause together, over all of its
- * days and against the merchant's other accounts (an entry shown a day late, or in another currency); of the others, by
- * the entries beside them. The same breaks get the same hints, in whatever order they were found. Writes only rows whose
- * hint changes.
- */
-export async function settleHints(
-  trx: Transaction<DB>,
-  account: Account,
-  days: readonly BusinessDay[],
-  minorUnits: number | null,
-): Promise<void> {
-  const rows = await rowsOfAccount(trx, account);
-  const hints: Hints = new Map();
-  const figures = rows.map((row) => ({
-    afterBatchNo: row.after_batch_no,
-    beforeBatchNo: row.before_batch_no,
-    expectedBalance: row.expected_balance,
-    foundBalance: row.found_balance,
-    missingNet: row.missing_net,
-  }));
-  const closing = await lastClosing(trx, account);
-  for (const [index, explanation] of explainTogether(figures, { minorUnits, closing })) {
-    hints.set(rows[index]!.id, explanation);
-  }
-  await addByNeighbours(trx, { rows, hints, chained: new Set(days), minorUnits });
-  const others = await hintsAcrossCurrencies(trx, account, rows);
-  for (const [id, explanation] of others.hints) hints.set(id, explanation);
-  const known = new Map([...rows, ...others.rows].map((row) => [row.id, row]));
-  const changed = [...hints].filter(([id, { hint, hintBatchNo }]) => {
-    const row = known.get(id)!;
-    return row.hint !== hint || row.hint_batch_no !== hintBatchNo;
-  });
-  await writeHints(trx, changed);
+/** Merchants with a break that has not healed, in order; of all where none are named. */
+export async function merchantsWithBreaks(
+  db: Kysely<DB>,
+  merchants: readonly string[] | null,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('continuity_break')
+    .select('merchant_no')
+    .distinct()
+    .where('status', '<>', 'healed')
+    .$if(merchants !== null, (query) =>
+      query.where('merchant_no', '=', sql<string>`ANY (${arrayLiteral(merchants!)}::text[])`),
+    )
+    .orderBy('merchant_no')
+    .execute();
+  return rows.map((row) => row.merchant_no);
 }
 
-const HINTED_COLUMNS = [
-  'id',
-  'day',
-  'after_batch_no',
-  'before_batch_no',
-  'expected_balance',
-  'found_balance',
-  'missing_net',
-  'begin_ms',
-  'end_ms',
-  'hint',
-  'hint_batch_no',
-] as const;
+/**
+ * The hints of a merchant's breaks that are to change: of breaks that have one cause together, over all days of an account
+ * and against the merchant's other accounts (an entry shown a day late, or in another currency); of the others, by the
+ * entries beside them. They rest on nothing but what is stored now, so that the same breaks get the same hints, in
+ * whatever order they were found.
+ */
+export async function hintsToChange(
+  db: Kysely<DB>,
+  merchantNo: string,
+  minorUnitsOf: (currency: string) => number | null,
+): Promise<Hints> {
+  const rows = await rowsOfMerchant(db, merchantNo);
+  const hints: Hints = new Map();
+  for (const [currency, own] of Map.groupBy(rows, (row) => row.currency)) {
+    const minorUnits = minorUnitsOf(currency);
+    const figures = own.map((row) => ({
+      afterBatchNo: row.after_batch_no,
+      beforeBatchNo: row.before_batch_no,
+      expectedBalance: row.expected_balance,
+      foundBalance: row.found_balance,
+      missingNet: row.missing_net,
+    }));
+    const closing = await lastClosing(db, { merchantNo, currency });
+    for (const [index, explanation] of explainTogether(figures, { minorUnits, closing }))
+      hints.set(own[index]!.id, explanation);
+    await addByNeighbours(db, { rows: own, hints, minorUnits });
+  }
+  for (const [id, explanation] of await hintsAcrossCurrencies(db, merchantNo, rows))
+    hints.set(id, explanation);
+  const isOther = ({ id, hint, hint_batch_no: batchNo }: HintedRow): boolean => {
+    const settled = hints.get(id);
+    return settled !== undefined && (settled.hint !== hint || settled.hintBatchNo !== batchNo);
+  };
+  return new Map(rows.filter(isOther).map(({ id }) => [id, hints.get(id)!]));
+}
 
-const rowsOfAccount = (trx: Transaction<DB>, account: Account): Promise<HintedRow[]> =>
-  trx
+const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]> =>
+  db
     .selectFrom('continuity_break')
-    .select(HINTED_COLUMNS)
-    .where('merchant_no', '=', account.merchantNo)
-    .where('currency', '=', account.currency)
+    .select([
+      'id',
+      'currency',
+      'after_batch_no',
+      'before_batch_no',
+      'expected_balance',
+      'found_balance',
+      'missing_net',
+      'begin_ms',
+      'end_ms',
+      'hint',
+      'hint_batch_no',
+    ])
+    .where('merchant_no', '=', merchantNo)
     .where('status', '<>', 'healed')
+    .orderBy('currency')
     .orderBy('begin_ms')
     .orderBy('end_ms')
     .orderBy('before_batch_no')
     .limit(HINTED_BREAKS_MAX)
     .execute();
 
-/** Adds what only the amounts beside a break tell, for breaks of the days at hand and those that lost their companions. */
+/** Adds what only the amounts beside a break tell. */
 async function addByNeighbours(
-  trx: Transaction<DB>,
-  at: {
-    readonly rows: readonly HintedRow[];
-    readonly hints: Hints;
-    readonly chained: ReadonlySet<BusinessDay>;
-    readonly minorUnits: number | null;
-  },
+  db: Kysely<DB>,
+  at: { readonly rows: readonly HintedRow[]; readonly hints: Hints; readonly minorUnits: number | null },
 ): Promise<void> {
   const { hints, minorUnits } = at;
-  const isDue = ({ day, hint }: HintedRow): boolean =>
-    at.chained.has(day) || isCauseKnown({ hint: hint as BreakHint });
-  const asked = at.rows.filter((row) => {
-    const known = hints.get(row.id);
-    return known === undefined ? isDue(row) : known.hint === 'balance-off';
-  });
+  const asked = at.rows.filter(({ id }) => (hints.get(id)?.hint ?? 'balance-off') === 'balance-off');
   const nets = await netsBeside(
-    trx,
+    db,
     asked.map(({ id }) => id),
   );
   const swapped = new Set<string | null>();
@@ -136,11 +140,11 @@ async function addByNeighbours(
 }
 
 /** By id of the break, the signed amounts of the entries on both sides of it. */
-async function netsBeside(trx: Transaction<DB>, ids: readonly number[]) {
+async function netsBeside(db: Kysely<DB>, ids: readonly number[]) {
   if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
   const net = (alias: string) =>
     sql<string | null>`coalesce(${sql.ref(`${alias}.credit`)}, -${sql.ref(`${alias}.debit`)})`;
-  const rows = await trx
+  const rows = await db
     .selectFrom('continuity_break as b')
     .leftJoin('ledger_entry as earlier', (join) =>
       join
@@ -156,12 +160,9 @@ async function netsBeside(trx: Transaction<DB>, ids: readonly number[]) {
   return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
 }
 
-/** One statement for all of them. */
-async function writeHints(
-  trx: Transaction<DB>,
-  hints: readonly (readonly [number, Explanation])[],
-): Promise<void> {
-  if (hints.length === 0) return;
+/** Writes hints; one statement for all of them. */
+export async function writeHints(trx: Transaction<DB>, settled: Hints): Promise<void> {
+  const hints = [...settled];
   await sql`
     UPDATE continuity_break b SET hint = settled.hint, hint_batch_no = settled.batch_no
     FROM unnest(
