@@ -43,6 +43,8 @@ export interface DayChange {
   /** Null where the day had no figures. */
   readonly oldClosing: string | null;
   readonly newClosing: string;
+  /** How many the day has now. */
+  readonly entries: number;
 }
 
 export interface ReconcileReport {
@@ -136,6 +138,7 @@ const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
       day: figures.day,
       oldClosing: stored?.closing ?? null,
       newClosing: figures.closing,
+      entries: figures.creditCount + figures.debitCount,
     }));
 
 interface AccountWork {

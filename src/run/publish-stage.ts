@@ -7,7 +7,7 @@ import { publishDays, type PublishReport } from '../statements/publish.ts';
 import { publishedSpan } from '../store/stored-files.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import type { DayRange } from './range.ts';
-import type { PublishOutcome } from './report.ts';
+import { accountDayKey, type PublishOutcome } from './report.ts';
 import type { RunWork, StageOutcome } from './work.ts';
 
 /**
@@ -54,16 +54,15 @@ export async function publishStage(work: RunWork, outcome: StageOutcome): Promis
 
 /** Days that this run found entries on for the first time, though they had been proven before to hold none. */
 function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], zone: string) {
-  const isNew = (account: Account, day: BusinessDay): boolean =>
-    reconcile?.daysChanged.some(
-      (change) =>
-        change.day === day &&
-        change.oldClosing === null &&
-        change.account.merchantNo === account.merchantNo &&
-        change.account.currency === account.currency,
-    ) ?? false;
+  const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay) =>
+    accountDayKey(merchantNo, currency, day);
+  const found = new Set(
+    reconcile?.daysChanged
+      .filter(({ oldClosing, entries }) => oldClosing === null && entries > 0)
+      .map(({ account, day }) => keyOf(account, day)),
+  );
   return (account: Account, day: BusinessDay): boolean =>
-    covers(knownBefore, dayWindow(day, zone)) && isNew(account, day);
+    found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
 }
 
 /** A day that is not over is looked at where it was asked for by date, to say that it is not over. */

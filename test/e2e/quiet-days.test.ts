@@ -1,0 +1,86 @@
+/** Days on which nothing happened are proven and published too: "nothing happened" is not "not fetched". */
+import { readFileSync } from 'node:fs';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { verifyProblems } from '../statements/store-oracle.ts';
+import {
+  DAYS,
+  FROM,
+  MERCHANT,
+  objectsOf,
+  openStage,
+  publishedIn,
+  scenario,
+  TO,
+  type Stage,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+/** The ledger ends after the second day. */
+const BUSY = DAYS.slice(0, 2);
+const QUIET = DAYS.slice(2);
+const MIGRATION = readFileSync(new URL('../../sql/0021_days_without_entries.sql', import.meta.url), 'utf8');
+const csv = (day: string, revision = 1) =>
+  `merchant=${merchantNo}/date=${day}/${merchantNo}_USD_${day}.r${revision}.csv`;
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 10, to: BUSY.at(-1)! }) });
+});
+afterEach(() => stage.close());
+
+const figuresOf = async (day: string) => {
+  const { opening, closing, credit_count, debit_count, verdict } = await stage.house.database.db
+    .selectFrom('statement')
+    .selectAll()
+    .where('currency', '=', 'USD')
+    .where('day', '=', day)
+    .orderBy('revision', 'desc')
+    .executeTakeFirstOrThrow();
+  return { opening, closing, credit_count, debit_count, verdict };
+};
+
+test('are published with no row and the balance carried on, and a rerun leaves them alone', async () => {
+  const report = await stage.run();
+  expect(report).toMatchObject({ exitCode: 0, notes: [] });
+  expect(publishedIn(report)).toEqual(
+    ['KWD', 'USD'].flatMap((currency) => DAYS.map((day) => `${currency} ${day} r1`)),
+  );
+  const { closing } = await figuresOf(BUSY.at(-1)!);
+  for (const day of QUIET) {
+    expect((await objectsOf(stage)).get(csv(day))).toBe(
+      'batch_no,booked_at,currency,transaction_type,credit,debit,balance\r\n',
+    );
+    expect(await figuresOf(day)).toEqual({
+      opening: closing,
+      closing,
+      credit_count: 0,
+      debit_count: 0,
+      verdict: 'continuous',
+    });
+  }
+  expect(await verifyProblems(stage.house.objects)).toEqual([]);
+  expect(publishedIn(await stage.run())).toEqual([]);
+});
+
+test('nothing is published of days before the ledger begins, or of a day not read', async () => {
+  const before = { from: '2026-02-27', to: FROM };
+  expect(publishedIn(await stage.run({ range: before }))).toEqual([`KWD ${FROM} r1`, `USD ${FROM} r1`]);
+  expect(publishedIn(await stage.run({ range: { from: TO, to: TO } }))).toEqual([]);
+});
+
+test('of a database that published no such days before get their first statements without an alarm', async () => {
+  await stage.run();
+  const { db } = stage.house.database;
+  // As an earlier version left it, had a day with entries come after them.
+  for (const table of ['account_day', 'statement'] as const)
+    await db.deleteFrom(table).where('day', '=', QUIET[0]!).execute();
+  await db.deleteFrom('statement_summary').where('day', '=', QUIET[0]!).execute();
+  await db.deleteFrom('statement_manifest').where('day', '=', QUIET[0]!).execute();
+  await sql.raw(MIGRATION).execute(db);
+  const report = await stage.run();
+  expect(report).toMatchObject({ exitCode: 0, publish: { withheld: [], unlinked: [] } });
+  expect(report.notes).toEqual([]);
+  expect(await figuresOf(QUIET[0]!)).toEqual(await figuresOf(QUIET[1]!));
+  expect(await verifyProblems(stage.house.objects)).toEqual([]);
+});
