@@ -9,7 +9,7 @@ import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
 import type { PlatformHouse } from '../run/house.ts';
 import { oneMerchant } from '../run/one-merchant.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { FileRules } from '../settings/settings.ts';
 import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries.ts';
 import { releaseBeneficiary } from '../store/beneficiary-calls.ts';
 import { thisHolder } from '../store/process-identity.ts';
@@ -30,11 +30,7 @@ export function addBeneficiaryCommand(program: Command): void {
   addSettle(beneficiary);
 }
 
-const rulesOf = (
-  { platform: { walletMethods, filePaths } }: Settings,
-  now: Date,
-  warnings: FileWarning[],
-) => ({
+const rulesOf = ({ walletMethods, filePaths }: FileRules, now: Date, warnings: FileWarning[]) => ({
   walletMethods,
   filePaths,
   isLocalFile: existsSync,
@@ -48,11 +44,11 @@ function addCheck(beneficiary: Command): void {
     .argument('<file>', 'the registration, JSON or YAML')
     .description('check a registration in full, and send nothing')
     .action(async (path: string, _flags: object, self: Command) => {
-      const settings = platformSettings(self);
+      const settings = offlineSettings(self);
       const file = readInputFile(path);
       await withHouse(settings, async ({ database, now }) => {
         const warnings: FileWarning[] = [];
-        await prepareRegistration(database.db, file, rulesOf(settings, now(), warnings));
+        await prepareRegistration(database.db, file, rulesOf(settings.fileRules, now(), warnings));
         tell(self, {
           document: { problems: [], warnings },
           text: lines('nothing to mend; it can be registered', ...warnings.map(warningText)),
@@ -80,7 +76,7 @@ function addRegister(beneficiary: Command): void {
       await withPlatform(settings, async (house) => {
         const merchant = await oneMerchant(house, asked);
         const warnings: FileWarning[] = [];
-        const rules = rulesOf(settings, house.now(), warnings);
+        const rules = rulesOf(settings.fileRules, house.now(), warnings);
         const registration = await prepareRegistration(house.database.db, file, rules);
         tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration), warnings);
       });

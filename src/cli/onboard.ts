@@ -11,7 +11,7 @@ import { freeSpace } from '../store/free-space.ts';
 import { statusOfApplication, type ApplicationStatus, type RecordedName } from '../onboarding/standing.ts';
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { FileRules } from '../settings/settings.ts';
 import {
   listApplications,
   markBrokenOff,
@@ -59,13 +59,13 @@ export function addOnboardCommand(program: Command): void {
 }
 
 const rulesOf = (
-  { platform }: Settings,
+  { codeLists, filePaths }: FileRules,
   now: Date,
   warnings: FileWarning[],
 ): Omit<ApplicationRules, 'defaults'> => ({
   onWarning: (warning) => void warnings.push(warning),
-  codeLists: platform.codeLists,
-  filePaths: platform.filePaths,
+  codeLists,
+  filePaths,
   isLocalFile: existsSync,
   today: now.toISOString().slice(0, 10),
 });
@@ -76,15 +76,15 @@ function addCheckCommand(onboard: Command): void {
     .argument('<file>', 'the application, JSON or YAML')
     .description('check an application in full, and send nothing')
     .action((path: string, _flags: object, self: Command) => {
-      const settings = platformSettings(self);
+      const settings = offlineSettings(self);
       const now = settings.nowMs === null ? new Date() : new Date(settings.nowMs);
-      const { publicUrl, platform } = settings;
+      const { publicUrl, fileRules } = settings;
       const warnings: FileWarning[] = [];
       const checked = checkApplication(readInputFile(path), {
-        ...rulesOf(settings, now, warnings),
+        ...rulesOf(fileRules, now, warnings),
         defaults: {
           merOrderNo: newOrderNo(now),
-          referralChannel: platform.referralChannel,
+          referralChannel: fileRules.referralChannel,
           callbackUrl: publicUrl === null ? null : callbackUrlOf(publicUrl, 'onboarding', newNotifySecret()),
           processVersion: null,
         },
@@ -128,7 +128,7 @@ function addSubmitCommand(onboard: Command): void {
           db,
           client: applications,
           secretKeys: settings.secretKeys,
-          rules: rulesOf(settings, now(), warnings),
+          rules: rulesOf(settings.fileRules, now(), warnings),
           referralChannel: settings.platform.referralChannel,
           publicUrl: settings.publicUrl,
           holder: thisHolder(),

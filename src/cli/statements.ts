@@ -4,6 +4,7 @@ import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import type { House } from '../run/house.ts';
+import { wallTime } from '../run/wall-time.ts';
 import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
@@ -25,10 +26,11 @@ export function addStatementsCommand(program: Command): void {
   const statements = program.command('statements').description('find and download published statements');
   withRangeFlags(statements.command('list'))
     .description('published statements, current revisions')
-    .option('--all', 'superseded revisions too')
+    .option('--all', 'superseded revisions too, with when each was published, and why')
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
       const currencies = currenciesOf(flags);
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database }) => {
         const rows = await listStatements(database.db, {
           fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
@@ -39,7 +41,8 @@ export function addStatementsCommand(program: Command): void {
         );
         const superseded = new Set(asked.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? asked : asked.filter((row) => !superseded.has(nameOf(row)));
-        tell(self, { document: shown, text: listText(shown) });
+        const zone = settings.platform?.timeZone ?? 'UTC';
+        tell(self, { document: shown, text: listText(shown, flags.all === true ? zone : null) });
       });
     });
   addStatementsAdoptCommand(statements);
@@ -136,32 +139,37 @@ async function downloadManifest({ objects }: House, row: StatementRow, folder: s
   await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));
 }
 
-const listText = (rows: readonly StatementRow[]): string =>
-  rows.length === 0
-    ? 'no statement was published for these days'
-    : table(
-        [
-          'merchant',
-          'day',
-          'account',
-          '>revision',
-          '?>opening',
-          '?>credits',
-          '?>debits',
-          '>closing',
-          'verdict',
-          '?key',
-        ],
-        rows.map((row) => [
-          row.merchant_no,
-          row.day,
-          row.currency,
-          row.revision,
-          row.opening,
-          row.credit_total,
-          row.debit_total,
-          row.closing,
-          row.verdict,
-          row.object_key,
-        ]),
-      );
+/** With a zone, when each was published by its clock, and why. */
+function listText(rows: readonly StatementRow[], zone: string | null): string {
+  if (rows.length === 0) return 'no statement was published for these days';
+  const history = zone === null ? [] : ['published', 'why'];
+  const listed = table(
+    [
+      'merchant',
+      'day',
+      'account',
+      '>revision',
+      '?>opening',
+      '?>credits',
+      '?>debits',
+      '>closing',
+      'verdict',
+      ...history,
+      '?key',
+    ],
+    rows.map((row) => [
+      row.merchant_no,
+      row.day,
+      row.currency,
+      row.revision,
+      row.opening,
+      row.credit_total,
+      row.debit_total,
+      row.closing,
+      row.verdict,
+      ...(zone === null ? [] : [wallTime(row.published_at.getTime(), zone), row.reason ?? '']),
+      row.object_key,
+    ]),
+  );
+  return zone === null ? listed : `${listed}\ntimes are of ${zone}`;
+}

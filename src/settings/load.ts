@@ -136,6 +136,12 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
   const dataDir = resolve(cwd, daybook.dataDir);
   return {
     platform: platformOf(platform),
+    fileRules: {
+      walletMethods: platform.walletMethods,
+      codeLists: platform.codeLists,
+      filePaths: platform.filePaths,
+      referralChannel: platform.referralChannel ?? null,
+    },
     currencies: { CNH: 2, ...daybook.currencies },
     settleDelayS: daybook.settleDelayS,
     resweepDays: daybook.resweepDays,

@@ -69,8 +69,15 @@ export interface Schedule {
   readonly zone: string;
 }
 
+/** What files for the platform are held to: known without its address. */
+export type FileRules = Pick<
+  PlatformSection,
+  'walletMethods' | 'codeLists' | 'filePaths' | 'referralChannel'
+>;
+
 export interface Settings {
   readonly platform: PlatformSection;
+  readonly fileRules: FileRules;
   /** Minor units of codes in use that ISO 4217 does not have. */
   readonly currencies: Readonly<Record<string, number>>;
   readonly settleDelayS: number;

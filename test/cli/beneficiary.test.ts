@@ -113,6 +113,13 @@ describe('beneficiary', () => {
       );
     }
     expect((await run(['check', await written(INDIVIDUAL)])).stdout).toContain('nothing to mend');
+    const offline = {
+      PLATFORM_BASE_URL: '',
+      PLATFORM_TIME_ZONE: '',
+      PLATFORM_MERCHANT_NO: '',
+      PLATFORM_TOKEN: '',
+    };
+    expect(await run(['check', await written(INDIVIDUAL)], offline)).toMatchObject({ code: 0 });
     expect((await run(['status'])).stdout).toContain('no registration yet');
   });
 

@@ -84,6 +84,9 @@ describe('onboard', () => {
       stdout: 'nothing to mend; it can be submitted\n',
       stderr: '',
     });
+    // Nothing of the platform is needed for it.
+    const offline = { PLATFORM_BASE_URL: '', PLATFORM_TIME_ZONE: '' };
+    expect(await run(AWAY, ['onboard', 'check', fileOf(application())], offline)).toMatchObject({ code: 0 });
     const wrong = fileOf(application({ email: '', shareholder: [person('Ada Wong', { certNo: 12 })] }));
     expect(await run(AWAY, ['onboard', 'check', wrong])).toEqual({
       code: 2,

@@ -89,6 +89,12 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       filePaths: '.*',
       ...options.platform,
     },
+    fileRules: {
+      walletMethods: [],
+      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
+      filePaths: '.*',
+      referralChannel: null,
+    },
     currencies: { CNH: 2 },
     settleDelayS: 300,
     resweepDays: 7,
