@@ -9,10 +9,10 @@ import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';
  * for the lease between uploads. The rest is the run's own: its lease, its record, the chain, 4 about what is odd
  * (two merchants, what is usual, first openings, what is untold), what is open at its end.
  */
-const THREE_DAYS_MAX = 242;
-const NIGHT_MAX = 124;
+const THREE_DAYS_MAX = 247;
+const NIGHT_MAX = 131;
 /** Nothing is chained or published where nothing is new. */
-const UNCHANGED_MAX = 54;
+const UNCHANGED_MAX = 63;
 
 let stage: Stage;
 afterEach(() => stage.close());
