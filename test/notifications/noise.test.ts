@@ -115,7 +115,8 @@ onBothDatabases((store) => {
     await inbox.keep({ ...result(one, {}), body: JSON.stringify(returned(9), null, 2) });
     expect((await pass(db)).outcomes).toEqual({ duplicate: 2 });
     const hash = notifyHashOf(one.secret);
-    const rows = await db.selectFrom('notification').selectAll().where('outcome', '=', 'applied').execute();
+    const applied = db.selectFrom('notification').selectAll().where('outcome', '=', 'applied');
+    const rows = await applied.orderBy('number').execute();
     const digests = rows.map((row) => row.result_digest!);
     expect(new Set(digests).size).toBe(40);
     expect(JSON.stringify(digests)).not.toContain(one.flow);
