@@ -1,5 +1,4 @@
 /** Runs one account's chain over its changed days, and on from each to where nothing moves any more. */
-import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -72,19 +71,17 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     await take(stretch);
     const next = await sight.known.storedAfter(stretch.days.at(-1)!);
     if (next !== undefined && (await moves(next, options, sight))) waiting.add(next.day);
-    if (front === undefined || front.lastBookedMs === null) continue;
-    if ((await jumpsAfter(front.day, sight)) === jumped) continue;
-    // It ends as before: nothing after it moves.
-    const begin = dayOf(front.lastBookedMs, options.zone);
-    await take(await chainStretch(begin, waiting, options, sight));
-    // Nor do days without entries between the two, but the break lies in them as well.
-    for (
-      let between = await sight.known.after(begin);
-      between !== undefined && between.day < stretch.days[0]!;
-      between = await sight.known.after(between.day)
-    ) {
-      await take(await chainStretch(between.day, waiting, options, sight));
+    if (front === undefined || (await jumpsAfter(front.day, sight)) === jumped) continue;
+    // The day in front ends as before, so that nothing after it moves: only the break is told of it, or no more. Days
+    // without entries between the two are as much a part of it.
+    const quiet: BusinessDay[] = [];
+    let at: DayFigures | undefined = front;
+    while (at !== undefined && at.creditCount + at.debitCount === 0) {
+      quiet.unshift(at.day);
+      at = await sight.known.before(at.day);
     }
+    for (const day of at === undefined ? quiet : [at.day, ...quiet])
+      await take(await chainStretch(day, waiting, options, sight));
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
