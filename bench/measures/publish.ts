@@ -49,7 +49,7 @@ export const publish: Measure = {
             throw new Error(`${run.figures.published} statements were published`);
           publishMs.push(run.elapsedMs);
           // As before the first publishing.
-          await sql`TRUNCATE statement, statement_summary`.execute(db);
+          await sql`TRUNCATE statement, statement_summary, untold_revision`.execute(db);
           await sql`UPDATE account_day SET publish_due = true, revision = NULL`.execute(db);
         }
       } finally {

@@ -46,10 +46,27 @@ export function startCommand(args: readonly string[], env: Env, limitMs: number)
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject).on('close', (code) => {
       clearTimeout(limit);
-      resolve({ code, told, elapsedMs: performance.now() - began, isHung });
+      resolve({
+        code: code === 3 && isGoodBut(told) ? 0 : code,
+        told,
+        elapsedMs: performance.now() - began,
+        isHung,
+      });
     });
   });
   return { process: child, ended };
+}
+
+/**
+ * A story's late entries revise published days, which a good run tells with 3. Here that counts as the good end it is: what
+ * faults are held against is that nothing else is told.
+ */
+function isGoodBut(told: string): boolean {
+  const [, notes] = /^ {2}"notes": (\[[^\]]*\])/m.exec(told) ?? [];
+  if (notes === undefined) return false;
+  return (JSON.parse(notes) as string[]).every((note) =>
+    /^\d+ proven days? (?:was|were) revised\b/.test(note),
+  );
 }
 
 const stateOf = (pid: number): string => {
