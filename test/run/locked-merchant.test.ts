@@ -64,8 +64,12 @@ test.each([
     notes: [],
   });
   expect(await oneMerchant(house, MERCHANT.merchantNo)).toEqual(MERCHANT);
-  for (const asks of [chosenMerchants(house, [OTHER.merchantNo]), oneMerchant(house, OTHER.merchantNo)]) {
-    const refusal: unknown = await asks.catch((error: unknown) => error);
+  const asks = [
+    (): Promise<unknown> => chosenMerchants(house, [OTHER.merchantNo]),
+    (): Promise<unknown> => oneMerchant(house, OTHER.merchantNo),
+  ];
+  for (const ask of asks) {
+    const refusal: unknown = await ask().catch((error: unknown) => error);
     expect([exitCodeOf(refusal), (refusal as Error).message]).toEqual([2, expect.stringMatching(problem)]);
   }
   await addMerchant(house.database.db, { ...OTHER, secretKeys: [current], now: NOW });
