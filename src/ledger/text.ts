@@ -32,3 +32,7 @@ export const showableText = (text: string): string => text.replace(UNSHOWN, esca
 /** The same of text with lines of our own making. */
 export const showableLines = (text: string): string =>
   text.replace(UNSHOWN, (character) => (character === '\n' ? character : escaped(character)));
+
+/** `1 day`, `3 days`, for sentences; a table at a terminal groups its digits. */
+export const counted = (count: number, one: string, more = `${one}s`): string =>
+  `${count} ${count === 1 ? one : more}`;

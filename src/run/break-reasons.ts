@@ -1,4 +1,5 @@
 /** What a run says of the breaks it found: those of one cause once, so that a day full of them is one sentence. */
+import { counted } from '../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../ledger/break-stories.ts';
 import { knownBreak, type BreakRow } from '../store/breaks.ts';
 import { EXIT } from './exit-codes.ts';
@@ -6,8 +7,6 @@ import type { Reason } from './judge.ts';
 
 /** A ledger with more is told by `daybook breaks`. */
 const CAUSES_TOLD_MAX = 5;
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** One for each cause that the breaks tell together; breaks that may be anything are counted elsewhere. */
 export function reasonsOfCauses(opened: readonly BreakRow[]): Reason[] {

@@ -1,4 +1,5 @@
 /** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
+import { counted } from '../ledger/text.ts';
 import type { WithheldDay } from '../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from './clock-text.ts';
 import { EXIT } from './exit-codes.ts';
@@ -95,8 +96,6 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
 /** The first ones, and one that counts the rest. */
 const firstOf = (all: readonly Reason[], rest: (more: number) => Reason): Reason[] =>
   all.length <= TOLD_MAX ? [...all] : [...all.slice(0, TOLD_MAX), rest(all.length - TOLD_MAX)];
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** Those that keep the run from being done, merchant by merchant, then those that do not. */
 export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {

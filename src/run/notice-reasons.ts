@@ -1,4 +1,5 @@
 /** How a notice is told: what is odd, and what to do. Pure. */
+import { counted } from '../ledger/text.ts';
 import type { EmptyNotice, FirstNotice, Notice, SharedNotice } from '../store/notices.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
@@ -23,8 +24,6 @@ const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.ne
 /** `USD 2026-03-04`, or the day where every account is meant. */
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
   currency === '' ? day : `${currency} ${day}`;
-
-const plural = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`;
 
 /** `A1, A2, A3 and 9 more`. */
 function listed(names: readonly string[], count = names.length): string {
@@ -74,7 +73,7 @@ function reasonOfShared(ofPair: readonly SharedNotice[]): Reason {
   const count = ofPair.reduce((sum, { figures }) => sum + figures.count, 0);
   const batchNos = ofPair.flatMap(({ figures }) => figures.batchNos);
   return needsPerson(
-    `${plural(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
+    `${counted(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
       `${listed(batchNos, count)}, of ${listed(ofPair.map(accountDay))}; the platform answered one of them by entries ` +
       'of the other',
     'do not pass on these statements; look at PLATFORM_HEADERS (does each call say whose it is?) and at both ' +

@@ -21,8 +21,8 @@ import { parseManifest, type Manifest, type ManifestStatement } from './manifest
 import type { Figures } from './figures.ts';
 import { leaseFence } from './publish-day.ts';
 import { putReplacing } from './put-revision.ts';
-import { manifestRow } from './settle-manifest.ts';
-import { MARK_CONTENT_TYPE, markContent, readStoreMark } from './store-owner.ts';
+import { MANIFEST_CONTENT_TYPE, manifestRow } from './settle-manifest.ts';
+import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './superseded-figures.ts';
 
 export interface AdoptOptions {
@@ -69,7 +69,7 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   if (former !== database) {
     await putReplacing(objects, STORE_MARK_KEY, markContent(database, now()), {
       fence: leaseFence({ db, lease }),
-      contentType: MARK_CONTENT_TYPE,
+      contentType: MANIFEST_CONTENT_TYPE,
     });
   }
   return soFar();

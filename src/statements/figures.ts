@@ -1,4 +1,5 @@
 /** What a statement says of its day in figures, and how two revisions compare. Pure. */
+import { counted } from '../ledger/text.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 
 /** Columns that account_day and statement share: the day's figures. */
@@ -43,8 +44,6 @@ export const sameFigures = (a: Figures, b: Figures): boolean =>
   a.break_count === b.break_count &&
   a.breaks_after === b.breaks_after &&
   a.restarted === b.restarted;
-
-const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
 
 function breaksSaid(more: number, where: string): string[] {
   if (more > 0) return [counted(more, `break found${where}`, `breaks found${where}`)];

@@ -15,9 +15,9 @@ import { databaseIdentity } from '../store/database-identity.ts';
 import type { DB } from '../store/schema.ts';
 import { newestStatements } from '../store/statements.ts';
 import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
+import { MANIFEST_CONTENT_TYPE } from './settle-manifest.ts';
 
 const FORMAT = 'daybook-store/1';
-export const MARK_CONTENT_TYPE = 'application/json';
 /** Statements of an older daybook's that are looked for in a store without a mark. */
 const KNOWN_FILES_TRIED_MAX = 5;
 
@@ -92,7 +92,7 @@ export async function claimStore(
   const { db, objects, fence, now } = options;
   const content = markContent(await databaseIdentity(db), now());
   try {
-    await objects.put(STORE_MARK_KEY, content, { ifAbsent: true, fence, contentType: MARK_CONTENT_TYPE });
+    await objects.put(STORE_MARK_KEY, content, { ifAbsent: true, fence, contentType: MANIFEST_CONTENT_TYPE });
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }

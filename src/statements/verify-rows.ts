@@ -1,4 +1,5 @@
 /** Checks a statement's rows against what its manifest says of them: header, sums, chain. Pure and streaming. */
+import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { ManifestStatement } from './manifest.ts';
@@ -136,8 +137,6 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
     },
   };
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** Tells times near the day's begin or end, wherever the clock puts them: some zones skip midnight itself. */
 function midnightOf(day: string, zone: string): (bookedAt: string) => boolean {
