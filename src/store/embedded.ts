@@ -1,6 +1,7 @@
 /** The embedded database (PGlite): PostgreSQL in this process, one process at a time, for setups without a server. */
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { join } from 'node:path';
+import { setImmediate as loopTurn } from 'node:timers/promises';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
 import { COLUMN_PARSERS } from './column-values.ts';
 import type { Database } from './database.ts';
@@ -14,6 +15,9 @@ import { troubleOf } from './troubles.ts';
 
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];
+
+/** PGlite answers without the event loop turning; for longer nobody else in this process waits for it. */
+const TURN_MS = 10;
 
 /**
  * Opens the folder `dataDir/db`, creating it on first use. Throws `EmbeddedDatabaseBusy` while another process has
@@ -61,13 +65,26 @@ export function embeddedDatabase(
   };
 }
 
+/** Lets timers, signals and sockets have their turn, statement after statement, every few milliseconds. */
+function turnGiver(): () => Promise<void> | undefined {
+  let turnedMs = performance.now();
+  return () => {
+    if (performance.now() - turnedMs < TURN_MS) return undefined;
+    return loopTurn().then(() => {
+      turnedMs = performance.now();
+    });
+  };
+}
+
 /**
  * Statements without parameters go by the simple protocol, as node-postgres sends them: whole scripts, such as a
  * migration, run on both alike.
  */
 function bySimpleProtocol(pglite: PGlite): DialectPglite {
+  const letOthersIn = turnGiver();
   const queryOf = (runner: PGlite | Transaction): Query => {
     const query = async (text: string, params?: unknown[], options?: object) => {
+      await letOthersIn();
       if (params !== undefined && params.length > 0) return runner.query(text, params, options);
       const results = await runner.exec(text, options);
       return results.at(-1) ?? { rows: [], fields: [] };

@@ -59,13 +59,13 @@ export function startCommand(args: readonly string[], env: Env, limitMs: number)
 
 /**
  * A story's late entries revise published days, which a good run tells with 3. Here that counts as the good end it is: what
- * faults are held against is that nothing else is told.
+ * faults are held against is that nothing else is told with more than 0.
  */
 function isGoodBut(told: string): boolean {
-  const [, notes] = /^ {2}"notes": (\[[^\]]*\])/m.exec(told) ?? [];
-  if (notes === undefined) return false;
-  return (JSON.parse(notes) as string[]).every((note) =>
-    /^\d+ proven days? (?:was|were) revised\b/.test(note),
+  const [, reasons] = /^ {2}"reasons": (\[.*?^ {2}\])/ms.exec(told) ?? [];
+  if (reasons === undefined) return false;
+  return (JSON.parse(reasons) as { exitCode: number; what: string }[]).every(
+    ({ exitCode, what }) => exitCode === 0 || /^\d+ proven days? (?:was|were) revised\b/.test(what),
   );
 }
 

@@ -120,6 +120,8 @@ export interface Site {
   readonly run: (way: 'proxied' | 'direct', orders?: HookOrders, env?: Env, limitMs?: number) => Child;
   /** Makes the second merchant known; the first one is in the settings. */
   readonly addMerchant: () => Promise<Ended>;
+  /** Goes on with statements that another database published. */
+  readonly adopt: () => Promise<Ended>;
   readonly objects: ObjectStore;
   /** Reads rows and files; no run may be at work on an embedded database. */
   readonly outcome: () => Promise<Outcome>;
@@ -275,6 +277,7 @@ export async function openWorld(): Promise<World> {
           { ...env('direct'), SECOND_TOKEN: SECOND.token },
           RUN_LIMIT_MS,
         ).ended,
+      adopt: () => startCommand(['statements', 'adopt'], env('direct'), RUN_LIMIT_MS).ended,
       objects,
       outcome: async () => {
         const database = await openRows(place, `${server.url}/${databaseName}`, dataDir, root);

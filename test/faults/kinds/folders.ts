@@ -168,9 +168,10 @@ export const FOLDER_KINDS: readonly Kind[] = [
       ...atEffect(scene, 'database', () =>
         rm(join(scene.site.dataDir, 'db'), { recursive: true, force: true }),
       ),
-      // The ledger is read anew; who was added by hand has to be added again.
+      // The ledger is read anew; who was added by hand has to be added again, and what was published taken over.
       mend: async () => {
         await scene.site.addMerchant();
+        await scene.site.adopt();
       },
     }),
   },
