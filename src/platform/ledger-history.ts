@@ -178,7 +178,7 @@ function pageOf(
 }
 
 /** Oldest windows first, so that a platform that dies leaves them whole; the zone's proof, which all wait for, before. */
-const rankOf = ({ window, batchNo }: LedgerPageQuery): number => (batchNo === undefined ? window.beginMs : 0);
+const rankOf = ({ window, isUrgent }: LedgerPageQuery): number => (isUrgent === true ? 0 : window.beginMs);
 
 /** Reads pages of a merchant's ledger. Throws `RangeError` where a query breaks the contract: that is a fault of ours. */
 export function createLedgerReader(transport: Transport, reading: LedgerReading): LedgerReader {

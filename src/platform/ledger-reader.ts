@@ -17,6 +17,8 @@ export interface LedgerPageQuery {
   readonly pageNum: number;
   readonly currency?: string;
   readonly batchNo?: string;
+  /** Others wait for it: sent before the merchant's other calls. */
+  readonly isUrgent?: boolean;
 }
 
 export interface LedgerPage {

@@ -1,8 +1,9 @@
 /**
- * Reads the newest window before all others, so that the zone is proven by the newest entry before a row is written: an
- * older one would prove the offset of yesterday on the very day that the platform's clock changed.
+ * Reads the newest window ahead of all others, so that the zone is proven by the newest entry before a row is written: an
+ * older one would prove the offset of yesterday on the very day that the platform's clock changed. Other windows are read
+ * meanwhile.
  *
- * No call is made for it: what it reads is kept, and given once to whoever asks for that page next.
+ * No call is made for it twice: a page that both ask for is asked for once, and given once to whoever reads windows.
  */
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -14,7 +15,7 @@ import { READ_LIMITS } from './limits.ts';
 const WINDOWS_MAX = 8;
 
 export interface NewestPage {
-  /** Answers from what is kept, once, and else from the reader given. */
+  /** For whoever reads the windows; answers once from what was read of them for `newest`. */
   readonly reader: LedgerReader;
   /**
    * Entries of the newest window that has any, the newest in front, and none where the newest windows are empty. Of a
@@ -31,45 +32,62 @@ export interface NewestPageOptions {
   readonly signal: AbortSignal;
 }
 
+interface Known {
+  readonly page: Promise<LedgerPage>;
+  /** Whoever reads windows had it: asking once more means a second reading. */
+  isTaken: boolean;
+}
+
 export function createNewestPage(options: NewestPageOptions): NewestPage {
   const { reader, merchant, slackMs, signal } = options;
-  const kept = new Map<string, LedgerPage>();
+  const known = new Map<string, Known>();
+  let isOver = false;
 
-  const read = async ({ window, currency }: Asked, pageNum: number): Promise<LedgerPage> => {
-    const query = { merchant, window, pageNum, ...(currency === undefined ? {} : { currency }) };
+  const look = async ({ window, currency }: Asked, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
-    const page = await reader.page(query, signal);
-    kept.set(keyOf(query), page);
+    const query = { merchant, window, pageNum, ...(currency === undefined ? {} : { currency }) };
+    const key = keyOf(query);
+    const page = known.get(key)?.page ?? reader.page({ ...query, isUrgent: true }, signal);
+    if (!known.has(key)) known.set(key, { page, isTaken: false });
     return page;
+  };
+
+  const newest = async (): ReturnType<NewestPage['newest']> => {
+    const youngest = [...options.asked].sort((a, b) => b.window.endMs - a.window.endMs).slice(0, WINDOWS_MAX);
+    for (const asked of youngest) {
+      const first = await look(asked, 1);
+      const pages = pagesOf(first.total);
+      const isPaged = pages > 1 && pages <= READ_LIMITS.pageNumMax;
+      const seen = isPaged ? [first, await look(asked, pages)] : [first];
+      const entries = seen
+        .flatMap((page) => page.entries)
+        .filter((entry) => placeOf(entry, asked.window, slackMs) !== 'stranger')
+        .sort((a, b) => b.bookedMs - a.bookedMs);
+      if (entries.length > 0) return { entries, asked };
+    }
+    return null;
   };
 
   return {
     reader: {
       page: (query, stop) => {
         const key = keyOf(query);
-        const page = kept.get(key);
-        if (page === undefined) return reader.page(query, stop);
-        kept.delete(key);
-        return Promise.resolve(page);
+        const kept = known.get(key);
+        if (kept !== undefined && !kept.isTaken) {
+          kept.isTaken = true;
+          if (isOver) known.delete(key);
+          return kept.page;
+        }
+        const page = reader.page(query, stop);
+        if (!isOver) known.set(key, { page, isTaken: true });
+        return page;
       },
     },
-    newest: async () => {
-      const youngest = [...options.asked]
-        .sort((a, b) => b.window.endMs - a.window.endMs)
-        .slice(0, WINDOWS_MAX);
-      for (const asked of youngest) {
-        const first = await read(asked, 1);
-        const pages = pagesOf(first.total);
-        const isPaged = pages > 1 && pages <= READ_LIMITS.pageNumMax;
-        const seen = isPaged ? [first, await read(asked, pages)] : [first];
-        const entries = seen
-          .flatMap((page) => page.entries)
-          .filter((entry) => placeOf(entry, asked.window, slackMs) !== 'stranger')
-          .sort((a, b) => b.bookedMs - a.bookedMs);
-        if (entries.length > 0) return { entries, asked };
-      }
-      return null;
-    },
+    newest: () =>
+      newest().finally(() => {
+        isOver = true;
+        for (const [key, { isTaken }] of known) if (isTaken) known.delete(key);
+      }),
   };
 }
 

@@ -184,14 +184,19 @@ async function readAndStore(
   });
 
   try {
-    if (options.provesNewest === true) await proveNewest();
+    // Windows are read meanwhile, and nothing of them is taken before.
+    const proven = options.provesNewest === true ? proveNewest() : Promise.resolve();
+    proven.catch(() => undefined);
     await readWindows({
       reader: newestPage.reader,
       merchant,
       asked,
       limits: { ...options.limits, clockSlackMs: slackMs },
       signal,
-      onFirstPage: (page, { window }) => checkPage(page.entries, window),
+      onFirstPage: async (page, { window }) => {
+        await proven;
+        await checkPage(page.entries, window);
+      },
       onReading: async (part, read) => {
         const came = [...read.reading.entries, ...read.strangers];
         if (came.length > 0) {
@@ -205,6 +210,7 @@ async function readAndStore(
         progress();
       },
     });
+    await proven;
     readings.leave(await empty.settle(true));
     await readings.dropDoubts();
     return report();
@@ -226,7 +232,7 @@ const probeOf =
   (batchNo, window) => {
     signal.throwIfAborted();
     const query = { merchant, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) };
-    return reader.page(query, signal);
+    return reader.page({ ...query, isUrgent: true }, signal);
   };
 
 /** Counts each page asked for, one that fails as well. */

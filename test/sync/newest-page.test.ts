@@ -115,3 +115,24 @@ test('one merchant’s newest entry speaks for no newer one of another', async (
   const { outcome } = await read(platform, { zoneGate, merchant: { ...MERCHANT, merchantNo: 'M-THIRD' } });
   expect(outcome).toMatchObject({ name: 'TimeZoneWrong' });
 });
+
+test('other windows are read while the newest entry is asked about, and nothing of them is written', async () => {
+  const platform = createMemoryPlatform({ bookings: [...EARLIER, ...spread(20, LAST, 'N-')], zone: ZONE });
+  const others = new Set<number>();
+  let isAnswered = false;
+  let rowsBefore = -1;
+  const reader: typeof platform.reader = {
+    page: async (query, signal) => {
+      if (!isAnswered && query.window.beginMs < LAST.beginMs) others.add(query.window.beginMs);
+      const page = await platform.reader.page(query, signal);
+      if (query.batchNo === undefined || isAnswered) return page;
+      expect(query.isUrgent).toBe(true);
+      await expect.poll(() => others.size).toBe(WINDOWS.length - 1);
+      rowsBefore = (await database.db.selectFrom('ledger_entry').select('batch_no').execute()).length;
+      isAnswered = true;
+      return page;
+    },
+  };
+  expect((await read(platform, { reader })).outcome).toMatchObject({ failure: null, entries: 24 });
+  expect(rowsBefore).toBe(0);
+});
