@@ -1,4 +1,7 @@
-/** What a scheduled job is: a name, what it covers, and the setting that says when it runs. */
+/** What a scheduled job is: a name, when it is due, and what it runs. */
+import type { DueJob } from '../src/run/due.ts';
+import type { PlatformHouse } from '../src/run/house.ts';
+import type { JobReport } from '../src/run/scheduled-job.ts';
 import type { Schedule } from '../src/settings/settings.ts';
 
 export interface Job {
@@ -6,8 +9,10 @@ export interface Job {
   readonly name: string;
   /** For people: what it works on. */
   readonly what: string;
-  /** Its cron expression among the settings (DAYBOOK_SCHEDULE_NIGHTLY, DAYBOOK_SCHEDULE_RESWEEP, DAYBOOK_SCHEDULE_REFERENCE). */
+  /** Its cron expression among the settings (DAYBOOK_SCHEDULE_...). */
   readonly when: (schedule: Schedule) => string;
-  /** `ledger`: sync, reconcile, publish. `reference`: read the platform's lists. */
-  readonly does: 'ledger' | 'reference';
+  /** Whether it brings the ledger up to date: a good run of one such job makes up for a failed one of another. */
+  readonly isLedger: boolean;
+  /** Does the work of a slot; null where another process did it meanwhile. */
+  readonly run: (house: PlatformHouse, due: DueJob, signal: AbortSignal) => Promise<JobReport | null>;
 }

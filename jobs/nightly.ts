@@ -1,9 +1,11 @@
 /** Every night: read yesterday and the last days again, prove them, publish what changed. */
+import { runLedgerJob } from '../src/run/scheduled-job.ts';
 import type { Job } from './job.ts';
 
 export const nightly: Job = {
   name: 'nightly',
   what: 'yesterday, whatever downtime left unread, and the last days again for late entries',
   when: (schedule) => schedule.nightly,
-  does: 'ledger',
+  isLedger: true,
+  run: (house, due, signal) => runLedgerJob(house, due, signal),
 };

@@ -1,9 +1,11 @@
 /** Every Monday before dawn: read the platform's lists of banks, purposes and the like again. */
+import { executeReferenceRun, referenceWork } from '../src/run/reference-run.ts';
 import type { Job } from './job.ts';
 
 export const reference: Job = {
   name: 'reference',
   what: 'the platform’s lists: banks and payout methods of the countries in the settings, occupations, natures, purposes',
   when: (schedule) => schedule.reference,
-  does: 'reference',
+  isLedger: false,
+  run: (house, due, signal) => executeReferenceRun({ ...referenceWork(house, signal), scheduled: due }),
 };

@@ -1,9 +1,12 @@
-/** Around midday: the same days once more, so that what came late in the morning is in the statements by evening. */
+/** Around midday: further back than the night reads, so that what is late is in the statements by evening. */
+import { runLedgerJob } from '../src/run/scheduled-job.ts';
 import type { Job } from './job.ts';
 
 export const resweep: Job = {
   name: 'resweep',
-  what: 'the last days again for late entries',
+  what: 'late entries, further back than the night looks for them',
   when: (schedule) => schedule.resweep,
-  does: 'ledger',
+  isLedger: true,
+  run: (house, due, signal) =>
+    runLedgerJob(house, due, signal, { lateSweepDays: house.settings.lateSweepDays }),
 };

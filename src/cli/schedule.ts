@@ -4,7 +4,6 @@ import { jobs } from '../../jobs/all.ts';
 import { EXIT, exitCodeOf } from '../run/exit-codes.ts';
 import { nextTime, type ScheduledJob } from '../run/due.ts';
 import { keepSchedule } from '../run/schedule.ts';
-import { runScheduledJob } from '../run/scheduled-job.ts';
 import type { Schedule } from '../settings/settings.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
@@ -37,8 +36,8 @@ export function addScheduleCommand(program: Command): void {
           runJob: async (due) => {
             log.info(due, 'job begins');
             try {
-              const { does } = jobs.find(({ name }) => name === due.job)!;
-              const report = await runScheduledJob(does, due, house, signal);
+              const job = jobs.find(({ name }) => name === due.job)!;
+              const report = await job.run(house, due, signal);
               if (report === null) {
                 log.info(due, 'job done by another process');
                 return;

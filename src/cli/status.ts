@@ -57,8 +57,8 @@ export function addStatusCommand(program: Command): void {
         const zone = settings.platform.timeZone;
         const statuses = await statusOf(db, merchants, { zone, now: now(), maxAgeMs });
         const runs = await lastRunsOf(db, {
-          ledgerJobs: jobs.filter(({ does }) => does === 'ledger').map(({ name }) => name),
-          otherJobs: jobs.filter(({ does }) => does !== 'ledger').map(({ name }) => name),
+          ledgerJobs: jobs.filter(({ isLedger }) => isLedger).map(({ name }) => name),
+          otherJobs: jobs.filter(({ isLedger }) => !isLedger).map(({ name }) => name),
           merchants,
           now: now(),
         });

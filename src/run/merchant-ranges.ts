@@ -1,7 +1,7 @@
 /** The days each merchant's ledger is read for: those asked for, or its nightly default from what is proven. */
 import type { Kysely } from 'kysely';
-import { dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
-import type { Window } from '../ledger/entry.ts';
+import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { changedDays } from '../store/account-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
@@ -34,6 +34,7 @@ export async function merchantRanges(options: {
   readonly asked: DayRange | null;
   readonly zone: string;
   readonly resweepDays: number;
+  readonly lateSweepDays?: number | undefined;
   readonly now: Date;
 }): Promise<ReadonlyMap<string, MerchantDays>> {
   const { db, merchants, asked, zone, resweepDays, now } = options;
@@ -56,7 +57,8 @@ export async function merchantRanges(options: {
       const { provenThroughMs } = coverageOf(certified, now.getTime());
       // A day counts as proven once its last instant is: the day of the first unproven instant is read again.
       const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
-      const range = nightlyRange(today, resweepDays, firstUnread);
+      const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
+      const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
       const own = requested.filter((one) => one.merchantNo === merchantNo);
       const beforeProof = daysBeforeProof(range, certified, own, zone);
       const takenUp = takenUpDays(own, range);
@@ -65,6 +67,16 @@ export async function merchantRanges(options: {
     }),
   );
   return new Map(ranges);
+}
+
+/**
+ * The first day from `day` on that was read before: a sweep for late entries reads no day that nobody asked for. Null
+ * where there is none. Pure.
+ */
+export function firstRead(certified: readonly Window[], day: BusinessDay, zone: string): BusinessDay | null {
+  const { beginMs } = dayWindow(day, zone);
+  const begins = certified.filter(({ endMs }) => endMs >= beginMs).map((window) => window.beginMs);
+  return begins.length === 0 ? null : dayOf(Math.max(beginMs, Math.min(...begins)), zone);
 }
 
 /** The windows without days whose entries are still to be reconciled. */
@@ -99,7 +111,7 @@ export function daysBeforeProof(
 /** What a run covers: the range of each merchant asked for, and the outer one for the record. */
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
-  deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'now'>,
+  deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,
 ): Promise<Pick<RunWork, 'ranges' | 'from' | 'to'>> {
   const now = deps.now();
   const ranges = await merchantRanges({

@@ -56,17 +56,18 @@ export function askedRange(
 }
 
 /**
- * The nightly default of one merchant: yesterday, the re-sweep before it, and whatever downtime left unread, so that
- * a missed night is caught up by the next one.
+ * The nightly default of one merchant: yesterday, the re-sweep before it, and from the earliest of these days on: the
+ * first that downtime left unread, so that a missed night is caught up by the next one, or one that a wider sweep begins
+ * with. Null where there is none.
  */
 export function nightlyRange(
   today: BusinessDay,
   resweepDays: number,
-  firstUnread: BusinessDay | null,
+  ...earlier: readonly (BusinessDay | null)[]
 ): DayRange {
   const to = addDays(today, -1);
-  const swept = addDays(to, -resweepDays);
-  return { from: firstUnread !== null && firstUnread < swept ? firstUnread : swept, to };
+  const froms = earlier.filter((day) => day !== null);
+  return { from: froms.reduce((first, day) => (day < first ? day : first), addDays(to, -resweepDays)), to };
 }
 
 /** The one range that holds every merchant's, for the record; `fallback` or yesterday where there is none. */

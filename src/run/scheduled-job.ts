@@ -1,10 +1,10 @@
-/** One scheduled job, run to its end: the ledger's, or the reference data's. */
+/** One scheduled job's run of the ledger, to its end. */
 import { chosenMerchants } from './chosen-merchants.ts';
 import type { DueJob } from './due.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { runDeps, type PlatformHouse } from './house.ts';
-import { executeReferenceRun, referenceWork } from './reference-run.ts';
 import { executeScheduled } from './run.ts';
+import type { RunDeps } from './work.ts';
 
 export interface JobReport {
   readonly runId: number;
@@ -13,26 +13,21 @@ export interface JobReport {
   readonly elapsedMs: number;
 }
 
-/** Null where another process did the slot meanwhile. Throws what `executeRun` and `executeReferenceRun` throw. */
-export async function runScheduledJob(
-  does: 'ledger' | 'reference',
-  due: DueJob,
+/** `run` of every merchant. Null where another process did the slot meanwhile. Throws what `executeRun` throws. */
+export async function runLedgerJob(
   house: PlatformHouse,
+  due: DueJob,
   signal: AbortSignal,
+  sweep: Pick<RunDeps, 'lateSweepDays'> = {},
 ): Promise<JobReport | null> {
-  switch (does) {
-    case 'ledger':
-      return executeScheduled(
-        {
-          command: 'run',
-          range: null,
-          merchants: await chosenMerchants(house, []),
-          currencies: null,
-          scheduled: due,
-        },
-        runDeps(house, signal),
-      );
-    case 'reference':
-      return executeReferenceRun({ ...referenceWork(house, signal), scheduled: due });
-  }
+  return executeScheduled(
+    {
+      command: 'run',
+      range: null,
+      merchants: await chosenMerchants(house, []),
+      currencies: null,
+      scheduled: due,
+    },
+    { ...runDeps(house, signal), ...sweep },
+  );
 }

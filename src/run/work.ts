@@ -25,6 +25,8 @@ export interface RunDeps {
   readonly zone: string;
   readonly settleDelayMs: number;
   readonly resweepDays: number;
+  /** Late entries are looked for so far back, where the ledger has been read that far. */
+  readonly lateSweepDays?: number;
   readonly clockToleranceS: number;
   /** What a nightly run looks at beyond the days it reads; all of it where absent. */
   readonly checks?: readonly Check[];

@@ -145,6 +145,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     currencies: { CNH: 2, ...daybook.currencies },
     settleDelayS: daybook.settleDelayS,
     resweepDays: daybook.resweepDays,
+    lateSweepDays: daybook.lateSweepDays,
     clockToleranceS: daybook.clockToleranceS,
     checks: daybook.checks,
     nowMs: daybook.now ?? null,

@@ -70,6 +70,7 @@ export const settingsSchema = z.strictObject({
   daybook: z.strictObject({
     settleDelayS: wholeNumber(0, DAY_S).default(300).meta(notes('300')),
     resweepDays: wholeNumber(0, 366).default(7).meta(notes('7')),
+    lateSweepDays: wholeNumber(0, 366).default(14).meta(notes('14')),
     checks: someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
     clockToleranceS: wholeNumber(0, 3_600).default(2).meta(notes('2')),
     now: instant().optional().meta(notes('2026-04-01T02:00:00Z')),

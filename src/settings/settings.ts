@@ -82,6 +82,8 @@ export interface Settings {
   readonly currencies: Readonly<Record<string, number>>;
   readonly settleDelayS: number;
   readonly resweepDays: number;
+  /** As `resweepDays`, of the sweep around midday. */
+  readonly lateSweepDays: number;
   readonly clockToleranceS: number;
   /** What a nightly run looks at beyond the days it reads. */
   readonly checks: readonly Check[];

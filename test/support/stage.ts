@@ -98,6 +98,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     currencies: { CNH: 2 },
     settleDelayS: 300,
     resweepDays: 7,
+    lateSweepDays: 14,
     clockToleranceS: 2,
     checks: CHECKS,
     nowMs: null,
