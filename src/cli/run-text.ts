@@ -40,7 +40,7 @@ export const breakTexts = (rows: readonly BreakRow[], zone: string): string[] =>
     return lines(
       ...breaks
         .slice(0, BREAKS_OF_ONE_CAUSE_SHOWN_MAX)
-        .map((one) => `${headOf(one, zone)}\n  ${jumpText(one, one.account.currency)}`),
+        .map((one) => `${headOf(one, zone)}\n  ${jumpText(one)}`),
       more > 0 && `and ${counted(more, 'more break')} of the same cause`,
       `  ${cause}`,
     );

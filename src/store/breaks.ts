@@ -20,6 +20,7 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
   hintBatchNo: row.hint_batch_no,
   span: { beginMs: row.begin_ms, endMs: row.end_ms },
   day: row.day,
+  isHealed: row.status === 'healed',
 });
 
 /** Breaks for a person, newest day last; only open ones unless `all`. */
