@@ -108,7 +108,8 @@ async function hintsOfQuarantine(
   rows: readonly HintedRow[],
   read: QuarantinedReader,
 ): Promise<{ readonly explained: Hints; readonly perhaps: Hints }> {
-  const [explained, perhaps]: [Hints, Hints] = [new Map(), new Map()];
+  const explained: Hints = new Map();
+  const perhaps: Hints = new Map();
   if (rows.length === 0) return { explained, perhaps };
   let [beginMs, endMs] = [Infinity, -Infinity];
   for (const row of rows) {

@@ -1,0 +1,2 @@
+import type { Command } from 'commander';
+export function addShowCommand(_breaks: Command): void {}
