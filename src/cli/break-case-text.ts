@@ -6,7 +6,6 @@ import type { BreakCase, CaseEvent, RowBeside } from '../run/break-case.ts';
 import { wallSecond, wallTime } from '../run/wall-time.ts';
 import { knownBreak, type BreakRow } from '../store/breaks.ts';
 import type { CertificateRow } from '../store/statements.ts';
-import { spanText } from './run-text.ts';
 import { counted, line, lines, table } from './text.ts';
 
 const SHOWN_MAX = 20;
@@ -22,11 +21,10 @@ export function caseText(
   const known = knownBreak(row);
   return lines(
     line`break ${row.id}: ${row.merchant_no} ${row.currency} ${row.day}, ${stateText(found)}`,
-    `between ${spanText(known.span, zone)}`,
+    `between ${wallSecond(known.span.beginMs, zone)} and ${wallSecond(known.span.endMs, zone)}`,
     `\n${explain(known)}`,
-    `\nbalance after ${row.after_batch_no ?? 'the start'}:  ${row.expected_balance} ${row.currency}`,
-    `${row.before_batch_no} starts from:  ${row.found_balance} ${row.currency}`,
-    `difference:  ${row.missing_net} ${row.currency}`,
+    '',
+    ...figuresText(row),
     `\nrows as the statement has them:`,
     rowsText(found.rows, row),
     quarantineText(found),
@@ -39,6 +37,13 @@ export function caseText(
     `\ntimes are of ${zone}`,
   );
 }
+
+/** What the balance should have been, and was. */
+const figuresText = (row: BreakRow): string[] => [
+  `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
+  `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
+  `difference:  ${row.missing_net} ${row.currency}`,
+];
 
 const stateText = ({ state, takenBy, row }: BreakCase): string => {
   if (state === 'taken') return `taken by ${takenBy!}`;

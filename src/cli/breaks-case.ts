@@ -9,6 +9,7 @@ import { offlineSettings, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { lines } from './text.ts';
 
+const NOTE_CHARACTERS_MAX = 1_000;
 const PUBLISHED_LATER = 'the next run or `daybook publish` tells it in the manifest and summary of its day';
 
 interface Step {
@@ -93,6 +94,10 @@ export function breakIdOf(text: string): number {
 async function take(step: Step, text: string, noteGiven: string | undefined, self: Command): Promise<void> {
   const id = breakIdOf(text);
   const note = noteGiven?.trim();
+  if (note !== undefined && note.length > NOTE_CHARACTERS_MAX)
+    throw new UsageError(
+      `--note has over ${NOTE_CHARACTERS_MAX} characters; it is published with the day’s files.`,
+    );
   if (note === '')
     throw new UsageError(`--note is empty; say ${step.noteOf ?? 'something, or leave it out'}.`);
   await withHouse(offlineSettings(self), async ({ database, now }) => {

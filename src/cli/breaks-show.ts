@@ -14,6 +14,8 @@ import { createLog, offlineSettings, tell, withHouse } from './context.ts';
 import { createRetryLog } from './retry-log.ts';
 
 const ZONE_OF_NO_PLATFORM = 'UTC';
+/** Somebody waits for the page; most of it needs no platform. */
+const RETRIES_MAX = 1;
 
 export function addShowCommand(breaks: Command): void {
   breaks
@@ -48,7 +50,8 @@ async function ask(found: BreakCase, house: House, settings: SettingsWithoutPlat
   const { platform } = settings;
   if (platform === null) return { failure: 'not asked, as its settings are missing (PLATFORM_BASE_URL)' };
   const { db } = house.database;
-  const complete = { ...settings, platform };
+  const retriesMax = Math.min(RETRIES_MAX, platform.retriesMax);
+  const complete = { ...settings, platform: { ...platform, retriesMax } };
   const log = createLog(settings.logLevel);
   const client = openPlatform(complete, { onRetry: createRetryLog(log, () => performance.now()) });
   try {

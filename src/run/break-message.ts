@@ -1,5 +1,5 @@
 /** A message to the platform's support about a break: plain text to copy, with nothing in it that is secret. Pure. */
-import { netText } from '../ledger/break-stories.ts';
+import { causeOf, isCauseKnown, netText } from '../ledger/break-stories.ts';
 import { counted } from '../ledger/text.ts';
 import { knownBreak } from '../store/breaks.ts';
 import type { BreakAnswer } from './break-answer.ts';
@@ -21,6 +21,8 @@ export function messageToPlatform(
     return beside === undefined ? '' : `, booked at ${beside.entry.bookedAt},`;
   };
   const certificate = found.certificates.at(-1);
+  // What is in quarantine is told by itself.
+  const isOfQuarantine = known.hint === 'quarantined-entry' || known.hint === 'quarantined-in-span';
   const explaining = found.quarantined.filter(({ explains }) => explains);
   return [
     `Subject: merchant ${account.merchantNo}, ${account.currency}: the balance does not follow from ` +
@@ -29,9 +31,10 @@ export function messageToPlatform(
     `In the transaction history of merchant ${account.merchantNo} in ${account.currency}:`,
     `- After ledger order ${afterBatchNo ?? '(none)'}${bookingOf(afterBatchNo)} the balance is ` +
       `${known.expectedBalance} ${account.currency}.`,
-    `- The next ledger order, ${beforeBatchNo}${bookingOf(beforeBatchNo)} starts from ` +
+    `- The next ledger order ${beforeBatchNo}${bookingOf(beforeBatchNo)} starts from ` +
       `${known.foundBalance} ${account.currency}, by its own amount and balance.`,
     `- So ${netText(known)} ${account.currency} is not accounted for, between ${at(span.beginMs)} and ${at(span.endMs)}.`,
+    isCauseKnown(known) && !isOfQuarantine ? `By our figures: ${causeOf(known)}` : null,
     certificate === undefined
       ? null
       : `We last read that time whole at ${at(certificate.certified_at.getTime())}.`,

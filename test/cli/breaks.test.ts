@@ -76,7 +76,7 @@ test('shows ten rows as the statement has them, the certificates, the platformâ€
   );
   const order = statement.stdout.split('\r\n').map((row) => row.split(',')[0]);
   const own = found.rows.map(({ entry }) => entry.batchNo);
-  expect(order.slice(order.indexOf(own[0]!)).slice(0, own.length)).toEqual(own);
+  expect(order.slice(order.indexOf(own[0])).slice(0, own.length)).toEqual(own);
   expect(found.certificates).not.toEqual([]);
   expect(found.platform).toMatchObject({ total: 2, notStored: [] });
   expect(found.quarantined).toEqual([]);
