@@ -2,23 +2,15 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { explainTogether, type Explanation } from '../ledger/break-patterns.ts';
 import { isAmountsSwapped, neighbourHint } from '../ledger/hints.ts';
-import {
-  explainedBy,
-  explaining,
-  perhapsBy,
-  quarantinedIn,
-  type QuarantinedReader,
-} from '../ledger/quarantined.ts';
+import type { QuarantinedReader } from '../ledger/quarantined.ts';
 import { lastClosing } from './account-days.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
-import { quarantinedWithin } from './quarantine.ts';
+import { hintsOfQuarantine } from './quarantine-hints.ts';
 import type { DB } from './schema.ts';
 
 /** Breaks of a merchant looked at to settle hints; one with more is past being explained by hints. */
 const HINTED_BREAKS_MAX = 10_000;
-/** Quarantined entries held against them. */
-const QUARANTINED_MAX = 1_000;
 
 /** What hints look at of a stored break. */
 export interface HintedRow {
@@ -100,36 +92,6 @@ export async function hintsToChange(
 
 /** Hints that speak of an entry that did not come: one that came, and could not be read, is likelier. */
 const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amount-off'];
-
-/** Breaks that an entry in quarantine explains, each entry one break; and those in whose span there is another. */
-async function hintsOfQuarantine(
-  db: Kysely<DB>,
-  merchantNo: string,
-  rows: readonly HintedRow[],
-  read: QuarantinedReader,
-): Promise<{ readonly explained: Hints; readonly perhaps: Hints }> {
-  const explained: Hints = new Map();
-  const perhaps: Hints = new Map();
-  if (rows.length === 0) return { explained, perhaps };
-  let [beginMs, endMs] = [Infinity, -Infinity];
-  for (const row of rows) {
-    beginMs = Math.min(beginMs, row.begin_ms);
-    endMs = Math.max(endMs, row.end_ms);
-  }
-  const window = { beginMs, endMs };
-  const quarantined = await quarantinedWithin(db, merchantNo, window, { read, limit: QUARANTINED_MAX });
-  const spent = new Set<number>();
-  for (const row of quarantined.length === 0 ? [] : rows) {
-    const span = { beginMs: row.begin_ms, endMs: row.end_ms };
-    const found = { currency: row.currency, missingNet: row.missing_net, span };
-    const within = quarantinedIn(found, quarantined).filter(({ id }) => !spent.has(id));
-    const explanation = explaining(found, within);
-    for (const { id } of explanation) spent.add(id);
-    if (explanation.length > 0) explained.set(row.id, explainedBy(explanation));
-    else if (within.length > 0) perhaps.set(row.id, perhapsBy(within));
-  }
-  return { explained, perhaps };
-}
 
 /** Hints of an account's breaks by their place among them. */
 const indexed = (own: readonly HintedRow[], hints: Hints): ReadonlyMap<number, Explanation> =>
