@@ -13,7 +13,7 @@ GRANT SELECT, INSERT, UPDATE ON
   reference_list, reference_item
 TO daybook_job;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.
-GRANT SELECT, INSERT ON audit_entry, secret_key_check TO daybook_job;
+GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change, untold_revision

@@ -1,61 +1,86 @@
-/** `breaks`: where a balance does not follow from the entry before it, and `breaks resolve`. */
+/** `breaks`: where a balance does not follow from the entry before it, and each of them as a case. */
 import type { Command } from 'commander';
-import { UsageError } from '../run/exit-codes.ts';
-import { listBreaks, resolveBreak, type BreakRow } from '../store/breaks.ts';
+import type { Kysely } from 'kysely';
+import { lastSteps, stateOf } from '../store/break-cases.ts';
+import { listBreaks, type BreakRow } from '../store/breaks.ts';
+import type { DB } from '../store/schema.ts';
+import { addCaseCommands } from './breaks-case.ts';
+import { addShowCommand } from './breaks-show.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
-import { deedOf, doneBy, withBy } from './deeds.ts';
+import { collect } from './range-flags.ts';
 import { breakText, breakTexts } from './run-text.ts';
-import { counted, lines } from './text.ts';
+import { counted, line, lines } from './text.ts';
 
 const ZONE_OF_NO_PLATFORM = 'UTC';
 
-const closedText = (row: BreakRow, zone: string): string =>
-  `\n${breakText(row, zone)}\n  ${row.status} ${row.closed_at?.toISOString() ?? ''}` +
-  (row.note === null ? '' : `: ${row.note}`);
+const EXAMPLES = `
+An open break keeps runs from being green until it heals or is resolved; one that somebody took is still open.
+
+Examples:
+  daybook breaks
+  daybook breaks --merchant M1 --all
+  daybook breaks show 7
+  daybook breaks take 7 --by Ada
+  daybook breaks resolve 7 --note "fee, case 4711"`;
+
+interface ListFlags {
+  readonly all?: boolean;
+  readonly merchant: readonly string[];
+}
+
+const withListFlags = (command: Command): Command =>
+  command
+    .option('--all', 'healed and resolved ones too')
+    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
 
 export function addBreaksCommand(program: Command): void {
-  const breaks = program
-    .command('breaks')
-    .description('open breaks of the balance chain, each explained')
-    .option('--all', 'healed and resolved ones too')
-    .addHelpText('after', '\nExamples:\n  daybook breaks\n  daybook breaks resolve 7 --note "fee, case 4711"')
-    .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
-      const settings = offlineSettings(self);
-      const zone = settings.platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
-      await withHouse(settings, async ({ database }) => {
-        const rows = await listBreaks(database.db, { all: all ?? false });
-        tell(self, {
-          document: rows,
-          text:
-            rows.length === 0
-              ? 'no open break'
-              : lines(
-                  counted(rows.length, 'break'),
-                  ...breakTexts(
-                    rows.filter(({ status }) => status === 'open'),
-                    zone,
-                  ).map((text) => `\n${text}`),
-                  ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, zone)),
-                  `\ntimes are of ${zone}`,
-                ),
-        });
-      });
-    });
-  withBy(breaks.command('resolve'))
-    .argument('<id>', 'the break’s number')
-    .requiredOption('--note <text>', 'why it is no longer open; kept with it')
-    .description('close a break that a person has cleared up')
-    .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
-      if (!/^\d{1,15}$/.test(id))
-        throw new UsageError(`${id} is no break’s number; \`daybook breaks\` lists them.`);
-      if (note.trim() === '') throw new UsageError('--note is empty; say why the break is resolved.');
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
-        const row = await doneBy(database.db, deedOf(self, id, note.trim()), now(), async (trx) => {
-          const resolved = await resolveBreak(trx, Number(id), note.trim(), now());
-          if (resolved !== undefined) return resolved;
-          throw new UsageError(`no open break has the number ${id}; \`daybook breaks\` lists them.`);
-        });
-        tell(self, { document: row, text: `break ${id} is resolved` });
-      });
-    });
+  const breaks = withListFlags(program.command('breaks'))
+    .description('open breaks of the balance chain, each explained; and each as a case')
+    .addHelpText('after', EXAMPLES)
+    .action(list);
+  withListFlags(breaks.command('list')).description('the same as `breaks`').action(list);
+  addShowCommand(breaks);
+  addCaseCommands(breaks);
 }
+
+async function list(_flags: object, self: Command): Promise<void> {
+  // Flags that `breaks` has as well are taken for its own, wherever they stand.
+  const { all = false, merchant } = self.optsWithGlobals<ListFlags>();
+  const settings = offlineSettings(self);
+  const zone = settings.platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
+  await withHouse(settings, async ({ database }) => {
+    const merchants = merchant.length === 0 ? undefined : merchant;
+    const rows = await casesOf(database.db, await listBreaks(database.db, { all, merchants }));
+    tell(self, { document: rows, text: listText(rows, zone) });
+  });
+}
+
+/** A stored break and where its case stands. */
+type CaseRow = BreakRow & { readonly state: string; readonly taken_by: string | null };
+
+async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseRow[]> {
+  const steps = await lastSteps(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => {
+    const state = stateOf(row, steps.get(row.id));
+    return { ...row, state, taken_by: state === 'taken' ? steps.get(row.id)!.by : null };
+  });
+}
+
+function listText(rows: readonly CaseRow[], zone: string): string {
+  if (rows.length === 0) return 'no open break';
+  const open = rows.filter(({ status }) => status === 'open');
+  const takers = new Map(open.flatMap(({ id, taken_by: by }) => (by === null ? [] : [[id, by] as const])));
+  return lines(
+    counted(rows.length, 'break'),
+    ...breakTexts(open, zone, takers).map((text) => `\n${text}`),
+    ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, zone)),
+    `\ntimes are of ${zone}`,
+  );
+}
+
+const closedText = (row: BreakRow, zone: string): string =>
+  `\n${breakText(row, zone)}\n  ${row.status} ${row.closed_at?.toISOString() ?? ''}` +
+  (row.note === null ? '' : line`: ${row.note}`);

@@ -36,15 +36,10 @@ function systemUser(): string {
   }
 }
 
-/** Does `work` and records the deed in one transaction. `work` says what it could not do by throwing. */
+/** Records the deed and does `work` in one transaction. `work` says what it could not do by throwing. */
 export const doneBy = <Result>(
   db: Kysely<DB>,
   deed: Deed,
   now: Date,
-  work: (trx: Transaction<DB>) => Promise<Result>,
-): Promise<Result> =>
-  db.transaction().execute(async (trx) => {
-    const result = await work(trx);
-    await recordDeed(trx, deed, now);
-    return result;
-  });
+  work: (trx: Transaction<DB>, deedId: number) => Promise<Result>,
+): Promise<Result> => db.transaction().execute(async (trx) => work(trx, await recordDeed(trx, deed, now)));

@@ -11,7 +11,7 @@ import { sumOfSync } from '../run/sync-tally.ts';
 import { wallSecond } from '../run/wall-time.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks.ts';
-import { counted, lines, table } from './text.ts';
+import { counted, line, lines, table } from './text.ts';
 
 /** More account days than this are a matter for the statements, not for a terminal. */
 const DAYS_SHOWN_MAX = 120;
@@ -23,8 +23,12 @@ export const spanText = ({ beginMs, endMs }: Window, zone: string): string =>
 /** Breaks of one cause that are told one by one; of more, the cause says it. */
 const BREAKS_OF_ONE_CAUSE_SHOWN_MAX = 4;
 
-const headOf = ({ id, account: { merchantNo, currency }, day, span }: KnownBreak, zone: string): string =>
-  `break ${id}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
+const headOf = (
+  { id, account: { merchantNo, currency }, day, span }: KnownBreak,
+  zone: string,
+  takenBy?: string,
+): string =>
+  `break ${id}${takenBy === undefined ? '' : line`, taken by ${takenBy}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
   wallSecond(span.endMs, zone);
 
 /** A stored break by itself, explained. */
@@ -33,14 +37,18 @@ export function breakText(row: BreakRow, zone: string): string {
   return `${headOf(known, zone)}\n  ${explain(known)}`;
 }
 
-/** Stored breaks, explained; those of one cause stand together, and the cause is told once. */
-export const breakTexts = (rows: readonly BreakRow[], zone: string): string[] =>
+/** Stored breaks, explained; those of one cause stand together, and the cause is told once. `takers` are by the break's number. */
+export const breakTexts = (
+  rows: readonly BreakRow[],
+  zone: string,
+  takers: ReadonlyMap<number, string> = new Map(),
+): string[] =>
   storiesOf(rows.map(knownBreak)).map(({ breaks, cause }) => {
     const more = breaks.length - BREAKS_OF_ONE_CAUSE_SHOWN_MAX;
     return lines(
       ...breaks
         .slice(0, BREAKS_OF_ONE_CAUSE_SHOWN_MAX)
-        .map((one) => `${headOf(one, zone)}\n  ${jumpText(one, one.account.currency)}`),
+        .map((one) => `${headOf(one, zone, takers.get(one.id))}\n  ${jumpText(one)}`),
       more > 0 && `and ${counted(more, 'more break')} of the same cause`,
       `  ${cause}`,
     );

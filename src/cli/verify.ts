@@ -27,6 +27,10 @@ function verifyText({ manifests, files, problems }: VerifyReport): string {
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
       (problems.length === 0 ? 'all as published' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
-    ...broken.map(({ path }) => `  note: ${path} was published with a broken balance chain`),
+    ...broken.map(
+      ({ path, breaks, explained }) =>
+        `  note: ${path} was published with a broken balance chain` +
+        (explained === 0 ? '' : `; ${explained} of ${counted(breaks!, 'break')} explained in its manifest`),
+    ),
   );
 }

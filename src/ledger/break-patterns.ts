@@ -19,17 +19,26 @@ const GAPS_LOOKED_AT_MAX = 20;
 
 /**
  * By index, the breaks that belong together, all breaks of one cause with the same hint. `breaks` are those of one
- * account, in order, and `closing` the balance its last entry left, null where that is not known. Where nothing follows
- * from balances, a break has no explanation here.
+ * account, in order, and `closing` the balance its last entry left, null where that is not known. Those `known` are explained
+ * by something better than balances: they stay so, and belong with no others. Where nothing follows from balances, a break
+ * has no explanation here.
  *
  * Between two breaks the entries chain, so the balances around any stretch of entries are those of the breaks at its
  * ends: each cause is an equality between the balances of a few breaks, and no entry has to be looked at.
  */
 export function explainTogether(
   breaks: readonly BreakFigures[],
-  { minorUnits, closing }: { readonly minorUnits: number | null; readonly closing: string | null },
+  {
+    minorUnits,
+    closing,
+    known = new Map(),
+  }: {
+    readonly minorUnits: number | null;
+    readonly closing: string | null;
+    readonly known?: ReadonlyMap<number, Explanation>;
+  },
 ): Map<number, Explanation> {
-  const scene = sceneOf(breaks, closing);
+  const scene = sceneOf(breaks, closing, known);
   takeNoise(scene, minorUnits);
   takeSameBalances(scene);
   takeMoved(scene);
@@ -62,7 +71,11 @@ interface Scene {
   readonly next: (index: number) => number | undefined;
 }
 
-function sceneOf(breaks: readonly BreakFigures[], closing: string | null): Scene {
+function sceneOf(
+  breaks: readonly BreakFigures[],
+  closing: string | null,
+  known: ReadonlyMap<number, Explanation>,
+): Scene {
   const jumps = breaks.map((one) => ({
     after: one.afterBatchNo,
     before: one.beforeBatchNo,
@@ -76,7 +89,7 @@ function sceneOf(breaks: readonly BreakFigures[], closing: string | null): Scene
   return {
     jumps,
     closing: closing === null ? null : plain(closing),
-    explained: new Map(),
+    explained: new Map(known),
     joined,
     into: (batchNo) => (batchNo === null ? undefined : ahead.get(batchNo)),
     next: (index) => joined(index) ?? (index + 1 < jumps.length ? index + 1 : undefined),
@@ -100,7 +113,8 @@ function takeNoise(scene: Scene, minorUnits: number | null): void {
   if (minorUnits === null) return;
   const unit = minorUnits === 0 ? '1' : `0.${'0'.repeat(minorUnits - 1)}1`;
   scene.jumps.forEach(({ missing }, index) => {
-    if (compareAmounts(missing.replace('-', ''), unit) < 0) explain(scene, [index], 'below-minor-unit', null);
+    const isNoise = compareAmounts(missing.replace('-', ''), unit) < 0;
+    if (isNoise && isFree(scene, [index])) explain(scene, [index], 'below-minor-unit', null);
   });
 }
 

@@ -6,6 +6,8 @@ import { compareAmounts, subtractAmounts } from './money.ts';
 export interface KnownBreak extends ContinuityBreak {
   readonly id: number;
   readonly account: Account;
+  /** The chain holds there by now. */
+  readonly isHealed: boolean;
 }
 
 /** Breaks of one cause. */
@@ -63,21 +65,32 @@ function placesName(breaks: readonly KnownBreak[]): string {
 const dayName = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
   `${merchantNo} ${currency} ${day}`;
 
-/** Where the balance jumps, and by how much. */
-export function jumpText(found: ContinuityBreak, currency: string): string {
+/** Where the balance jumps or jumped, and by how much. */
+export function jumpText(found: KnownBreak): string {
   const after = found.afterBatchNo ?? 'the start';
-  const spelled = found.missingNet.startsWith('-')
-    ? `a net debit of ${amountOf(found)}`
-    : `a net credit of ${amountOf(found)}`;
+  const [is, starts] = found.isHealed ? ['was', 'started'] : ['is', 'starts'];
   return (
-    `After ${after} the balance is ${found.expectedBalance} ${currency}, but ${found.beforeBatchNo} starts from ` +
-    `${found.foundBalance}: ${spelled} is missing between them.`
+    `After ${after} the balance ${is} ${found.expectedBalance} ${found.account.currency}, but ${found.beforeBatchNo} ` +
+    `${starts} from ${found.foundBalance}: ${netText(found)} ${lackText(found)}`
   );
 }
 
-/** A break by itself, and what it comes from. */
+/** `a net debit of 12.30`. */
+export const netText = (found: ContinuityBreak): string =>
+  `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
+
+/** Nothing is missing where the chain holds by now, or where what it lacks is at hand in quarantine. */
+function lackText({ isHealed, hint }: KnownBreak): string {
+  if (isHealed) return 'was missing between them; the chain holds there now.';
+  return hint === 'quarantined-entry' ? 'between them is not in the chain.' : 'is missing between them.';
+}
+
+/** A break by itself, and what it comes from; of a healed one, what it came from is of no concern any more. */
 export const explain = (found: KnownBreak): string =>
-  `${jumpText(found, found.account.currency)} ${causeText([found])}`;
+  found.isHealed ? jumpText(found) : `${jumpText(found)} ${causeText([found])}`;
+
+/** What a break comes from, in sentences. */
+export const causeOf = (found: KnownBreak): string => causeText([found]);
 
 const amountOf = ({ missingNet }: ContinuityBreak): string =>
   missingNet.startsWith('-') ? subtractAmounts('0', missingNet) : missingNet;
@@ -181,7 +194,16 @@ function offset(breaks: readonly KnownBreak[], first: KnownBreak): string {
   );
 }
 
+const quarantinedName = (batchNo: string | null, verb: string): string =>
+  batchNo === null ? `What is quarantined there ${verb}` : `Quarantined entry ${batchNo} ${verb}`;
+
 const CAUSES: Readonly<Record<BreakHint, Cause>> = {
+  'quarantined-entry': (_, { hintBatchNo }) =>
+    `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends just that amount there, in an entry that cannot ` +
+    'be read as one (`daybook quarantine`).',
+  'quarantined-in-span': (_, { hintBatchNo }) =>
+    `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that span, ` +
+    'and it cannot be read as an entry (`daybook quarantine`).',
   'below-minor-unit': (breaks) =>
     `${breaks.length === 1 ? 'It is' : 'Each of them is'} below one minor unit: amounts or balances carry the noise of a ` +
     'floating-point number.',

@@ -48,6 +48,8 @@ export type BusinessDay = string;
 export type Verdict = 'continuous' | 'reordered' | 'broken';
 /** What a break comes from, as far as its neighbourhood tells; told as a sentence by `hints.ts`. */
 export type BreakHint =
+  | 'quarantined-entry'
+  | 'quarantined-in-span'
   | 'below-minor-unit'
   | 'same-balance'
   | 'entry-out-of-place'

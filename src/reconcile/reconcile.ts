@@ -13,6 +13,7 @@ import {
 } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/break-hints.ts';
 import { listBreaks, replaceBreaks, type BreakRow } from '../store/breaks.ts';
+import type { QuarantinedReader } from '../ledger/quarantined.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
@@ -25,6 +26,8 @@ export interface ReconcileOptions {
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly currencies: Currencies;
+  /** What amounts a quarantined entry's raw text may mean; where absent, none is read. */
+  readonly readQuarantined?: QuarantinedReader;
   /** Null: all. */
   readonly merchants: readonly string[] | null;
   readonly currenciesAsked: readonly string[] | null;
@@ -87,10 +90,11 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
 }
 
 /** What breaks come from, of every merchant that has any: an entry chained anew may explain a break of long ago. */
-async function settleHints({ db, lease, merchants, currencies, signal }: ReconcileOptions): Promise<void> {
+async function settleHints(options: ReconcileOptions): Promise<void> {
+  const { db, lease, merchants, currencies, signal, readQuarantined } = options;
   for (const merchantNo of await merchantsWithBreaks(db, merchants)) {
     signal.throwIfAborted();
-    const hints = await hintsToChange(db, merchantNo, currencies.minorUnits);
+    const hints = await hintsToChange(db, merchantNo, currencies.minorUnits, readQuarantined);
     if (hints.size > 0) await writeTransaction(db, lease, (trx) => writeHints(trx, hints));
   }
 }

@@ -1,4 +1,5 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
+import { readQuarantined } from '../platform/quarantined.ts';
 import { reconcileAccounts, type ReconcileReport } from '../reconcile/reconcile.ts';
 import { withHints } from '../store/break-hints.ts';
 import { breaksToHeal, markHealingRead } from '../store/open-breaks.ts';
@@ -38,6 +39,7 @@ async function chain(
     ...deps,
     lease,
     runId,
+    readQuarantined,
     merchants: [merchantNo],
     currenciesAsked: request.currencies,
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', ...progress }),

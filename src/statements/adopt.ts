@@ -209,5 +209,6 @@ function unknownSummaries(
       sha256,
       object_key: summaryKey(merchantNo, day, revision),
       published_at: now,
+      content: null,
     }));
 }

@@ -2,7 +2,9 @@
 import * as z from 'zod';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
+import type { ExplainedBreak } from '../store/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements.ts';
+import type { Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
 import { currentOf } from './summary.ts';
 
@@ -22,6 +24,21 @@ const supersededSchema = z.object({
   /** Why it was replaced. */
   reason: z.string(),
 });
+
+const explanationSchema = z.object({
+  /** The break's number. */
+  id: z.int().positive(),
+  afterBatchNo: z.string().nullable(),
+  beforeBatchNo: z.string(),
+  missingNet: amount,
+  note: z.string(),
+  /** Who resolved it, null where that was not kept, and when. */
+  by: z.string().nullable(),
+  at: z.string(),
+});
+
+/** Explanations one statement lists; their count covers all of them. */
+const EXPLANATIONS_MAX = 1_000;
 
 const statementSchema = z.object({
   currency: z.string(),
@@ -46,6 +63,9 @@ const statementSchema = z.object({
   breaks: count,
   /** Of the breaks, those that lie after an entry of the day, before one of another day: no row shows them. 0 where absent. */
   breaksAfter: count.optional(),
+  /** Of the breaks, those that a person resolved; the verdict stays broken. 0 where absent. */
+  explained: count.optional(),
+  explanations: z.array(explanationSchema).optional(),
   publishedAt: z.string(),
   /** The account's statement before: its day and its bytes. Null for the first. */
   previousDay: z.string().nullable(),
@@ -113,6 +133,7 @@ export interface ManifestSources {
   /** Every summary of the day, oldest first. */
   readonly summaries: readonly SummaryRow[];
   readonly certificates: readonly CertificateRow[];
+  readonly explained: Explained;
 }
 
 /** The manifest's text. The same rows give the same bytes, so that a rerun can see that it is already there. */
@@ -148,6 +169,7 @@ export function manifestText(sources: ManifestSources): string {
         verdict: row.verdict as ManifestStatement['verdict'],
         breaks: row.break_count,
         ...(row.breaks_after === 0 ? {} : { breaksAfter: row.breaks_after }),
+        ...explainedIn(sources.explained.get(row.currency) ?? []),
         publishedAt: row.published_at.toISOString(),
         previousDay: before?.day ?? null,
         previousSha256: before?.sha256 ?? null,
@@ -187,6 +209,26 @@ function openingIn(
     `published as it now stands`;
   return { openingDerived: true, openingReason };
 }
+
+const explainedIn = (
+  explained: readonly ExplainedBreak[],
+): Pick<ManifestStatement, 'explained' | 'explanations'> =>
+  explained.length === 0
+    ? {}
+    : {
+        explained: explained.length,
+        explanations: explained
+          .slice(0, EXPLANATIONS_MAX)
+          .map(({ id, afterBatchNo, beforeBatchNo, missingNet, note, by, at }) => ({
+            id,
+            afterBatchNo,
+            beforeBatchNo,
+            missingNet,
+            note,
+            by,
+            at: at.toISOString(),
+          })),
+      };
 
 const summaryIn = ({ revision, object_key, sha256: digest }: SummaryRow) => ({
   revision,

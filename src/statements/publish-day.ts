@@ -27,6 +27,7 @@ import { noteUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
 import { dayContent, StatementMisfit } from './day-content.ts';
+import { explainedOf, isStillExplained, type Explained } from './explained.ts';
 import { figuresOf, reasonOf, rowsIn, sameFigures } from './figures.ts';
 import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
 import { putRevision } from './put-revision.ts';
@@ -103,9 +104,12 @@ export async function publishDay(
 
   const rows = written.map(({ row }) => row);
   const all = inOrder([...standing, ...rows]);
-  const summary = await newSummary(merchantNo, day, all, summaries.at(-1), options);
+  const current = currentOf(all);
+  const explained = await explainedOf(db, merchantNo, day, options.zone, current);
+  const summary = await newSummary(merchantNo, day, { current, explained }, summaries.at(-1), options);
   const allSummaries = summary === null ? summaries : [...summaries, summary.row];
-  const manifest = await nextManifest(merchantNo, day, all, allSummaries, options);
+  const sources = { statements: all, summaries: allSummaries, explained };
+  const manifest = await nextManifest(merchantNo, day, sources, options);
   if (rows.length > 0 || summary !== null || manifest.isNew) {
     await writeTransaction(db, lease, async (trx) => {
       await recordStatements(trx, rows, summary?.row ?? null);
@@ -123,7 +127,8 @@ export async function publishDay(
   const stored = await settleManifest(manifest.row, fence, options);
   await writeTransaction(db, lease, async (trx) => {
     await recordStored(trx, [stored]);
-    await clearDue(trx, merchantNo, day, fine);
+    if (await isStillExplained(trx, merchantNo, day, options.zone, { current, explained }))
+      await clearDue(trx, merchantNo, day, fine);
   });
   return { written: rows, misfits };
 }
@@ -209,16 +214,17 @@ async function reasonFor(
 async function newSummary(
   merchantNo: string,
   day: BusinessDay,
-  statements: readonly StatementRow[],
-  current: SummaryRow | undefined,
+  { current, explained }: { readonly current: readonly StatementRow[]; readonly explained: Explained },
+  standing: SummaryRow | undefined,
   options: PublishDayOptions,
 ): Promise<Written<SummaryRow> | null> {
-  const content = Buffer.from(summaryCsv(currentOf(statements)));
+  const text = summaryCsv(current, explained);
+  const content = Buffer.from(text);
   const { sha256 } = await digestOf(bytesOf(content));
-  if (current?.sha256 === sha256) return null;
+  if (standing?.sha256 === sha256) return null;
   const stored = await putRevision({
     objects: options.objects,
-    revision: (current?.revision ?? 0) + 1,
+    revision: (standing?.revision ?? 0) + 1,
     keyOf: (revision) => summaryKey(merchantNo, day, revision),
     manifestKey: manifestKey(merchantNo, day),
     content,
@@ -231,6 +237,7 @@ async function newSummary(
     sha256: stored.sha256,
     object_key: stored.key,
     published_at: options.now(),
+    content: explained.size === 0 ? null : text,
   };
   return { row, stored: storedRow(stored.key, stored) };
 }
@@ -243,13 +250,9 @@ export async function refreshManifest(
 ): Promise<void> {
   const { db, lease } = options;
   const statements = await statementsOfDay(db, merchantNo, day);
-  const { row, isNew } = await nextManifest(
-    merchantNo,
-    day,
-    statements,
-    await summariesOfDay(db, merchantNo, day),
-    options,
-  );
+  const summaries = await summariesOfDay(db, merchantNo, day);
+  const explained = await explainedOf(db, merchantNo, day, options.zone, currentOf(statements));
+  const { row, isNew } = await nextManifest(merchantNo, day, { statements, summaries, explained }, options);
   if (!isNew) return;
   const fence = leaseFence(options);
   await fence.assertHeld();

@@ -33,6 +33,7 @@ import {
   settleManifest,
   storedRow,
 } from './settle-manifest.ts';
+import { explainedOf } from './explained.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
 /** A file that was missing or altered and lies there again as published. */
@@ -119,7 +120,9 @@ async function recordDay(
     return;
   }
   await prepareDay(day.day, options);
-  const { row } = await nextManifest(merchantNo, day.day, day.statements, day.summaries, options);
+  const { statements, summaries } = day;
+  const explained = await explainedOf(db, merchantNo, day.day, options.zone, currentOf(statements));
+  const { row } = await nextManifest(merchantNo, day.day, { statements, summaries, explained }, options);
   await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
   const stored = await settleManifest(row, leaseFence(options), options);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
@@ -169,8 +172,9 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
   return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
 }
 
-/** A summary lists what was current after some run, which each statement names. */
+/** A summary lists what was current after some run, which each statement names; told more, it was kept. */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
+  if (row.content !== null) return { content: Buffer.from(row.content) };
   const statements = await statementsOfDay(db, row.merchant_no, row.day);
   const runs = new Set(statements.map(({ run_id }) => run_id ?? 0));
   for (const run of [...runs].sort((a, b) => b - a)) {

@@ -5,12 +5,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { ObjectExists, type Fence, type ObjectStore, type StoredDigest } from '../objects/object-store.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
-import {
-  certificatesOf,
-  previousStatement,
-  type StatementRow,
-  type SummaryRow,
-} from '../store/statements.ts';
+import { certificatesOf, previousStatement, type StatementRow } from '../store/statements.ts';
 import {
   manifestOfDay,
   recordManifest,
@@ -54,17 +49,16 @@ export const manifestRow = (
 export async function nextManifest(
   merchantNo: string,
   day: BusinessDay,
-  statements: readonly StatementRow[],
-  summaries: readonly SummaryRow[],
+  rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'>,
   { db, lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
 ): Promise<{ readonly row: ManifestRow; readonly isNew: boolean }> {
   const previous = new Map<string, StatementRow>();
-  for (const { currency } of currentOf(statements)) {
+  for (const { currency } of currentOf(rows.statements)) {
     const before = await previousStatement(db, { merchantNo, currency }, day);
     if (before !== undefined) previous.set(currency, before);
   }
   const certificates = await certificatesOf(db, merchantNo, dayWindow(day, zone));
-  const sources = { merchantNo, day, zone, timeZoneTrusted, statements, previous, summaries, certificates };
+  const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates };
   const recorded = await manifestOfDay(db, merchantNo, day);
   if (recorded !== undefined) {
     // That another run looked at more or less than the one that wrote it makes no new manifest.

@@ -1,6 +1,8 @@
 /** The day's summary: one line a currency, for finance to see at a glance. */
+import type { ExplainedBreak } from '../store/break-cases.ts';
 import type { StatementRow } from '../store/statements.ts';
 import { csvText } from './csv.ts';
+import { NOTHING_EXPLAINED, type Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
 
 export const SUMMARY_COLUMNS = [
@@ -20,10 +22,20 @@ export const SUMMARY_COLUMNS = [
   'sha256',
 ] as const;
 
+/** Behind the others, on days that have a break which a person resolved. */
+export const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
+
+/** Notes of one line; the manifest has more of them. */
+const EXPLANATIONS_MAX = 20;
+
 /** The summary of a day's current statements, by currency. */
-export function summaryCsv(current: readonly StatementRow[]): string {
+export function summaryCsv(
+  current: readonly StatementRow[],
+  explained: Explained = NOTHING_EXPLAINED,
+): string {
+  const tells = explained.size > 0;
   return csvText([
-    SUMMARY_COLUMNS,
+    tells ? [...SUMMARY_COLUMNS, ...EXPLAINED_COLUMNS] : SUMMARY_COLUMNS,
     ...current.map((row) => [
       row.merchant_no,
       row.day,
@@ -39,8 +51,21 @@ export function summaryCsv(current: readonly StatementRow[]): string {
       String(row.revision),
       fileOf(row.object_key),
       row.sha256,
+      ...(tells ? explainedCells(explained.get(row.currency) ?? []) : []),
     ]),
   ]);
+}
+
+/** How many breaks are explained, and how: `break 7: fee, case 4711 (Ada, 2026-03-06T01:30:00.000Z)`. */
+function explainedCells(explained: readonly ExplainedBreak[]): string[] {
+  const told = explained
+    .slice(0, EXPLANATIONS_MAX)
+    .map(
+      ({ id, note, by, at }) => `break ${id}: ${note} (${by === null ? '' : `${by}, `}${at.toISOString()})`,
+    );
+  const more = explained.length - told.length;
+  if (more > 0) told.push(`and ${more} more, see the manifest`);
+  return [String(explained.length), told.join('; ')];
 }
 
 /** The highest revision of each currency, by currency, of rows sorted by currency and revision. */

@@ -30,6 +30,9 @@ export interface VerifiedFile {
   readonly current: boolean;
   readonly rows: number | null;
   readonly verdict: ManifestStatement['verdict'] | null;
+  /** Breaks it was published with, and how many of them a person has explained; null where `verdict` is. */
+  readonly breaks: number | null;
+  readonly explained: number | null;
   readonly problems: readonly string[];
 }
 
@@ -200,6 +203,8 @@ async function verifyFile(path: string, manifest: Manifest, expected: ExpectedFi
     current: expected.current,
     rows: statement?.rows ?? null,
     verdict: statement?.verdict ?? null,
+    breaks: statement?.breaks ?? null,
+    explained: statement === null ? null : (statement.explained ?? 0),
     problems,
   };
 }

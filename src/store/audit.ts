@@ -15,13 +15,15 @@ export interface Deed {
   readonly note?: string | undefined;
 }
 
-/** Adds a deed; in the transaction of what it changed, where there is one, so that neither stands without the other. */
-export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise<void> {
+/** Adds a deed and returns its number; in the transaction of what it changed, where there is one, so that neither stands without the other. */
+export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise<number> {
   const { by, command, subject, note } = deed;
-  await db
+  const { id } = await db
     .insertInto('audit_entry')
     .values({ at: now, by_whom: by, command, subject, note: note ?? null })
-    .execute();
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
 }
 
 /** Newest first. */

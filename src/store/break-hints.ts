@@ -2,9 +2,11 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { explainTogether, type Explanation } from '../ledger/break-patterns.ts';
 import { isAmountsSwapped, neighbourHint } from '../ledger/hints.ts';
+import type { QuarantinedReader } from '../ledger/quarantined.ts';
 import { lastClosing } from './account-days.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
+import { hintsOfQuarantine } from './quarantine-hints.ts';
 import type { DB } from './schema.ts';
 
 /** Breaks of a merchant looked at to settle hints; one with more is past being explained by hints. */
@@ -47,18 +49,20 @@ export async function merchantsWithBreaks(
 }
 
 /**
- * The hints of a merchant's breaks that are to change: of breaks that have one cause together, over all days of an account
- * and against the merchant's other accounts (an entry shown a day late, or in another currency); of the others, by the
- * entries beside them. They rest on nothing but what is stored now, so that the same breaks get the same hints, in
+ * The hints of a merchant's breaks that are to change: first of those that an entry in quarantine explains; then of breaks
+ * that have one cause together, over all days of an account and against the merchant's other accounts (an entry shown a
+ * day late, or in another currency); of the others, by the entries beside them. They rest on nothing but what is stored now, so that the same breaks get the same hints, in
  * whatever order they were found.
  */
 export async function hintsToChange(
   db: Kysely<DB>,
   merchantNo: string,
   minorUnitsOf: (currency: string) => number | null,
+  readQuarantined: QuarantinedReader = () => ({ currency: null, nets: [] }),
 ): Promise<Hints> {
   const rows = await rowsOfMerchant(db, merchantNo);
   const hints: Hints = new Map();
+  const quarantine = await hintsOfQuarantine(db, merchantNo, rows, readQuarantined);
   for (const [currency, own] of Map.groupBy(rows, (row) => row.currency)) {
     const minorUnits = minorUnitsOf(currency);
     const figures = own.map((row) => ({
@@ -69,18 +73,29 @@ export async function hintsToChange(
       missingNet: row.missing_net,
     }));
     const closing = await lastClosing(db, { merchantNo, currency });
-    for (const [index, explanation] of explainTogether(figures, { minorUnits, closing }))
+    const known = indexed(own, quarantine.explained);
+    for (const [index, explanation] of explainTogether(figures, { minorUnits, closing, known }))
       hints.set(own[index]!.id, explanation);
     await addByNeighbours(db, { rows: own, hints, minorUnits });
   }
-  for (const [id, explanation] of await hintsAcrossCurrencies(db, merchantNo, rows))
+  const others = rows.filter(({ id }) => !quarantine.explained.has(id));
+  for (const [id, explanation] of await hintsAcrossCurrencies(db, merchantNo, others))
     hints.set(id, explanation);
+  for (const [id, explanation] of quarantine.perhaps)
+    if (MISSING_ENTRY_HINTS.includes(hints.get(id)!.hint)) hints.set(id, explanation);
   const isOther = ({ id, hint, hint_batch_no: batchNo }: HintedRow): boolean => {
     const settled = hints.get(id);
     return settled !== undefined && (settled.hint !== hint || settled.hintBatchNo !== batchNo);
   };
   return new Map(rows.filter(isOther).map(({ id }) => [id, hints.get(id)!]));
 }
+
+/** Hints that speak of an entry that did not come: one that came, and could not be read, is likelier. */
+const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amount-off'];
+
+/** Hints of an account's breaks by their place among them. */
+const indexed = (own: readonly HintedRow[], hints: Hints): ReadonlyMap<number, Explanation> =>
+  new Map(own.flatMap(({ id }, index) => (hints.has(id) ? [[index, hints.get(id)!] as const] : [])));
 
 const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]> =>
   db

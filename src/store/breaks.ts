@@ -20,6 +20,7 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
   hintBatchNo: row.hint_batch_no,
   span: { beginMs: row.begin_ms, endMs: row.end_ms },
   day: row.day,
+  isHealed: row.status === 'healed',
 });
 
 /** Breaks for a person, newest day last; only open ones unless `all`. */
@@ -57,8 +58,8 @@ const rowKey = (row: BreakRow): string => keyOf(row.after_batch_no, row.before_b
 const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
 
 /**
- * Makes the stored breaks of `days` those `found`: new ones are opened, open ones not found again are healed, and what
- * a person resolved stays so while it is the same break. One found again with other balances keeps its id and state.
+ * Makes the stored breaks of `days` those `found`: new ones are opened, those not found again are healed, and what a
+ * person resolved stays so while it is the same break. One found again with other balances keeps its id and state.
  */
 export async function replaceBreaks(
   trx: Transaction<DB>,
@@ -88,9 +89,7 @@ export async function replaceBreaks(
   for (let at = 0; at < fresh.length; at += INSERT_BREAKS_MAX) {
     opened.push(...(await insertBreaks(trx, account, fresh.slice(at, at + INSERT_BREAKS_MAX), context)));
   }
-  const gone = stored
-    .filter((row) => row.status === 'open' && !foundKeys.has(rowKey(row)))
-    .map(({ id }) => id);
+  const gone = stored.filter((row) => !foundKeys.has(rowKey(row))).map(({ id }) => id);
   return { opened, healed: gone.length === 0 ? [] : await healBreaks(trx, gone, context.now) };
 }
 
@@ -145,18 +144,3 @@ const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Pr
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .returningAll()
     .execute();
-
-/** Closes an open break with a person's note; undefined where no open break has that id. */
-export const resolveBreak = (
-  db: Kysely<DB>,
-  id: number,
-  note: string,
-  now: Date,
-): Promise<BreakRow | undefined> =>
-  db
-    .updateTable('continuity_break')
-    .set({ status: 'resolved', note, closed_at: now })
-    .where('id', '=', id)
-    .where('status', '=', 'open')
-    .returningAll()
-    .executeTakeFirst();

@@ -1,7 +1,8 @@
 /** What came as an entry and cannot be read as one: kept with its raw text until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
-import type { RejectedEntry } from '../ledger/entry.ts';
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { RejectedEntry, Window } from '../ledger/entry.ts';
+import type { Quarantined, QuarantinedReader } from '../ledger/quarantined.ts';
 import { arrayLiteral } from './array-literal.ts';
 import type { DB } from './schema.ts';
 import type { WindowToStore } from './window-reading.ts';
@@ -74,3 +75,47 @@ async function keepRejected(
     SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`.execute(trx);
   return rows[0]!.kept;
 }
+
+/** A rejected entry as a break is held against it. */
+export interface QuarantinedWithin extends Quarantined {
+  readonly raw: string;
+  readonly reason: string;
+  readonly acknowledgedAt: Date | null;
+}
+
+/**
+ * The merchant's rejected entries that the platform still sends and that can lie in the window, acknowledged or not,
+ * oldest first, at most `limit`. Served by the merchant's part of the unique key: there are few.
+ */
+export async function quarantinedWithin(
+  db: Kysely<DB>,
+  merchantNo: string,
+  window: Window,
+  { read, limit }: { readonly read: QuarantinedReader; readonly limit: number },
+): Promise<QuarantinedWithin[]> {
+  const rows = await db
+    .selectFrom('quarantined_entry')
+    .select(['id', 'batch_no', 'raw', 'reason', 'acknowledged_at', sql<string>`span::text`.as('span')])
+    .where('merchant_no', '=', merchantNo)
+    .where('released_at', 'is', null)
+    .where(sql<boolean>`span && int8range(${window.beginMs}, ${window.endMs}, '[]')`)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    batchNo: row.batch_no,
+    raw: row.raw,
+    reason: row.reason,
+    acknowledgedAt: row.acknowledged_at,
+    spans: spansOf(row.span),
+    ...read(row.raw),
+  }));
+}
+
+/** Windows of a multirange as the server spells it: `{[1,5),[7,9)}`. */
+const spansOf = (multirange: string): Window[] =>
+  [...multirange.matchAll(/\[(-?\d+),(-?\d+)\)/g)].map(([, begin, end]) => ({
+    beginMs: Number(begin),
+    endMs: Number(end) - 1,
+  }));

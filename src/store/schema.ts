@@ -107,6 +107,13 @@ export interface Beneficiary {
   status: Generated<string>;
 }
 
+export interface BreakStep {
+  audit_entry_id: number;
+  break_id: number;
+  id: Generated<number>;
+  kind: string;
+}
+
 export interface ChangedDay {
   currency: string;
   day: string;
@@ -416,6 +423,7 @@ export interface StatementManifest {
 }
 
 export interface StatementSummary {
+  content: string | null;
   day: string;
   merchant_no: string;
   object_key: string;
@@ -466,6 +474,7 @@ export interface DB {
   application: Application;
   audit_entry: AuditEntry;
   beneficiary: Beneficiary;
+  break_step: BreakStep;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
   database_identity: DatabaseIdentity;

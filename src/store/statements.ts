@@ -253,6 +253,22 @@ export async function recordStatements(
   if (summary !== null) await trx.insertInto('statement_summary').values(summary).execute();
 }
 
+/** Keeps everybody else from changing the merchant's account days of that day until the transaction ends. */
+export async function lockAccountDays(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<void> {
+  await trx
+    .selectFrom('account_day')
+    .select('currency')
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .orderBy('currency')
+    .forUpdate()
+    .execute();
+}
+
 /** The days are published as they stand. */
 export async function clearDue(
   trx: Transaction<DB>,

@@ -1,7 +1,7 @@
 /** A run answers for what it touched, changed or left open, whatever days were asked for. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HEALING_READS_MAX } from '../../src/run/healing.ts';
-import { resolveBreak } from '../../src/store/breaks.ts';
+import { resolveBreak } from '../../src/store/break-cases.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;

@@ -71,7 +71,8 @@ function told(shown: readonly LedgerEntry[]) {
       hint.hint === 'balance-off' &&
       hint.hintBatchNo === found.afterBatchNo &&
       isAmountsSwapped(found.missingNet, before.net, after.net);
-    return { ...found, ...hint, isSwapped, id: index, account: { merchantNo: 'M', currency: 'USD' } };
+    const account = { merchantNo: 'M', currency: 'USD' };
+    return { ...found, ...hint, isSwapped, id: index, account, isHealed: false };
   });
   return { breaks: hinted, stories: storiesOf(hinted) };
 }

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { storiesOf } from '../../src/ledger/break-stories.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { explain, storiesOf } from '../../src/ledger/break-stories.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, RejectedEntry } from '../../src/ledger/entry.ts';
 import { addAmounts, createCurrencies } from '../../src/ledger/money.ts';
+import { readQuarantined } from '../../src/platform/quarantined.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import { knownBreak, listBreaks } from '../../src/store/breaks.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -37,14 +38,18 @@ beforeEach(async () => {
 });
 
 /** Stores what the platform holds of the days and chains it. */
-async function reconciled(entries: readonly LedgerEntry[], days: readonly string[] = DAYS): Promise<void> {
+async function reconciled(
+  entries: readonly LedgerEntry[],
+  days: readonly string[] = DAYS,
+  rejected: readonly RejectedEntry[] = [],
+): Promise<void> {
   for (const day of days) {
     const window = dayWindow(day, 'UTC');
     const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
     const reading = {
       entries: held,
-      rejected: [],
-      total: held.length,
+      rejected: day === days[0] ? rejected : [],
+      total: held.length + (day === days[0] ? rejected.length : 0),
       requests: 1,
       certified: true,
       problem: null,
@@ -57,6 +62,7 @@ async function reconciled(entries: readonly LedgerEntry[], days: readonly string
     zone: 'UTC',
     clockToleranceS: 2,
     currencies: createCurrencies({}),
+    readQuarantined,
     merchants: [MERCHANT],
     currenciesAsked: null,
     runId,
@@ -170,5 +176,90 @@ test('what is missing in one currency is not looked for in another where nothing
   expect(await hints()).toEqual([
     ['USD', 'B0001', 'B0003', 'unexplained', null],
     ['EUR', 'E0004', 'E0006', 'unexplained', null],
+  ]);
+});
+
+describe('an entry in quarantine', () => {
+  const without = (...gone: readonly string[]) => LEDGER.filter(({ batchNo }) => !gone.includes(batchNo));
+  const wreck = (batchNo: string | null, fields: string): RejectedEntry => ({
+    raw: `{"batchNo":${JSON.stringify(batchNo)},"currency":"USD",${fields}}`,
+    reason: 'cannot be read',
+    batchNo,
+  });
+
+  test('with the amount of a break explains it, before anything else does', async () => {
+    const both = wreck('B0002', '"inAmount":61.00,"outAmount":61.00');
+    await reconciled(without('B0002'), DAYS, [both]);
+    expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-entry', 'B0002']]);
+    expect((await listBreaks(database.db)).map((row) => explain(knownBreak(row)))).toEqual([
+      'After B0001 the balance is 575.00 USD, but B0003 starts from 636.00: a net credit of 61.00 between them is not in ' +
+        'the chain. Quarantined entry B0002 explains it: the platform sends just that amount there, in an entry that ' +
+        'cannot be read as one (`daybook quarantine`).',
+    ]);
+  });
+
+  test('speaks before a pair of breaks that take each other back, and leaves the other to itself', async () => {
+    const ledger = accountEntries(10_000, [
+      ['2026-03-01 09:00:00', 10_000],
+      ['2026-03-01 10:00:00', -2_500],
+      ['2026-03-01 11:00:00', 6_100],
+      ['2026-03-01 11:30:00', 40],
+      ['2026-03-01 12:00:00', 2_500],
+      ['2026-03-01 13:00:00', 700],
+    ]).filter(({ batchNo }) => batchNo !== 'B0001' && batchNo !== 'B0004');
+    await reconciled(ledger);
+    expect((await hints()).map(([, , , hint]) => hint)).toEqual([
+      'offset-by-later-break',
+      'offsets-earlier-break',
+    ]);
+    await reconciled(ledger, DAYS, [wreck('B0001', '"inAmount":null,"outAmount":"25.00"')]);
+    expect((await hints()).map(([, , , hint, batchNo]) => [hint, batchNo])).toEqual([
+      ['quarantined-entry', 'B0001'],
+      ['unexplained', null],
+    ]);
+  });
+
+  test('without a readable amount, or with another, may be what a break lacks, and nothing is said to be missing', async () => {
+    await reconciled(without('B0002'), DAYS, [wreck('B0002', '"inAmount":"sixty-one"')]);
+    expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-in-span', 'B0002']]);
+    expect((await causes()).join()).not.toMatch(/missing/);
+  });
+
+  test('in another currency, or of another day, says nothing', async () => {
+    const other = { ...wreck('X', '"inAmount":61.00'), raw: '{"currency":"EUR","inAmount":61.00}' };
+    await reconciled(without('B0002'), DAYS, [other]);
+    expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
+    await reconciled(without('B0002'), [DAYS[1]!, DAYS[0]!], [wreck('B0002', '"inAmount":61.00')]);
+    expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
+  });
+
+  test('two of one span explain a break together', async () => {
+    const two = [wreck('B0001', '"inAmount":0,"outAmount":25'), wreck(null, '"inAmount":61')];
+    await reconciled(without('B0001', 'B0002'), DAYS, two);
+    expect(await hints()).toEqual([['USD', 'B0000', 'B0003', 'quarantined-entry', null]]);
+    expect((await causes())[0]![1]).toMatch(/^What is quarantined there explains it: /);
+  });
+
+  test('explains one break only, and none once the platform sends it no more', async () => {
+    const ledger = accountEntries(10_000, [
+      ['2026-03-01 09:00:00', 100],
+      ['2026-03-01 10:00:00', 6_100],
+      ['2026-03-01 11:00:00', 100],
+      ['2026-03-01 12:00:00', 6_100],
+      ['2026-03-01 13:00:00', 200],
+    ]).filter(({ batchNo }) => batchNo !== 'B0001' && batchNo !== 'B0003');
+    await reconciled(ledger, DAYS, [wreck('B0001', '"inAmount":61')]);
+    expect((await hints()).map(([, , , hint]) => hint)).toEqual(['quarantined-entry', 'unexplained']);
+    await reconciled(ledger);
+    expect((await hints()).map(([, , , hint]) => hint)).toEqual(['unexplained', 'unexplained']);
+  });
+});
+
+test('what a healed break lacked has come, and is not said to be missing', async () => {
+  await reconciled(LEDGER.filter(({ batchNo }) => batchNo !== 'B0002'));
+  await reconciled(LEDGER);
+  expect((await listBreaks(database.db, { all: true })).map((row) => explain(knownBreak(row)))).toEqual([
+    'After B0001 the balance was 575.00 USD, but B0003 started from 636.00: a net credit of 61.00 was missing between ' +
+      'them; the chain holds there now.',
   ]);
 });

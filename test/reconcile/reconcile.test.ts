@@ -10,7 +10,8 @@ import {
   type ReconcileReport,
 } from '../../src/reconcile/reconcile.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { listBreaks, resolveBreak } from '../../src/store/breaks.ts';
+import { resolveBreak } from '../../src/store/break-cases.ts';
+import { listBreaks } from '../../src/store/breaks.ts';
 import type { Database } from '../../src/store/database.ts';
 import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/lease.ts';
 import { thisHolder } from '../../src/store/process-identity.ts';

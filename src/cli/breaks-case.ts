@@ -1,0 +1,113 @@
+/** `breaks take`, `comment`, `resolve` and `reopen`: what a person does about a break, each with who and when. */
+import type { Command } from 'commander';
+import type { Transaction } from 'kysely';
+import { UsageError } from '../run/exit-codes.ts';
+import { breakById, recordStep, reopenBreak, resolveBreak, type StepKind } from '../store/break-cases.ts';
+import type { BreakRow } from '../store/breaks.ts';
+import type { DB } from '../store/schema.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
+import { lines } from './text.ts';
+
+const NOTE_CHARACTERS_MAX = 1_000;
+const PUBLISHED_LATER = 'the next run or `daybook publish` tells it in the manifest and summary of its day';
+
+interface Step {
+  readonly name: string;
+  readonly kind: StepKind;
+  readonly description: string;
+  /** Set where a note is asked for, and says of what. */
+  readonly noteOf: string | null;
+  /** Changes the break's row; undefined where it is not one to do this with. */
+  readonly act: (trx: Transaction<DB>, id: number, note: string, now: Date) => Promise<BreakRow | undefined>;
+  /** Which breaks it may be done with. */
+  readonly refusal: (id: string) => string;
+  readonly done: (id: string) => string;
+}
+
+const noOpen = (id: string): string => `no open break has the number ${id}; \`daybook breaks\` lists them.`;
+
+const STEPS: readonly Step[] = [
+  {
+    name: 'take',
+    kind: 'taken',
+    description: 'say who looks after a break; it stays open',
+    noteOf: null,
+    act: async (trx, id) => {
+      const row = await breakById(trx, id);
+      return row?.status === 'open' ? row : undefined;
+    },
+    refusal: noOpen,
+    done: (id) => `break ${id} is taken; it stays open until it heals or is resolved`,
+  },
+  {
+    name: 'comment',
+    kind: 'commented',
+    description: 'add to what is known of a break, open or not',
+    noteOf: 'what there is to say',
+    act: (trx, id) => breakById(trx, id),
+    refusal: (id) => `no break has the number ${id}; \`daybook breaks --all\` lists them.`,
+    done: (id) => `the comment is kept with break ${id}`,
+  },
+  {
+    name: 'resolve',
+    kind: 'resolved',
+    description: 'close a break that a person has cleared up',
+    noteOf: 'why it is no longer open',
+    act: resolveBreak,
+    refusal: noOpen,
+    done: (id) => lines(`break ${id} is resolved`, `${PUBLISHED_LATER}; the verdict stays broken`),
+  },
+  {
+    name: 'reopen',
+    kind: 'reopened',
+    description: 'take the resolving of a break back',
+    noteOf: null,
+    act: (trx, id) => reopenBreak(trx, id),
+    refusal: (id) =>
+      `no resolved break has the number ${id}; \`daybook breaks --all\` lists them. One that healed and is found again ` +
+      'has a new number.',
+    done: (id) => lines(`break ${id} is open again, and nobody’s`, PUBLISHED_LATER),
+  },
+];
+
+export function addCaseCommands(breaks: Command): void {
+  for (const step of STEPS) {
+    const command = withBy(breaks.command(step.name)).argument('<id>', 'the break’s number');
+    if (step.noteOf === null) command.option('--note <text>', 'kept with it');
+    else command.requiredOption('--note <text>', `${step.noteOf}; kept with it`);
+    command
+      .description(step.description)
+      .addHelpText('after', `\nExample:\n  daybook breaks ${step.name} 7 --by Ada --note "case 4711"`)
+      .action((id: string, { note }: { readonly note?: string }, self: Command) =>
+        take(step, id, note, self),
+      );
+  }
+}
+
+/** The number of a break. Throws `UsageError`. */
+export function breakIdOf(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`${text} is no break’s number; \`daybook breaks\` lists them.`);
+}
+
+async function take(step: Step, text: string, noteGiven: string | undefined, self: Command): Promise<void> {
+  const id = breakIdOf(text);
+  const note = noteGiven?.trim();
+  if (note !== undefined && note.length > NOTE_CHARACTERS_MAX)
+    throw new UsageError(
+      `--note has over ${NOTE_CHARACTERS_MAX} characters; it is published with the day’s files.`,
+    );
+  if (note === '')
+    throw new UsageError(`--note is empty; say ${step.noteOf ?? 'something, or leave it out'}.`);
+  await withHouse(offlineSettings(self), async ({ database, now }) => {
+    const at = now();
+    const row = await doneBy(database.db, deedOf(self, id, note), at, async (trx, deedId) => {
+      const changed = await step.act(trx, id, note ?? '', at);
+      if (changed === undefined) throw new UsageError(step.refusal(text));
+      await recordStep(trx, id, step.kind, deedId);
+      return changed;
+    });
+    tell(self, { document: row, text: step.done(text) });
+  });
+}

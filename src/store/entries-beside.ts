@@ -1,0 +1,82 @@
+/** An account's entries around a span, a few of each side: for a person to look at, whatever the account's size. */
+import type { Kysely } from 'kysely';
+import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
+import type { DB } from './schema.ts';
+
+/** Entries of the span itself; between the two of a break lie those of their seconds alone. */
+export const ENTRIES_WITHIN_MAX = 2_000;
+
+const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+  db
+    .selectFrom('ledger_entry')
+    .select([
+      'batch_no as batchNo',
+      'currency',
+      'transaction_type as transactionType',
+      'credit',
+      'debit',
+      'balance',
+      'booked_at as bookedAt',
+      'booked_ms as bookedMs',
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', '=', currency)
+    .where('vanished_at', 'is', null);
+
+/**
+ * Entries in time order: `beside` of those before the window, what lies in it up to `ENTRIES_WITHIN_MAX`, and `beside` of
+ * those after it. Three short walks along ledger_entry_in_time.
+ */
+export async function entriesAround(
+  db: Kysely<DB>,
+  account: Account,
+  { beginMs, endMs }: Window,
+  beside: number,
+): Promise<LedgerEntry[]> {
+  const before = await entriesOf(db, account)
+    .where('booked_ms', '<', beginMs)
+    .orderBy('booked_ms', 'desc')
+    .orderBy('batch_no', 'desc')
+    .limit(beside)
+    .execute();
+  const within = await entriesOf(db, account)
+    .where('booked_ms', '>=', beginMs)
+    .where('booked_ms', '<=', endMs)
+    .orderBy('booked_ms')
+    .orderBy('batch_no')
+    .limit(ENTRIES_WITHIN_MAX)
+    .execute();
+  const after = await entriesOf(db, account)
+    .where('booked_ms', '>', endMs)
+    .orderBy('booked_ms')
+    .orderBy('batch_no')
+    .limit(beside)
+    .execute();
+  return [...before.reverse(), ...within, ...after];
+}
+
+/** Those of the merchant's entries that are stored and have not vanished, by number. Served by the primary key. */
+export async function entriesByNumber(
+  db: Kysely<DB>,
+  merchantNo: string,
+  batchNos: readonly string[],
+): Promise<ReadonlyMap<string, LedgerEntry>> {
+  if (batchNos.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('ledger_entry')
+    .select([
+      'batch_no as batchNo',
+      'currency',
+      'transaction_type as transactionType',
+      'credit',
+      'debit',
+      'balance',
+      'booked_at as bookedAt',
+      'booked_ms as bookedMs',
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .where('batch_no', 'in', [...batchNos])
+    .where('vanished_at', 'is', null)
+    .execute();
+  return new Map(rows.map((row) => [row.batchNo, row]));
+}

@@ -1,0 +1,27 @@
+/** What can be told of the raw text of an entry that cannot be read. */
+import { expect, test } from 'vitest';
+import { readQuarantined } from '../../src/platform/quarantined.ts';
+
+const NOTHING = { currency: null, nets: [] };
+
+test.each([
+  ['{"currency":"USD","inAmount":5.10,"outAmount":null}', { currency: 'USD', nets: ['5.10'] }],
+  ['{"currency":"USD","outAmount":"5.1"}', { currency: 'USD', nets: ['-5.1'] }],
+  ['{"currency":"usd","inAmount":5}', { currency: null, nets: ['5'] }],
+  ['{"inAmount":5,"outAmount":3}', { currency: null, nets: ['2', '5', '-3'] }],
+  ['{"inAmount":5,"outAmount":5}', { currency: null, nets: ['5', '-5'] }],
+  ['{"inAmount":0,"outAmount":5}', { currency: null, nets: ['-5'] }],
+  ['{"inAmount":-5}', { currency: null, nets: ['-5', '5'] }],
+  ['{"outAmount":-5}', { currency: null, nets: ['5', '-5'] }],
+  ['{"inAmount":90071992547409931234.01}', { currency: null, nets: ['90071992547409931234.01'] }],
+  ['{"inAmount":"5,10"}', NOTHING],
+  ['{"inAmount":1e999999}', NOTHING],
+  ['{}', NOTHING],
+  ['[5]', NOTHING],
+  ['null', NOTHING],
+  ['7', NOTHING],
+  ['{"inAmount":', NOTHING],
+  ['', NOTHING],
+])('%s', (raw, reading) => {
+  expect(readQuarantined(raw)).toEqual(reading);
+});

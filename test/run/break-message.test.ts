@@ -1,0 +1,94 @@
+/** The message to the platform about a break: what it may say, and when there is none. */
+import { expect, test } from 'vitest';
+import type { BreakCase } from '../../src/run/break-case.ts';
+import { messageToPlatform } from '../../src/run/break-message.ts';
+
+const AT = { zone: 'Asia/Shanghai', now: new Date('2026-03-31T04:00:00Z') };
+const MS = Date.parse('2026-03-30T04:00:00Z');
+
+const found = (change: Partial<BreakCase> = {}): BreakCase => ({
+  row: {
+    id: 7,
+    merchant_no: 'M1',
+    currency: 'USD',
+    day: '2026-03-30',
+    after_batch_no: 'A',
+    before_batch_no: 'B',
+    expected_balance: '100.00',
+    found_balance: '95.00',
+    missing_net: '-5.00',
+    hint: 'unexplained',
+    hint_batch_no: null,
+    begin_ms: MS,
+    end_ms: MS + 60_999,
+    status: 'open',
+    found_at: new Date(MS),
+    closed_at: null,
+    note: null,
+    run_id: 1,
+    healing_read_at: null,
+  },
+  state: 'open',
+  takenBy: null,
+  rows: [],
+  quarantined: [],
+  certificates: [],
+  history: [],
+  ...change,
+});
+const wreck = {
+  id: 3,
+  batchNo: '59102',
+  raw: '{"note":"of the raw text nothing is repeated"}',
+  reason: 'both amounts are set',
+  acknowledgedAt: null,
+  spans: [],
+  currency: 'USD',
+  nets: ['-5.00'],
+  explains: true,
+};
+
+test('says where, how much, since when it is known, and what is asked', () => {
+  const answer = {
+    window: { beginMs: MS, endMs: MS },
+    total: 2,
+    shown: 2,
+    notStored: [],
+    changed: [],
+    unreadable: [],
+  };
+  expect(messageToPlatform(found(), answer, AT)).toBe(
+    `Subject: merchant M1, USD: the balance does not follow from A to B
+
+In the transaction history of merchant M1 in USD:
+- After ledger order A the balance is 100.00 USD.
+- The next ledger order B starts from 95.00 USD, by its own amount and balance.
+- So a net debit of 5.00 USD is not accounted for, between 2026-03-30 12:00:00 (Asia/Shanghai) and 2026-03-30 12:01:00 (Asia/Shanghai).
+Asked again at 2026-03-31 12:00:00 (Asia/Shanghai), you show 2 entries there.
+
+Please tell us which entries belong there, or which amount, balance or time is wrong.
+Our reference: break 7`,
+  );
+});
+
+test('asks for a quarantined entry that explains it to be corrected, and names a cause that is known', () => {
+  const message = messageToPlatform(found({ quarantined: [wreck] }), null, AT);
+  expect(message).toContain(
+    'You send an entry there that does not keep to your interface document: ledger order 59102: both amounts are set. ' +
+      'Its amount is the one that is not accounted for.',
+  );
+  expect(message).toContain('Please correct that entry');
+  expect(message).not.toContain(wreck.raw);
+  const perhaps = { ...found().row, hint: 'quarantined-in-span', hint_batch_no: '59102' };
+  expect(messageToPlatform(found({ row: perhaps, quarantined: [wreck] }), null, AT)).not.toMatch(
+    /daybook|figures/,
+  );
+  const swapped = { ...found().row, hint: 'balance-off', hint_batch_no: 'B' };
+  expect(messageToPlatform(found({ row: swapped }), null, AT)).toContain(
+    'By our figures: The balance of B is off',
+  );
+});
+
+test.each(['resolved', 'healed'] as const)('there is none for a break that is %s', (state) => {
+  expect(messageToPlatform(found({ state }), null, AT)).toBeNull();
+});
