@@ -20,6 +20,7 @@ import {
 import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
+import { addStatementsDiffCommand } from './statements-diff.ts';
 import { table } from './text.ts';
 
 export function addStatementsCommand(program: Command): void {
@@ -45,6 +46,7 @@ export function addStatementsCommand(program: Command): void {
         tell(self, { document: shown, text: listText(shown, flags.all === true ? zone : null) });
       });
     });
+  addStatementsDiffCommand(statements);
   addStatementsAdoptCommand(statements);
   withBy(statements.command('get'))
     .description('download a statement, or a whole month, checked against what was published')

@@ -5,13 +5,21 @@ const LINE_END = '\r\n';
 /** Longer than any record of ours, so that a file of something else is not gathered whole. */
 const RECORD_CHARACTERS_MAX = 1_048_576;
 
-/** The bytes are no statement of ours. */
+/** The bytes are no statement with its columns. */
 export class NoStatement extends Error {
   override readonly name = 'NoStatement';
+  readonly file: string;
+  constructor(file: string, why: string) {
+    super(`${file} is no statement: ${why}`);
+    this.file = file;
+  }
 }
 
-/** The records of a CSV's bytes, some at a time, its header first. Memory holds one chunk. Throws `NoStatement`. */
-export async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
+/** The records of a file's bytes, some at a time, its header first. Memory holds one chunk. Throws `NoStatement`. */
+export async function* recordsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let rest = '';
   for await (const chunk of bytes) {
@@ -20,7 +28,7 @@ export async function* recordsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
     const records = whole(lines);
     rest = records.unfinished + rest;
     if (rest.length > RECORD_CHARACTERS_MAX)
-      throw new NoStatement(`a record has more than ${RECORD_CHARACTERS_MAX} characters`);
+      throw new NoStatement(file, `a record has more than ${RECORD_CHARACTERS_MAX} characters`);
     if (records.complete.length > 0) yield records.complete;
   }
   rest += decoder.decode();

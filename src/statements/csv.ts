@@ -19,7 +19,8 @@ const FIRST_COLUMNS: readonly string[] = [
 ];
 
 /** Columns of a published file, in order; null where they were not kept. */
-export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] => kept ?? FIRST_COLUMNS;
+export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
+  kept ?? FIRST_COLUMNS;
 
 /** Cells are quoted where they hold a comma, a quote or a line's end; no cell is altered. */
 export const csvText = (rows: readonly (readonly string[])[]): string =>

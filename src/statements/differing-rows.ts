@@ -10,6 +10,8 @@ import { cellsOf, NoStatement, recordsOf } from './csv-records.ts';
 export const HELD_ROWS_MAX = 200_000;
 
 export interface ComparedFile {
+  /** For errors. */
+  readonly name: string;
   /** Of the file, in order. */
   readonly columns: readonly string[];
   readonly rows: number;
@@ -113,11 +115,12 @@ async function onePass(
 
 type Side = ReturnType<typeof createSide>;
 
-function createSide({ columns, bytes }: ComparedFile) {
+function createSide({ name, columns, bytes }: ComparedFile) {
   const key = columns.indexOf('batch_no');
   const cells = (record: string): Cells => {
     const values = cellsOf(record);
-    if (values?.length !== columns.length) throw new NoStatement(`a row has not the columns ${columns.join()}`);
+    if (values?.length !== columns.length)
+      throw new NoStatement(name, `a row has not the columns ${columns.join()}`);
     return Object.fromEntries(columns.map((column, at) => [column, values[at]!]));
   };
   return {
@@ -131,10 +134,10 @@ function createSide({ columns, bytes }: ComparedFile) {
         : cells(record)['batch_no']!,
     async *records(): AsyncGenerator<readonly string[]> {
       let isHeader = true;
-      for await (const records of recordsOf(bytes())) {
+      for await (const records of recordsOf(bytes(), name)) {
         const [first] = records;
         if (isHeader && first !== columns.join())
-          throw new NoStatement(`its header is not ${columns.join()}`);
+          throw new NoStatement(name, `its header is not ${columns.join()}`);
         yield isHeader ? records.slice(1) : records;
         isHeader = false;
       }

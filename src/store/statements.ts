@@ -142,6 +142,47 @@ const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency);
 
+/** The revisions that an account's day has, oldest first. */
+export interface RevisionsOfAccount {
+  readonly account: Account;
+  readonly revisions: readonly number[];
+}
+
+/**
+ * What was published of a day, by merchant and currency. Of merchants that are named, their part of statement's key is
+ * looked through; of all, one jump along the key finds each account, as the days of all years lie in between.
+ */
+export async function revisionsOnDay(
+  db: Kysely<DB>,
+  day: BusinessDay,
+  {
+    merchants,
+    currencies,
+  }: { readonly merchants: readonly string[] | null; readonly currencies: readonly string[] | null },
+): Promise<RevisionsOfAccount[]> {
+  const everyAccount = sql`
+    (SELECT merchant_no, currency FROM statement ORDER BY merchant_no, currency LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM account CROSS JOIN LATERAL (
+      SELECT s.merchant_no, s.currency FROM statement s
+      WHERE (s.merchant_no, s.currency) > (account.merchant_no, account.currency)
+      ORDER BY s.merchant_no, s.currency LIMIT 1
+    ) AS next`;
+  const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
+    WHERE s.merchant_no = ANY (${[...(merchants ?? [])]}::text[]) AND s.day = ${day}`;
+  const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
+    WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
+    SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
+    FROM account JOIN statement s
+      ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
+    ${currencies === null ? sql`` : sql`WHERE account.currency = ANY (${[...currencies]}::text[])`}
+    GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
+  return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
+    account: { merchantNo, currency },
+    revisions,
+  }));
+}
+
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
 export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<StatementRow[]> =>
   db
@@ -193,28 +234,6 @@ export async function certificatesOf(
     .orderBy('currency')
     .execute();
   return rows.map((row) => ({ ...row, certified_at: row.certified_at! }));
-}
-
-/** Entries of an account within a window that the platform changed, or no longer holds, since an instant. */
-export async function changesSince(
-  db: Kysely<DB>,
-  { merchantNo, currency }: Account,
-  window: Window,
-  since: Date,
-): Promise<{ readonly amended: number; readonly vanished: number }> {
-  const { rows } = await sql<{ amended: number; vanished: number }>`
-    SELECT
-      (SELECT count(DISTINCT batch_no) FROM ledger_entry
-       JOIN ledger_entry_version AS version USING (merchant_no, batch_no)
-       WHERE merchant_no = ${merchantNo} AND ledger_entry.currency = ${currency}
-         AND ledger_entry.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-         AND version.superseded_at >= ${since}) AS amended,
-      (SELECT count(*) FROM ledger_entry
-       WHERE merchant_no = ${merchantNo} AND currency = ${currency}
-         AND booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND vanished_at >= ${since}) AS vanished`.execute(
-    db,
-  );
-  return rows[0]!;
 }
 
 /**

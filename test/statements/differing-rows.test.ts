@@ -12,6 +12,7 @@ type Row = readonly [batchNo: string, credit: string, type: string];
 const fileOf = (rows: readonly Row[], columns = COLUMNS, chunk = 7): ComparedFile & { readings: number } => {
   const bytes = Buffer.from(csvText([columns, ...rows]));
   const file = {
+    name: 'made.csv',
     columns,
     rows: rows.length,
     readings: 0,
@@ -23,11 +24,11 @@ const fileOf = (rows: readonly Row[], columns = COLUMNS, chunk = 7): ComparedFil
   };
   return file;
 };
-const all = async (
-  before: ComparedFile,
-  after: ComparedFile,
-  options?: { heldMax: number },
-): Promise<RowDifference[]> => Array.fromAsync(differingRows(before, after, options));
+async function all(before: ComparedFile, after: ComparedFile, options?: { heldMax: number }) {
+  const found: RowDifference[] = [];
+  for await (const one of differingRows(before, after, options)) found.push(one);
+  return found;
+}
 const cellsOf = ([batch_no, credit, transaction_type]: Row) => ({ batch_no, credit, transaction_type });
 const keysOf = (differences: readonly RowDifference[]) => differences.map(({ batchNo }) => batchNo).sort();
 
@@ -87,7 +88,10 @@ describe('rows that differ', () => {
 
   test('a row in front of a long file holds one row at a time', async () => {
     const long = Array.from({ length: 5_000 }, (_, at): Row => [`B${at}`, '1.00', 'PAY']);
-    const [before, after] = [fileOf(long, COLUMNS, 999), fileOf([['NEW', '1.00', 'PAY'], ...long], COLUMNS, 999)];
+    const [before, after] = [
+      fileOf(long, COLUMNS, 999),
+      fileOf([['NEW', '1.00', 'PAY'], ...long], COLUMNS, 999),
+    ];
     expect(keysOf(await all(before, after, { heldMax: 3 }))).toEqual(['NEW']);
     expect([before.readings, after.readings]).toEqual([1, 1]);
   });
@@ -123,6 +127,7 @@ describe('rows that differ', () => {
     ['a quote that never ends', `batch_no,credit,transaction_type\r\nB1,1.00,"${'x\r\n'.repeat(500_000)}`],
   ])('%s is no statement', async (_, content) => {
     const broken: ComparedFile = {
+      name: 'broken.csv',
       columns: COLUMNS,
       rows: 1,
       bytes: async function* () {
