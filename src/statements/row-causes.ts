@@ -56,7 +56,7 @@ export function causeOf(
 function causeOfComing(after: Cells, { contents }: EntryPast, { account, day, publishedAt }: Between): Cause {
   const is = shownIn(after, contents);
   const was = contents[contents.indexOf(is!) - 1];
-  if (is !== undefined && was !== undefined && !isOf(was, account, day))
+  if (is !== undefined && was !== undefined && is.since >= publishedAt && !isOf(was, account, day))
     return { ...placeOf(was), kind: 'moved-here', version: is.version, since: is.since };
   const firstSeenAt = contents[0]!.since;
   return firstSeenAt >= publishedAt ? { kind: 'late', since: firstSeenAt } : { kind: 'returned' };
