@@ -24,8 +24,8 @@ import { recordManifest, recordStored, type StoredRow } from '../store/stored-fi
 import { noteUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
-import { dayContent, StatementMisfit } from './day-content.ts';
-import { figuresOf, rowsIn, sameFigures } from './figures.ts';
+import { dayContent, isAsPublished, StatementMisfit } from './day-content.ts';
+import { figuresOf, rowsIn } from './figures.ts';
 import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
 import { putRevision } from './put-revision.ts';
 import { reasonBetween } from './revision-reason.ts';
@@ -151,11 +151,7 @@ async function newRevision(
   const content = () => dayContent(account, day, options);
   const current = standing.findLast((row) => row.currency === account.currency);
   const figures = (await accountDay(db, account, day))!;
-  // Read once to compare, only where the figures leave it open.
-  if (current !== undefined && sameFigures(current, figures)) {
-    const { sha256 } = await digestOf(content());
-    if (sha256 === current.sha256) return null;
-  }
+  if (current !== undefined && (await isAsPublished(current, figures, content))) return null;
   const wanted = (current?.revision ?? 0) + 1;
   const stored = await putRevision({
     objects: options.objects,

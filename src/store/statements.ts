@@ -1,7 +1,7 @@
 /** Statements published: which days are due, what stands, and what each day rested on. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
-import type { DayFilter } from './account-days.ts';
+import type { AccountDayRow, DayFilter } from './account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from './schema.ts';
 
 export type StatementRow = Selectable<Statement>;
@@ -62,6 +62,29 @@ export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueD
     .orderBy('currency')
     .execute();
   return rows.map(({ currency }) => currency);
+}
+
+/** Account days of a merchant that are due, in order. Served by account_day_due, which holds nothing else. */
+export const dueAccountDays = (
+  db: Kysely<DB>,
+  filter: DayFilter & { readonly merchantNo: string },
+): Promise<AccountDayRow[]> => dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+
+/** The current statements of a merchant's account days that are due, in order; one look into statement's key each. */
+export async function statementsOfDueDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  toDay: BusinessDay,
+): Promise<StatementRow[]> {
+  const { rows } = await sql<StatementRow>`
+    SELECT s.* FROM account_day d CROSS JOIN LATERAL (
+      SELECT * FROM statement
+      WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
+      ORDER BY revision DESC LIMIT 1
+    ) AS s
+    WHERE d.merchant_no = ${merchantNo} AND d.publish_due AND d.day <= ${toDay}
+    ORDER BY s.currency, s.day`.execute(db);
+  return rows;
 }
 
 /** Every revision of a merchant's day, by currency, oldest first. Served by the primary key of its few accounts. */
