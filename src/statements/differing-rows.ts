@@ -42,12 +42,13 @@ export async function* differingRows(
   after: ComparedFile,
   { heldMax = HELD_ROWS_MAX }: { readonly heldMax?: number } = {},
 ): AsyncGenerator<RowDifference> {
-  const all = await onePass(before, after, () => true, heldMax);
+  const sides = { before: createSide(before), after: createSide(after) };
+  const all = await onePass(sides, () => true, heldMax);
   if (all !== null) return yield* all;
   // Each share is half of what can be held, so that one that is larger than its fellows still fits.
   const shares = Math.max(2, Math.ceil((2 * (before.rows + after.rows)) / heldMax));
   for (let share = 0; share < shares; share += 1) {
-    yield* (await onePass(before, after, (batchNo) => shareOf(batchNo, shares) === share, Infinity))!;
+    yield* (await onePass(sides, (batchNo) => shareOf(batchNo, shares) === share, Infinity))!;
   }
 }
 
@@ -65,52 +66,78 @@ interface Held {
   /** Where it stands in its file. */
   readonly place: number;
 }
-type Placed = { readonly place: number; readonly difference: RowDifference };
+
+interface Sides {
+  readonly before: Side;
+  readonly after: Side;
+}
+
+/** A difference as it is kept: the cells are spelled out when it is handed over. */
+interface Found {
+  readonly place: number;
+  readonly before: string | null;
+  readonly after: string | null;
+}
 
 /** The differences among the batch numbers asked for; null where they are more than can be held. */
 async function onePass(
-  before: ComparedFile,
-  after: ComparedFile,
+  sides: Sides,
   isAsked: (batchNo: string) => boolean,
   heldMax: number,
-): Promise<RowDifference[] | null> {
-  const sides = { before: createSide(before), after: createSide(after) };
-  const found: Placed[] = [];
-  const common = before.columns.filter((column) => after.columns.includes(column));
-  const isSpelledAlike = before.columns.join() === after.columns.join();
-  const changedIn = (was: Cells, is: Cells) => common.filter((column) => was[column] !== is[column]);
+): Promise<Iterable<RowDifference> | null> {
+  const found: Found[] = [];
+  const held = { before: new Map<string, Held>(), after: new Map<string, Held>() };
+  const isSpelledAlike = sides.before.columns.join() === sides.after.columns.join();
+  const other = { before: 'after', after: 'before' } as const;
 
-  const take = (own: Side, other: Side, record: string, place: number): void => {
-    const batchNo = own.batchNoOf(record);
+  const take = (own: keyof Sides, record: string, place: number): void => {
+    const batchNo = sides[own].batchNoOf(record);
     if (!isAsked(batchNo)) return;
-    const twin = other.held.get(batchNo);
-    if (twin === undefined) return void own.held.set(batchNo, { record, place });
-    other.held.delete(batchNo);
+    const twin = held[other[own]].get(batchNo);
+    if (twin === undefined)
+      return void held[own].set(standingAlone(batchNo), { record: standingAlone(record), place });
+    held[other[own]].delete(batchNo);
     if (isSpelledAlike && twin.record === record) return;
-    const [was, is] = own === sides.before ? [record, twin.record] : [twin.record, record];
-    const [wasCells, isCells] = [sides.before.cells(was), sides.after.cells(is)];
-    const changed = changedIn(wasCells, isCells);
-    if (changed.length > 0)
-      found.push({ place, difference: { batchNo, before: wasCells, after: isCells, changed } });
+    const [before, after] = own === 'before' ? [record, twin.record] : [twin.record, record];
+    if (changedIn(sides, before, after).length > 0)
+      found.push({ place, before: standingAlone(before), after: standingAlone(after) });
   };
 
   let place = 0;
   for await (const [was, is] of sideBySide(sides.before.records(), sides.after.records())) {
-    place += 1;
-    if (isSpelledAlike && was === is) continue;
-    if (was !== null) take(sides.before, sides.after, was, place);
-    if (is !== null) take(sides.after, sides.before, is, place);
-    if (sides.before.held.size + sides.after.held.size + found.length > heldMax) return null;
+    for (let at = 0; at < Math.max(was.length, is.length); at += 1) {
+      place += 1;
+      if (isSpelledAlike && was[at] === is[at]) continue;
+      if (at < was.length) take('before', was[at]!, place);
+      if (at < is.length) take('after', is[at]!, place);
+    }
+    if (held.before.size + held.after.size + found.length > heldMax) return null;
   }
-  for (const [batchNo, one] of sides.before.held) {
-    const difference = { batchNo, before: sides.before.cells(one.record), after: null, changed: [] };
-    found.push({ place: one.place, difference });
+  for (const { record, place: at } of held.before.values())
+    found.push({ place: at, before: record, after: null });
+  for (const { record, place: at } of held.after.values())
+    found.push({ place: at, before: null, after: record });
+  return differencesOf(found, sides);
+}
+
+/** A part of a text keeps all of the text in memory: a copy keeps nothing but itself. */
+const standingAlone = (text: string): string => Buffer.from(text).toString();
+
+function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> {
+  for (const { before, after } of found.sort((a, b) => a.place - b.place)) {
+    yield {
+      batchNo: before === null ? sides.after.batchNoOf(after!) : sides.before.batchNoOf(before),
+      before: before === null ? null : sides.before.cells(before),
+      after: after === null ? null : sides.after.cells(after),
+      changed: before === null || after === null ? [] : changedIn(sides, before, after),
+    };
   }
-  for (const [batchNo, one] of sides.after.held) {
-    const difference = { batchNo, before: null, after: sides.after.cells(one.record), changed: [] };
-    found.push({ place: one.place, difference });
-  }
-  return found.sort((a, b) => a.place - b.place).map(({ difference }) => difference);
+}
+
+/** Columns that both files have and whose cells differ. */
+function changedIn(sides: Sides, before: string, after: string): string[] {
+  const [was, is] = [sides.before.cells(before), sides.after.cells(after)];
+  return sides.before.columns.filter((column) => is[column] !== undefined && was[column] !== is[column]);
 }
 
 type Side = ReturnType<typeof createSide>;
@@ -124,8 +151,7 @@ function createSide({ name, columns, bytes }: ComparedFile) {
     return Object.fromEntries(columns.map((column, at) => [column, values[at]!]));
   };
   return {
-    /** Rows that the other file has not brought yet. */
-    held: new Map<string, Held>(),
+    columns,
     cells,
     /** Most batch numbers are the first cell and need no quotes. */
     batchNoOf: (record: string): string =>
@@ -145,39 +171,34 @@ function createSide({ name, columns, bytes }: ComparedFile) {
   };
 }
 
-/** Records of two files in pairs by their place; null where one has no more. */
+/** Records of two files by their place, as many of the one as of the other until one of them ends. */
 async function* sideBySide(
   first: AsyncGenerator<readonly string[]>,
   second: AsyncGenerator<readonly string[]>,
-): AsyncGenerator<readonly [string | null, string | null]> {
-  const [left, right] = [reader(first), reader(second)];
+): AsyncGenerator<readonly [readonly string[], readonly string[]]> {
   try {
-    for (;;) {
-      const one = left.ready() ?? (await left.more());
-      const other = right.ready() ?? (await right.more());
-      if (one === null && other === null) return;
-      yield [one, other];
+    let [left, right] = [await filled([], first), await filled([], second)];
+    while (left.length > 0 || right.length > 0) {
+      const both = Math.min(left.length, right.length) || Math.max(left.length, right.length);
+      yield [left.slice(0, both), right.slice(0, both)];
+      left = await filled(left.slice(both), first);
+      right = await filled(right.slice(both), second);
     }
   } finally {
     await Promise.all([first.return(undefined), second.return(undefined)]);
   }
 }
 
-function reader(batches: AsyncGenerator<readonly string[]>) {
-  let batch: readonly string[] = [];
-  let at = 0;
-  const ready = (): string | undefined => batch[at++];
-  const more = async (): Promise<string | null> => {
-    for (;;) {
-      const { value, done } = await batches.next();
-      if (done === true) {
-        [batch, at] = [[], 0];
-        return null;
-      }
-      [batch, at] = [value, 0];
-      const record = ready();
-      if (record !== undefined) return record;
-    }
-  };
-  return { ready, more };
+/** What is left, or else the next that come; empty at the end. */
+async function filled(
+  left: readonly string[],
+  source: AsyncGenerator<readonly string[]>,
+): Promise<readonly string[]> {
+  let records = left;
+  while (records.length === 0) {
+    const { value, done } = await source.next();
+    if (done === true) return [];
+    records = value;
+  }
+  return records;
 }
