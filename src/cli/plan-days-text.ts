@@ -31,14 +31,13 @@ const revision = (number: number | null): string => (number === null ? 'none' : 
 const freshTable = (days: readonly PlannedDay[], width?: number): string =>
   table(
     [
-      ...['merchant', 'day', 'account', '?>opening', '?>credits', '?>debits', '>closing', 'verdict'],
+      ...['merchant', 'day', 'account', '?>credits', '?>debits', '>closing', 'verdict'],
       ...['>breaks', 'revision'],
     ],
     days.map(({ account: { merchantNo, currency }, day, after, revision: { after: number } }) => [
       merchantNo,
       day,
       currency,
-      after.opening,
       credits(after),
       debits(after),
       after.closing,

@@ -44,7 +44,10 @@ export async function* differingRows(
 ): AsyncGenerator<RowDifference> {
   const sides = { before: createSide(before), after: createSide(after) };
   const all = await onePass(sides, () => true, heldMax);
-  if (all !== null) return yield* all;
+  if (all !== null) {
+    yield* all;
+    return;
+  }
   // Each share is half of what can be held, so that one that is larger than its fellows still fits.
   const shares = Math.max(2, Math.ceil((2 * (before.rows + after.rows)) / heldMax));
   for (let share = 0; share < shares; share += 1) {
@@ -196,9 +199,9 @@ async function filled(
 ): Promise<readonly string[]> {
   let records = left;
   while (records.length === 0) {
-    const { value, done } = await source.next();
-    if (done === true) return [];
-    records = value;
+    const next: IteratorResult<readonly string[], unknown> = await source.next();
+    if (next.done === true) return [];
+    records = next.value;
   }
   return records;
 }

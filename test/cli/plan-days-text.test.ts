@@ -76,6 +76,7 @@ test.each([80, 120])('fits %i columns; what is left out is said', (width) => {
   const text = plannedDaysText(days, width);
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(width);
   expect(text.includes('more in a wider terminal, or with --json')).toBe(width === 80);
+  expect(text.includes('200.00 (2)  50.00 (1)')).toBe(width === 120);
   expect(text).toContain('1 account day would be new:');
   expect(text).toContain('1 account day would change:');
 });

@@ -150,6 +150,15 @@ describe('statements diff', () => {
     expect(addAmounts(netOf(was!), net)).toBe(netOf(is!));
   });
 
+  it('the list of all revisions says below the table why each replaced the one before, entries named', async () => {
+    const { stdout } = await daybook(['statements', 'list', '--all', '--from', DAY, '--to', DAY], env);
+    expect(stdout).toContain(
+      `\nwhy they replaced the one before:\n${merchantNo} USD ${DAY} r2: 1 late entry (${late}), ` +
+        `1 entry amended (${amended}), 1 break healed\n` +
+        `${merchantNo} USD ${DAY} r3: 1 entry no longer held by the platform (${gone})`,
+    );
+  });
+
   it('a day that was published once says so', async () => {
     const { code, stdout } = await daybook(['statements', 'diff', '2026-03-02'], env);
     expect([code, stdout]).toEqual([
