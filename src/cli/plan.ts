@@ -11,13 +11,14 @@ import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
 import { createProgressLine } from './progress-line.ts';
 import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { syncDocument } from './run-document.ts';
+import { plannedDaysText } from './plan-days-text.ts';
 import { breakText, breakTexts } from './run-text.ts';
-import { counted, lines, table } from './text.ts';
+import { lines, table } from './text.ts';
 
 export function addPlanCommand(program: Command): void {
   withRangeFlags(program.command('plan'))
     .description(
-      'what `run` with these flags would do, writing nothing: calls, days that change, old and new closing',
+      'what `run` with these flags would do, writing nothing: calls, and days that change, before and after',
     )
     .addHelpText('after', '\nExample:\n  daybook plan --from 2026-03-01 --to 2026-03-31')
     .action(async (flags: RangeFlags, self: Command) => {
@@ -70,20 +71,7 @@ function planText(report: PlanReport, zone: string): string {
     clockNews(sumOfSync(sync)),
     takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
     '',
-    daysChanged.length === 0
-      ? 'no account day would change'
-      : `${counted(daysChanged.length, 'account day')} would change:`,
-    daysChanged.length > 0 &&
-      table(
-        ['merchant', 'day', 'account', '>closing now', '>closing then'],
-        daysChanged.map(({ account, day, oldClosing, newClosing }) => [
-          account.merchantNo,
-          day,
-          account.currency,
-          oldClosing ?? 'none',
-          newClosing,
-        ]),
-      ),
+    plannedDaysText(daysChanged),
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),
     ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
     ...report.troubles.map(({ merchantNo, message }) => `\n${merchantNo} cannot be worked out: ${message}`),

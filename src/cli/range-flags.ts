@@ -51,5 +51,5 @@ export function currencyFlag(code: string): string {
 }
 
 /** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
-export const currenciesOf = ({ currency }: RangeFlags): readonly string[] | null =>
+export const currenciesOf = ({ currency }: Pick<RangeFlags, 'currency'>): readonly string[] | null =>
   currency.length === 0 ? null : currency.map(currencyFlag);

@@ -20,7 +20,8 @@ import {
 import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
-import { table } from './text.ts';
+import { addStatementsDiffCommand } from './statements-diff.ts';
+import { line, lines, table } from './text.ts';
 
 export function addStatementsCommand(program: Command): void {
   const statements = program.command('statements').description('find and download published statements');
@@ -45,6 +46,7 @@ export function addStatementsCommand(program: Command): void {
         tell(self, { document: shown, text: listText(shown, flags.all === true ? zone : null) });
       });
     });
+  addStatementsDiffCommand(statements);
   addStatementsAdoptCommand(statements);
   withBy(statements.command('get'))
     .description('download a statement, or a whole month, checked against what was published')
@@ -142,7 +144,7 @@ async function downloadManifest({ objects }: House, row: StatementRow, folder: s
 /** With a zone, when each was published by its clock, and why. */
 function listText(rows: readonly StatementRow[], zone: string | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
-  const history = zone === null ? [] : ['published', 'why'];
+  const history = zone === null ? [] : ['published'];
   const listed = table(
     [
       'merchant',
@@ -167,9 +169,19 @@ function listText(rows: readonly StatementRow[], zone: string | null): string {
       row.debit_total,
       row.closing,
       row.verdict,
-      ...(zone === null ? [] : [wallTime(row.published_at.getTime(), zone), row.reason ?? '']),
+      ...(zone === null ? [] : [wallTime(row.published_at.getTime(), zone)]),
       row.object_key,
     ]),
   );
-  return zone === null ? listed : `${listed}\ntimes are of ${zone}`;
+  if (zone === null) return listed;
+  // Reasons name entries: no terminal is wide enough for a column of them.
+  const reasons = rows.flatMap(({ merchant_no, currency, day, revision, reason }) =>
+    reason === null ? [] : line`${merchant_no} ${currency} ${day} r${revision}: ${reason}`,
+  );
+  return lines(
+    listed,
+    reasons.length > 0 && '\nwhy they replaced the one before:',
+    ...reasons,
+    `${reasons.length > 0 ? '\n' : ''}times are of ${zone}`,
+  );
 }

@@ -9,6 +9,7 @@ import {
   markChangedDays,
   restartedDays,
   saveAccountDays,
+  type DayFigures,
   type DayFilter,
 } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/break-hints.ts';
@@ -48,7 +49,27 @@ export interface DayChange {
   readonly newClosing: string;
   /** How many the day has now. */
   readonly entries: number;
+  /** Figures that stood; null where the day had none. */
+  readonly before: SeenFigures | null;
+  readonly after: SeenFigures;
 }
+
+/** Of a day's figures, what a reader sees. */
+export type SeenFigures = Pick<DayFigures, (typeof SEEN)[number]>;
+const SEEN = [
+  'opening',
+  'creditTotal',
+  'creditCount',
+  'debitTotal',
+  'debitCount',
+  'closing',
+  'verdict',
+  'breakCount',
+] as const satisfies readonly (keyof DayFigures)[];
+
+/** What a reader sees of them. */
+export const seenFigures = (figures: SeenFigures): SeenFigures =>
+  Object.fromEntries(SEEN.map((figure) => [figure, figures[figure]])) as SeenFigures;
 
 export interface ReconcileReport {
   readonly accounts: number;
@@ -143,6 +164,8 @@ const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
       oldClosing: stored?.closing ?? null,
       newClosing: figures.closing,
       entries: figures.creditCount + figures.debitCount,
+      before: stored === undefined ? null : seenFigures(stored),
+      after: seenFigures(figures),
     }));
 
 interface AccountWork {

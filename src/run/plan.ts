@@ -1,7 +1,6 @@
 /** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
-import { dayOf } from '../ledger/business-day.ts';
+import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { DayChange } from '../reconcile/reconcile.ts';
 import type { BreakRow } from '../store/breaks.ts';
 import { rehearse } from '../store/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
@@ -9,6 +8,7 @@ import { checkedBy } from './checked.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { noticeFigures, noticeShared } from './notice-stage.ts';
+import { plannedDays, type PlannedDay } from './plan-days.ts';
 import { reconcileStage } from './reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './sync-stage.ts';
@@ -19,8 +19,8 @@ export interface PlanReport {
   readonly to: BusinessDay;
   /** What reading brought, call counts included: `run` would make as many. */
   readonly sync: readonly MerchantSync[];
-  /** Account days whose figures would change, with closing before and after. */
-  readonly daysChanged: readonly DayChange[];
+  /** Account days whose figures or rows would change, before and after, with the revision published of each. */
+  readonly daysChanged: readonly PlannedDay[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
   /** Merchants whose figures could not be worked out. */
@@ -35,7 +35,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
   return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>
     rehearse(deps.db, async (db) => {
       const rehearsal: RunDeps = { ...deps, db, signal };
-      const today = dayOf(deps.now().getTime(), deps.zone);
+      const yesterday = addDays(dayOf(deps.now().getTime(), deps.zone), -1);
       const asked: RunRequest = { ...request, command: 'run' };
       const { ranges, from, to } = await runRanges(asked, rehearsal);
       const runId = await startRun(db, {
@@ -59,8 +59,13 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         from,
         to,
         sync: outcome.sync,
-        // What is read of a day that is going on is no day's figures yet.
-        daysChanged: (outcome.reconcile?.daysChanged ?? []).filter(({ day }) => day <= to || day < today),
+        daysChanged: await plannedDays(outcome.reconcile?.daysChanged ?? [], {
+          ...rehearsal,
+          merchants: request.merchants.map(({ merchantNo }) => merchantNo),
+          currencies: request.currencies,
+          // What is read of a day that is going on is no day's figures yet.
+          toDay: to > yesterday ? to : yesterday,
+        }),
         breaksOpened: outcome.reconcile?.opened ?? [],
         breaksHealed: outcome.reconcile?.healed ?? [],
         troubles: outcome.troubles,

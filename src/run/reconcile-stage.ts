@@ -114,10 +114,10 @@ function joined(first: ReconcileReport, second: ReconcileReport): ReconcileRepor
     accounts: Math.max(first.accounts, second.accounts),
     daysChained: first.daysChained + second.daysChained,
     daysChanged: [
-      ...first.daysChanged.map((change) => ({
-        ...change,
-        newClosing: changedAgain.get(keyOf(change))?.newClosing ?? change.newClosing,
-      })),
+      ...first.daysChanged.map((change) => {
+        const { oldClosing, before } = change;
+        return { ...(changedAgain.get(keyOf(change)) ?? change), oldClosing, before };
+      }),
       ...second.daysChanged.filter(
         (change) => !first.daysChanged.some((one) => keyOf(one) === keyOf(change)),
       ),

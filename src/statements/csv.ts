@@ -12,6 +12,16 @@ export const STATEMENT_COLUMNS = [
   'balance',
 ] as const;
 
+/** Of files published before their columns were kept. */
+const FIRST_COLUMNS: readonly string[] = [
+  ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
+  ...['credit', 'debit', 'balance'],
+];
+
+/** Columns of a published file, in order; null where they were not kept. */
+export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
+  kept ?? FIRST_COLUMNS;
+
 /** Cells are quoted where they hold a comma, a quote or a line's end; no cell is altered. */
 export const csvText = (rows: readonly (readonly string[])[]): string =>
   rows.length === 0

@@ -10,7 +10,19 @@ import type { AccountDayRow } from '../store/account-days.ts';
 import { daysTogether, type DaysTogether } from '../store/days-together.ts';
 import { readAccount } from '../store/entries.ts';
 import type { DB } from '../store/schema.ts';
+import type { StatementRow } from '../store/statements.ts';
+import { digestOf } from '../objects/object-store.ts';
 import { STATEMENT_HEADER, statementLines } from './csv.ts';
+import { sameFigures, type Figures } from './figures.ts';
+
+/** Whether a day would be published as it stands; its rows are read only where the figures leave it open. */
+export async function isAsPublished(
+  current: Pick<StatementRow, 'sha256'> & Figures,
+  figures: Figures,
+  content: () => AsyncIterable<Uint8Array>,
+): Promise<boolean> {
+  return sameFigures(current, figures) && (await digestOf(content())).sha256 === current.sha256;
+}
 
 export interface DayContentOptions {
   readonly db: Kysely<DB>;

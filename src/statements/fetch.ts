@@ -21,10 +21,17 @@ export async function* fetchStatement(
 ): AsyncGenerator<Uint8Array> {
   const { object_key: key, sha256 } = statement;
   const bytes = await objects.get(key);
-  if (bytes === null) throw new StatementDamaged(`${objects.location}: ${key} is missing; it was published.`);
+  if (bytes === null) {
+    throw new StatementDamaged(`${objects.location}: ${key} is missing; it was published. ${TODO}`);
+  }
   const source = metered(() => bytes);
   yield* options.forSpreadsheet === true ? forSpreadsheet(source.stream) : source.stream;
   if (source.digest().sha256 !== sha256) {
-    throw new StatementDamaged(`${objects.location}: ${key} holds other bytes than were published.`);
+    throw new StatementDamaged(alteredText(objects, key));
   }
 }
+
+const TODO = '`daybook publish --repair` writes it again where it still can, and says where it cannot.';
+
+export const alteredText = ({ location }: ObjectStore, key: string): string =>
+  `${location}: ${key} holds other bytes than were published. ${TODO}`;

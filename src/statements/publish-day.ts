@@ -7,14 +7,12 @@
  */
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
-import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
-import { accountDay, type AccountDayRow } from '../store/account-days.ts';
+import { accountDay } from '../store/account-days.ts';
 import { askLease, type Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
 import {
-  changesSince,
   clearDue,
   recordStatements,
   statementsOfDay,
@@ -26,11 +24,12 @@ import { recordManifest, recordStored, type StoredRow } from '../store/stored-fi
 import { noteUntoldRevisions } from '../store/untold-revisions.ts';
 import { writeTransaction } from '../store/write-transaction.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
-import { dayContent, StatementMisfit } from './day-content.ts';
+import { dayContent, isAsPublished, StatementMisfit } from './day-content.ts';
 import { explainedOf, isStillExplained, type Explained } from './explained.ts';
-import { figuresOf, reasonOf, rowsIn, sameFigures } from './figures.ts';
+import { figuresOf, rowsIn } from './figures.ts';
 import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
 import { putRevision } from './put-revision.ts';
+import { reasonBetween } from './revision-reason.ts';
 import { nextManifest, settleManifest, storedRow } from './settle-manifest.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
@@ -157,11 +156,7 @@ async function newRevision(
   const content = () => dayContent(account, day, options);
   const current = standing.findLast((row) => row.currency === account.currency);
   const figures = (await accountDay(db, account, day))!;
-  // Read once to compare, only where the figures leave it open.
-  if (current !== undefined && sameFigures(current, figures)) {
-    const { sha256 } = await digestOf(content());
-    if (sha256 === current.sha256) return null;
-  }
+  if (current !== undefined && (await isAsPublished(current, figures, content))) return null;
   const wanted = (current?.revision ?? 0) + 1;
   const stored = await putRevision({
     objects: options.objects,
@@ -171,7 +166,6 @@ async function newRevision(
     content,
     fence: leaseFence(options),
   });
-  const reason = stored.revision > wanted ? forgotten(stored.revision - 1) : null;
   const row = {
     merchant_no: account.merchantNo,
     currency: account.currency,
@@ -185,30 +179,20 @@ async function newRevision(
     ...figuresOf(figures),
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
-    reason: reason ?? (await reasonFor(account, day, current, figures, options)),
     run_id: options.runId,
   };
+  const reason =
+    stored.revision > wanted
+      ? forgotten(stored.revision - 1)
+      : current === undefined
+        ? null
+        : await reasonBetween(current, row, options);
   const isRevised = row.supersedes !== null || (comesLate(account, day) && rowsIn(figures) > 0);
-  return { row, stored: storedRow(stored.key, stored), isRevised };
+  return { row: { ...row, reason }, stored: storedRow(stored.key, stored), isRevised };
 }
 
 const forgotten = (revision: number): string =>
   `revision ${revision} was published, and this database does not know it`;
-
-async function reasonFor(
-  account: Account,
-  day: BusinessDay,
-  current: StatementRow | undefined,
-  figures: AccountDayRow,
-  { db, zone }: PublishDayOptions,
-): Promise<string | null> {
-  if (current === undefined) return null;
-  return reasonOf(
-    current,
-    figures,
-    await changesSince(db, account, dayWindow(day, zone), current.published_at),
-  );
-}
 
 /** Writes the day's summary where it differs from the one that stands. */
 async function newSummary(

@@ -2,13 +2,9 @@
 import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
+import { columnsOf } from './csv.ts';
 import type { ManifestStatement } from './manifest.ts';
 
-/** Of files whose manifest does not name them. */
-const FIRST_COLUMNS = [
-  ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
-  ...['credit', 'debit', 'balance'],
-];
 /** What is looked at in each row, wherever it stands. */
 const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
 /** Problems told of one file; the rest are counted. */
@@ -33,7 +29,7 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
     if (problems.length < PROBLEMS_TOLD_MAX) problems.push(problem);
     else untold += 1;
   };
-  const columns: readonly string[] = statement.columns ?? FIRST_COLUMNS;
+  const columns = columnsOf(statement.columns);
   const places = COLUMNS_CHECKED.map((name) => columns.indexOf(name));
   const isReadable = !places.includes(-1);
   let line = 0;

@@ -1,7 +1,7 @@
 /** Statements published: which days are due, what stands, and what each day rested on. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
-import type { DayFilter } from './account-days.ts';
+import type { AccountDayRow, DayFilter } from './account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from './schema.ts';
 
 export type StatementRow = Selectable<Statement>;
@@ -62,6 +62,29 @@ export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueD
     .orderBy('currency')
     .execute();
   return rows.map(({ currency }) => currency);
+}
+
+/** Account days of a merchant that are due, in order. Served by account_day_due, which holds nothing else. */
+export const dueAccountDays = (
+  db: Kysely<DB>,
+  filter: DayFilter & { readonly merchantNo: string },
+): Promise<AccountDayRow[]> => dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+
+/** The current statements of a merchant's account days that are due, in order; one look into statement's key each. */
+export async function statementsOfDueDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  toDay: BusinessDay,
+): Promise<StatementRow[]> {
+  const { rows } = await sql<StatementRow>`
+    SELECT s.* FROM account_day d CROSS JOIN LATERAL (
+      SELECT * FROM statement
+      WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
+      ORDER BY revision DESC LIMIT 1
+    ) AS s
+    WHERE d.merchant_no = ${merchantNo} AND d.publish_due AND d.day <= ${toDay}
+    ORDER BY s.currency, s.day`.execute(db);
+  return rows;
 }
 
 /** Every revision of a merchant's day, by currency, oldest first. Served by the primary key of its few accounts. */
@@ -142,6 +165,47 @@ const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency);
 
+/** The revisions that an account's day has, oldest first. */
+export interface RevisionsOfAccount {
+  readonly account: Account;
+  readonly revisions: readonly number[];
+}
+
+/**
+ * What was published of a day, by merchant and currency. Of merchants that are named, their part of statement's key is
+ * looked through; of all, one jump along the key finds each account, as the days of all years lie in between.
+ */
+export async function revisionsOnDay(
+  db: Kysely<DB>,
+  day: BusinessDay,
+  {
+    merchants,
+    currencies,
+  }: { readonly merchants: readonly string[] | null; readonly currencies: readonly string[] | null },
+): Promise<RevisionsOfAccount[]> {
+  const everyAccount = sql`
+    (SELECT merchant_no, currency FROM statement ORDER BY merchant_no, currency LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM account CROSS JOIN LATERAL (
+      SELECT s.merchant_no, s.currency FROM statement s
+      WHERE (s.merchant_no, s.currency) > (account.merchant_no, account.currency)
+      ORDER BY s.merchant_no, s.currency LIMIT 1
+    ) AS next`;
+  const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
+    WHERE s.merchant_no = ANY (${[...(merchants ?? [])]}::text[]) AND s.day = ${day}`;
+  const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
+    WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
+    SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
+    FROM account JOIN statement s
+      ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
+    ${currencies === null ? sql`` : sql`WHERE account.currency = ANY (${[...currencies]}::text[])`}
+    GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
+  return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
+    account: { merchantNo, currency },
+    revisions,
+  }));
+}
+
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
 export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<StatementRow[]> =>
   db
@@ -193,28 +257,6 @@ export async function certificatesOf(
     .orderBy('currency')
     .execute();
   return rows.map((row) => ({ ...row, certified_at: row.certified_at! }));
-}
-
-/** Entries of an account within a window that the platform changed, or no longer holds, since an instant. */
-export async function changesSince(
-  db: Kysely<DB>,
-  { merchantNo, currency }: Account,
-  window: Window,
-  since: Date,
-): Promise<{ readonly amended: number; readonly vanished: number }> {
-  const { rows } = await sql<{ amended: number; vanished: number }>`
-    SELECT
-      (SELECT count(DISTINCT batch_no) FROM ledger_entry
-       JOIN ledger_entry_version AS version USING (merchant_no, batch_no)
-       WHERE merchant_no = ${merchantNo} AND ledger_entry.currency = ${currency}
-         AND ledger_entry.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-         AND version.superseded_at >= ${since}) AS amended,
-      (SELECT count(*) FROM ledger_entry
-       WHERE merchant_no = ${merchantNo} AND currency = ${currency}
-         AND booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND vanished_at >= ${since}) AS vanished`.execute(
-    db,
-  );
-  return rows[0]!;
 }
 
 /**

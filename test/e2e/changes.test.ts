@@ -32,7 +32,7 @@ describe('an entry the platform changes', () => {
     stage.sandbox.amend(merchantNo, was!.batchNo, { busiType: 'CORRECTED' });
     const earlier = (await storedOf(stage)).find(({ batch_no }) => batch_no === was!.batchNo)!;
     const report = await stage.run();
-    const revised = `1 proven day was revised: ${merchantNo} ${was!.currency} ${FROM} from r1 to r2 (1 entry amended)`;
+    const revised = `1 proven day was revised: ${merchantNo} ${was!.currency} ${FROM} from r1 to r2 (1 entry amended (${was!.batchNo}))`;
     expect(report).toMatchObject({ exitCode: 3, notes: ['1 amended: see `daybook amendments`', revised] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(await versions()).toMatchObject([{ ...earlier, version: 1 }]);
@@ -68,7 +68,7 @@ describe('an entry the platform no longer shows', () => {
     const report = await stage.run();
     const revised =
       `1 proven day was revised: ${merchantNo} ${last.currency} ${last.busiDate.slice(0, 10)} from r1 to r2 ` +
-      '(1 entry no longer held by the platform)';
+      `(1 entry no longer held by the platform (${last.batchNo}))`;
     expect(report).toMatchObject({ exitCode: 3, notes: ['1 vanished: see `daybook amendments`', revised] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     const marked = await stage.house.database.db
@@ -90,12 +90,14 @@ describe('an entry the platform no longer shows', () => {
 test('an entry that appears days later is picked up by the re-sweep of the night after', async () => {
   await open([{ what: 'late', ...place, appears: '2026-03-06T12:00:00+08:00' }]);
   const nightly = await stage.run({ range: null });
+  const known = new Set((await storedOf(stage)).map(({ batch_no }) => batch_no));
   expect(nightly).toMatchObject({ from: '2026-02-26', to: '2026-03-05', exitCode: 3 });
   stage.setNow('2026-03-07T01:30:00+08:00');
+  const late = stage.sandbox.entriesOf(merchantNo).find(({ batchNo }) => !known.has(batchNo))!;
   const next = await stage.run({ range: null });
   expect(next).toMatchObject({ from: '2026-02-27', to: '2026-03-06', exitCode: 3 });
   expect(next.notes).toEqual([
-    `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry, 1 break healed, r1 held 59 where 60 were due)`,
+    `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${late.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
   ]);
   expect(next.reconcile).toMatchObject({ healed: [{ day: '2026-03-03' }] });
   // The ledger ends the day before: nothing happened on the last day, which is published as well.
@@ -133,7 +135,7 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
   expect(mended).toMatchObject({
     exitCode: 3,
     notes: [
-      `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry, 1 break healed, r1 held 59 where 60 were due)`,
+      `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${wreck.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
     ],
   });
   expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });

@@ -218,11 +218,12 @@ describe('the cost of comparing', () => {
     expect(await footprints(stage, ['statement', 'statement_manifest', 'stored_object'])).toEqual(before);
   });
 
-  test('a day that changes costs its own uploads and the look whose the store is, and no reading of its manifest', async () => {
+  test('a day that changes costs its own uploads, a reading of both revisions to tell why, and none of its manifest', async () => {
     amend('CHANGED');
     const { objects, calls } = counted(stage.house.objects);
     expect(publishedIn(await stage.run({}, { objects }))).toEqual([`USD ${FROM} r2`]);
-    // A statement, a summary and a manifest; the next day's manifest names the statement before it.
-    expect(calls).toEqual({ check: 1, get: 1, discardUnfinished: 2, put: 4, survey: 1 });
+    // Read: whose the store is, and both revisions. Written: a statement, a summary and a manifest, and the manifest of
+    // the next day, which names the statement before it.
+    expect(calls).toEqual({ check: 1, get: 3, discardUnfinished: 2, put: 4, survey: 1 });
   });
 });

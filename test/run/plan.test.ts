@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { planRun, type PlanReport } from '../../src/run/plan.ts';
+import type { RunReport } from '../../src/run/report.ts';
 import {
   accountDays,
   footprints,
@@ -22,6 +23,10 @@ afterEach(() => stage.close());
 
 const plan = (): Promise<PlanReport> =>
   planRun({ range: { from: FROM, to: TO }, merchants: [MERCHANT], currencies: null }, stage.deps());
+const revisions = ({ daysChanged }: PlanReport): string[] =>
+  daysChanged.map(({ account, day, revision }) => `${account.currency} ${day} r${revision.after}`);
+const published = ({ publish }: RunReport): string[] =>
+  publish!.published.map(({ account, day, revision }) => `${account.currency} ${day} r${revision}`);
 const TABLES = [
   'ledger_entry',
   'ledger_entry_version',
@@ -50,7 +55,13 @@ describe('plan', () => {
     expect(stage.sandbox.requestCount() - calls).toBe(calls);
     expect(report).toMatchObject({ from: FROM, to: TO, breaksOpened: [], breaksHealed: [] });
     expect(report.sync).toEqual(run.sync);
-    expect(report.daysChanged).toEqual(run.reconcile!.daysChanged);
+    expect(report.daysChanged).toEqual(
+      run.reconcile!.daysChanged.map((change) => ({
+        ...change,
+        revision: { before: null, after: 1 },
+        withheld: null,
+      })),
+    );
     expect(report.daysChanged.map(({ newClosing }) => newClosing)).toEqual(
       (await accountDays(stage)).map(({ closing }) => closing),
     );
@@ -73,16 +84,68 @@ describe('plan', () => {
     const before = await accountDays(stage);
     stage.sandbox.takeOut(merchantNo, last.batchNo);
     const report = await planned();
-    const [day, ...more] = report.daysChanged.filter((change) => change.oldClosing !== change.newClosing);
-    expect(more).toEqual([]);
-    expect(day).toMatchObject({
-      account: { merchantNo, currency: 'USD' },
-      day: '2026-03-03',
-      oldClosing: before.find((row) => row.currency === 'USD' && row.day === '2026-03-03')!.closing,
-    });
+    const was = before.find((row) => row.currency === 'USD' && row.day === '2026-03-03')!;
+    const isCredit = last.inAmount !== null;
+    expect(report.daysChanged).toMatchObject([
+      {
+        account: { merchantNo, currency: 'USD' },
+        day: '2026-03-03',
+        oldClosing: was.closing,
+        before: {
+          creditCount: was.credit_count,
+          debitCount: was.debit_count,
+          closing: was.closing,
+          verdict: 'continuous',
+          breakCount: 0,
+        },
+        after: {
+          creditCount: was.credit_count - (isCredit ? 1 : 0),
+          debitCount: was.debit_count - (isCredit ? 0 : 1),
+          verdict: 'broken',
+          breakCount: 1,
+        },
+        revision: { before: 1, after: 2 },
+        withheld: null,
+      },
+      {
+        account: { merchantNo, currency: 'USD' },
+        day: '2026-03-04',
+        before: { verdict: 'continuous', breakCount: 0 },
+        after: { verdict: 'broken', breakCount: 1 },
+        revision: { before: 1, after: 2 },
+      },
+    ]);
     expect(report.breaksOpened).toMatchObject([{ day: '2026-03-04' }]);
     const run = await stage.run();
-    expect(run.reconcile!.daysChanged).toEqual(report.daysChanged);
+    expect(published(run)).toEqual(revisions(report));
+    const after = new Map((await accountDays(stage)).map((row) => [`${row.currency} ${row.day}`, row]));
+    for (const { account, day, after: then } of report.daysChanged) {
+      const row = after.get(`${account.currency} ${day}`)!;
+      expect([then.opening, then.closing, then.verdict, then.breakCount]).toEqual([
+        row.opening,
+        row.closing,
+        row.verdict,
+        row.break_count,
+      ]);
+    }
+  });
+
+  test('of a day whose rows change and whose figures stay: the new revision', async () => {
+    const [entry] = stage.sandbox.entriesOf(merchantNo);
+    await stage.run();
+    stage.sandbox.amend(merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
+    const report = await planned();
+    expect(report.daysChanged).toMatchObject([
+      {
+        account: { merchantNo, currency: entry!.currency },
+        revision: { before: 1, after: 2 },
+        withheld: null,
+      },
+    ]);
+    const [day] = report.daysChanged;
+    expect(day!.after).toEqual(day!.before);
+    expect(published(await stage.run())).toEqual(revisions(report));
+    expect((await planned()).daysChanged).toEqual([]);
   });
 
   test('holds the lease meanwhile, and lets go of it', async () => {

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { digestOf, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { digestOf, ObjectStoreRefused, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { acquireLease } from '../../src/store/lease.ts';
 import { listStatements } from '../../src/store/statements.ts';
@@ -173,7 +173,7 @@ describe.each(places)('publishing to %s', (_, open) => {
     ]);
     await syncedAndReconciled(ENTRIES);
     expect((await book.published(store)).published.map(({ key, reason }) => [key, reason])).toEqual([
-      [csv(D2, 2), '1 late entry'],
+      [csv(D2, 2), '1 late entry (B0002)'],
     ]);
   });
 
@@ -205,19 +205,56 @@ describe.each(places)('publishing to %s', (_, open) => {
     const { published } = await book.published(store);
 
     expect(published.map(({ key, reason }) => [key, reason])).toEqual([
-      [csv(D1, 2), '1 late entry, 1 entry amended'],
-      [csv(D2, 2), '1 entry amended, opening moved by 1.00'],
+      [csv(D1, 2), '1 late entry (LATE), 1 entry amended (B0001)'],
+      [csv(D2, 2), '1 entry amended (B0002), opening moved by 1.00'],
     ]);
     expect(await textOf(store, csv(D1, 1))).toBe(before);
     const [current] = (await manifestOf(store, D1)).statements;
     expect(current).toMatchObject({
       revision: 2,
-      superseded: [{ revision: 1, supersededBy: 2, reason: '1 late entry, 1 entry amended' }],
+      superseded: [{ revision: 1, supersededBy: 2, reason: '1 late entry (LATE), 1 entry amended (B0001)' }],
     });
     expect((await manifestOf(store, D2)).statements[0]?.previousSha256).toBe(current?.sha256);
     expect(await listStatements(book.database.db, { fromDay: D1, toDay: D1 })).toMatchObject([
       { revision: 1, supersedes: null, reason: null },
       { revision: 2, supersedes: 1 },
+    ]);
+  });
+
+  test('an entry amended from one day into another is named by both days, one that came back by its own', async () => {
+    await syncedAndReconciled(ENTRIES);
+    await book.published(store);
+    const [first, , last] = ENTRIES;
+    const moved = { ...last!, bookedAt: `${D1} 23:00:00`, bookedMs: Date.parse(`${D1}T23:00:00Z`) };
+    await syncedAndReconciled([first!, ENTRIES[1]!, moved]);
+    const { published } = await book.published(store);
+    expect(published.map(({ reason }) => reason)).toEqual([
+      `1 entry moved here (B0002 from ${D2})`,
+      `1 entry moved away (B0002 to ${D1}), opening moved by 10.00`,
+    ]);
+
+    await syncedAndReconciled([first!, ENTRIES[1]!]);
+    await book.published(store);
+    book.now = new Date(book.now.getTime() + 1);
+    await syncedAndReconciled([first!, ENTRIES[1]!, moved]);
+    const back = await book.published(store);
+    expect(back.published.map(({ reason }) => reason)).toEqual([
+      '1 entry that came back (B0002)',
+      'opening moved by 10.00',
+    ]);
+  });
+
+  test('a revision whose earlier file cannot be read is published all the same, and says so', async () => {
+    await syncedAndReconciled(ENTRIES);
+    await book.published(store);
+    await syncedAndReconciled(LATER);
+    const archived = new ObjectStoreRefused('it lies in an archive');
+    const get = (key: string) => (key === csv(D1, 1) ? Promise.reject(archived) : store.get(key));
+    const { published } = await book.published({ ...store, get });
+    const unread = 'the file of the revision before could not be read, so entries are not named';
+    expect(published.map(({ reason }) => reason)).toEqual([
+      `1 entry more, ${unread}`,
+      '1 entry amended (B0002), opening moved by 1.00',
     ]);
   });
 
@@ -229,7 +266,7 @@ describe.each(places)('publishing to %s', (_, open) => {
     );
     const objects = watched(store);
     const { published, unchanged } = await book.published(objects);
-    expect(published).toMatchObject([{ day: D1, revision: 2, reason: '1 entry amended' }]);
+    expect(published).toMatchObject([{ day: D1, revision: 2, reason: '1 entry amended (B0000)' }]);
     expect(unchanged).toBe(1);
     expect(objects.puts.filter((key) => key.startsWith(folder(D2)))).toEqual([`${folder(D2)}/manifest.json`]);
     expect((await manifestOf(store, D2)).statements[0]?.previousSha256).toBe(
@@ -349,7 +386,9 @@ describe.each(places)('publishing to %s', (_, open) => {
     await book.published(store);
     await syncedAndReconciled(ENTRIES.slice(0, 2));
     const { published } = await book.published(store);
-    expect(published).toMatchObject([{ key: csv(D2, 2), reason: '1 entry no longer held by the platform' }]);
+    expect(published).toMatchObject([
+      { key: csv(D2, 2), reason: '1 entry no longer held by the platform (B0002)' },
+    ]);
     expect((await textOf(store, csv(D2, 2)))?.split('\r\n')).toHaveLength(2);
   });
 });

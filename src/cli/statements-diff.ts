@@ -1,0 +1,191 @@
+/** `statements diff`: what came, went or changed between two revisions of a day's statements, each with its cause. */
+import { once } from 'node:events';
+import type { Command } from 'commander';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { showableLines } from '../ledger/text.ts';
+import { EXIT, UsageError } from '../run/exit-codes.ts';
+import type { House } from '../run/house.ts';
+import { StatementDamaged } from '../statements/fetch.ts';
+import { causesOf, rowsBetween } from '../statements/revision-diff.ts';
+import {
+  revisionsOnDay,
+  statementOf,
+  type RevisionsOfAccount,
+  type StatementRow,
+} from '../store/statements.ts';
+import { offlineSettings, tell, withHouse, type GlobalFlags } from './context.ts';
+import { collect, currenciesOf, dayFlag } from './range-flags.ts';
+import { diffText, rowDocument, tallyRows } from './statements-diff-text.ts';
+import { counted, lines } from './text.ts';
+
+/** Accounts told in text; `--json` has all. */
+const ACCOUNTS_SHOWN_MAX = 20;
+
+interface DiffFlags {
+  readonly merchant: readonly string[];
+  readonly currency: readonly string[];
+  readonly revisions?: string;
+}
+
+export function addStatementsDiffCommand(statements: Command): void {
+  statements
+    .command('diff')
+    .argument('<day>', 'business day, YYYY-MM-DD')
+    .description('what came, went or changed between two revisions of a day, each row with its cause')
+    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
+    .option('--currency <code>', 'only this currency (may be repeated)', collect, [])
+    .option('--revisions <a..b>', 'two revisions, like 1..3 (default: the last one and the one before it)')
+    .addHelpText(
+      'after',
+      '\nRows are read from the published files, causes from the database.\n\nExamples:\n' +
+        '  daybook statements diff 2026-03-31\n' +
+        '  daybook statements diff 2026-03-31 --merchant 10001 --currency USD --revisions 1..3',
+    )
+    .action(async (dayText: string, flags: DiffFlags, self: Command) => {
+      const day = dayFlag('the day', dayText);
+      const asked = flags.revisions === undefined ? null : revisionsOf(flags.revisions);
+      const currencies = currenciesOf(flags);
+      const settings = offlineSettings(self);
+      const zone = settings.platform?.timeZone ?? 'UTC';
+      await withHouse(settings, async (house) => {
+        const merchants = flags.merchant.length === 0 ? null : flags.merchant;
+        const published = await revisionsOnDay(house.database.db, day, { merchants, currencies });
+        const pairs = pairsIn(published, asked, day);
+        if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(house, day, pairs);
+        else await tellText(house, { day, zone, pairs, published: published.length }, self);
+      });
+    });
+}
+
+/** Throws `UsageError` for what names no two revisions. */
+function revisionsOf(text: string): readonly [number, number] {
+  const [, from, to] = /^([1-9]\d{0,8})\.\.([1-9]\d{0,8})$/.exec(text) ?? [];
+  if (from === undefined || Number(from) >= Number(to))
+    throw new UsageError(
+      `--revisions ${text} is no pair of revisions; write the earlier one first, like 1..3.`,
+    );
+  return [Number(from), Number(to)];
+}
+
+interface Pair {
+  readonly account: RevisionsOfAccount['account'];
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The revisions to compare of each account that has both. Throws `UsageError` where nothing of what is asked exists. */
+function pairsIn(
+  published: readonly RevisionsOfAccount[],
+  asked: readonly [number, number] | null,
+  day: BusinessDay,
+): Pair[] {
+  if (published.length === 0) {
+    throw new UsageError(
+      `nothing was published of ${day} for what is asked; \`daybook statements list --from ${day} --to ${day}\` ` +
+        `shows what was.`,
+    );
+  }
+  if (asked === null) {
+    return published.flatMap(({ account, revisions }) =>
+      revisions.length < 2 ? [] : [{ account, before: revisions.at(-2)!, after: revisions.at(-1)! }],
+    );
+  }
+  const [before, after] = asked;
+  const pairs = published
+    .filter(({ revisions }) => revisions.includes(before) && revisions.includes(after))
+    .map(({ account }) => ({ account, before, after }));
+  if (pairs.length > 0) return pairs;
+  const newest = Math.max(...published.map(({ revisions }) => revisions.at(-1)!));
+  throw new UsageError(
+    `no statement of ${day} has both revision ${before} and ${after}; ` +
+      (newest === 1 ? 'there is one revision of each.' : `the newest one is revision ${newest}.`),
+  );
+}
+
+async function load({ database: { db } }: House, { account, before, after }: Pair, day: BusinessDay) {
+  const [was, is] = [await statementOf(db, account, day, before), await statementOf(db, account, day, after)];
+  return { before: was!, after: is! };
+}
+
+async function tellText(
+  house: House,
+  {
+    day,
+    zone,
+    pairs,
+    published,
+  }: { day: BusinessDay; zone: string; pairs: readonly Pair[]; published: number },
+  self: Command,
+): Promise<void> {
+  const texts: string[] = [];
+  let isDamaged = false;
+  for (const pair of pairs.slice(0, ACCOUNTS_SHOWN_MAX)) {
+    const { before, after } = await load(house, pair, day);
+    const tally = tallyRows();
+    const problem = await problemIn(async () => {
+      for await (const row of rowsBetween(house.objects, before, after)) tally.take(row);
+    });
+    isDamaged ||= problem !== null;
+    const shown = [];
+    for await (const rows of causesOf(house.database.db, tally.shown, before, after)) shown.push(...rows);
+    texts.push(diffText({ before, after, shown, counts: tally.counts, problem }, zone));
+  }
+  const more = pairs.length - texts.length;
+  const single = published - pairs.length;
+  tell(self, {
+    document: null,
+    text: lines(
+      pairs.length === 0 && `no statement of ${day} was replaced: there is one revision of each`,
+      texts.length > 0 && texts.join('\n\n'),
+      more > 0 &&
+        `\nand ${counted(more, 'account')} more (--merchant and --currency choose, --json gives all)`,
+      pairs.length > 0 && single > 0 && `\n${counted(single, 'account')} without these revisions`,
+      pairs.length > 0 && `\ntimes are of ${zone}`,
+    ),
+    exitCode: isDamaged ? EXIT.incomplete : EXIT.done,
+  });
+}
+
+/** What is wrong with a published file, as a sentence; null where nothing is. */
+async function problemIn(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (error instanceof StatementDamaged) return error.message;
+    throw error;
+  }
+}
+
+/** One JSON document, written as the rows are found: a day may have a million of them. */
+async function writeDocument(house: House, day: BusinessDay, pairs: readonly Pair[]): Promise<void> {
+  let isDamaged = false;
+  await write(`{"day":${JSON.stringify(day)},"accounts":[`);
+  for (const [at, pair] of pairs.entries()) {
+    const { before, after } = await load(house, pair, day);
+    const head = JSON.stringify({ ...accountOf(before), before, after });
+    await write(`${at === 0 ? '' : ','}\n${head.slice(0, -1)},"rows":[`);
+    let isFirst = true;
+    const problem = await problemIn(async () => {
+      const rows = rowsBetween(house.objects, before, after);
+      for await (const batch of causesOf(house.database.db, rows, before, after)) {
+        const texts = batch.map((row) => JSON.stringify(rowDocument(row)));
+        await write(`${isFirst ? '' : ','}\n${texts.join(',\n')}`);
+        isFirst = false;
+      }
+    });
+    isDamaged ||= problem !== null;
+    await write(`],"problem":${JSON.stringify(problem)}}`);
+  }
+  await write(']}\n');
+  process.exitCode = isDamaged ? EXIT.incomplete : EXIT.done;
+}
+
+const accountOf = ({ merchant_no: merchantNo, currency }: StatementRow) => ({ merchantNo, currency });
+
+/** Waits for a slow reader, and for none that went away. */
+async function write(text: string): Promise<void> {
+  const { stdout } = process;
+  if (stdout.destroyed || stdout.write(showableLines(text))) return;
+  await Promise.race([once(stdout, 'drain'), once(stdout, 'close')]).catch(() => undefined);
+}

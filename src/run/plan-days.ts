@@ -1,0 +1,143 @@
+/** What a run would make of account days: figures before and after, and which revision it would publish of each. */
+import type { Kysely } from 'kysely';
+import { dayWindow } from '../ledger/business-day.ts';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import { subtractWindows } from '../ledger/window.ts';
+import { seenFigures, type DayChange, type SeenFigures } from '../reconcile/reconcile.ts';
+import { dayContent, isAsPublished, StatementMisfit } from '../statements/day-content.ts';
+import type { AccountDayRow } from '../store/account-days.ts';
+import type { DB } from '../store/schema.ts';
+import { dueAccountDays, statementsOfDueDays, type StatementRow } from '../store/statements.ts';
+import { certifiedWindows } from '../store/windows.ts';
+import { accountDayKey } from './report.ts';
+import type { RunDeps } from './work.ts';
+
+/** An account day that would read otherwise, or be published anew. */
+export interface PlannedDay extends DayChange {
+  /** The published revision now and after the run; null where there is none. */
+  readonly revision: { readonly before: number | null; readonly after: number | null };
+  /** Why it would not be published though it changed, a clause; null where it would. */
+  readonly withheld: string | null;
+}
+
+interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'signal' | 'now'> {
+  /** Reconciled, and about to be rolled back. */
+  readonly db: Kysely<DB>;
+  readonly merchants: readonly string[];
+  /** Null: all. */
+  readonly currencies: readonly string[] | null;
+  /** The last day that a run would publish. */
+  readonly toDay: BusinessDay;
+}
+
+/**
+ * Days whose figures changed, and days with the same figures that would be published anew, by merchant, currency and day.
+ * Reads the rows of a day only where its figures are those published, as the run itself would.
+ */
+export async function plannedDays(
+  changes: readonly DayChange[],
+  options: PlanDaysOptions,
+): Promise<PlannedDay[]> {
+  const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
+  const planned: PlannedDay[] = [];
+  for (const merchantNo of options.merchants) {
+    for (const due of await dueDays(merchantNo, options)) {
+      const change = changed.get(keyOf(due.account, due.row.day)) ?? unchanged(due);
+      const publishing = await publishingOf(due, options);
+      if (publishing !== 'new' && readsTheSame(change)) continue;
+      const before = due.current?.revision ?? null;
+      planned.push({
+        ...change,
+        revision: { before, after: publishing === 'new' ? (before ?? 0) + 1 : before },
+        withheld: typeof publishing === 'string' ? null : publishing.withheld,
+      });
+    }
+  }
+  return planned;
+}
+
+interface DueAccountDay {
+  readonly account: Account;
+  readonly row: AccountDayRow;
+  readonly current: StatementRow | undefined;
+  readonly isCertified: boolean;
+}
+
+const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
+  accountDayKey(merchantNo, currency, day);
+
+/** What a run would look at to publish: three queries a merchant, and one an account. */
+async function dueDays(
+  merchantNo: string,
+  { db, zone, toDay, currencies }: PlanDaysOptions,
+): Promise<DueAccountDay[]> {
+  const rows = await dueAccountDays(db, { merchantNo, toDay, currencies: currencies ?? undefined });
+  const statements = new Map(
+    (await statementsOfDueDays(db, merchantNo, toDay)).map((row) => [
+      keyOf({ merchantNo, currency: row.currency }, row.day),
+      row,
+    ]),
+  );
+  const certified = new Map<string, readonly Window[]>();
+  for (const currency of new Set(rows.map((row) => row.currency))) {
+    const own = rows.filter((row) => row.currency === currency);
+    const span = {
+      beginMs: dayWindow(own[0]!.day, zone).beginMs,
+      endMs: dayWindow(own.at(-1)!.day, zone).endMs,
+    };
+    certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
+  }
+  return rows.map((row) => {
+    const account = { merchantNo, currency: row.currency };
+    const missing = subtractWindows([dayWindow(row.day, zone)], certified.get(row.currency)!);
+    const current = statements.get(keyOf(account, row.day));
+    return { account, row, current, isCertified: missing.length === 0 };
+  });
+}
+
+/** `stands`: what is published says the same. */
+type Publishing = 'new' | 'stands' | { readonly withheld: string };
+
+async function publishingOf(
+  { account, row, current, isCertified }: DueAccountDay,
+  options: PlanDaysOptions,
+): Promise<Publishing> {
+  options.signal.throwIfAborted();
+  if (dayWindow(row.day, options.zone).endMs >= options.now().getTime())
+    return { withheld: 'the day is not over' };
+  if (!isCertified) return { withheld: 'not all of the day is certified' };
+  if (current === undefined) return 'new';
+  try {
+    const content = () => dayContent(account, row.day, options);
+    return (await isAsPublished(current, row, content)) ? 'stands' : 'new';
+  } catch (error) {
+    if (error instanceof StatementMisfit) return { withheld: error.message };
+    throw error;
+  }
+}
+
+/** A day that is due though its figures stay as they are: its rows changed, or it was not published before. */
+function unchanged({ account, row }: DueAccountDay): DayChange {
+  const figures = seenFigures({
+    opening: row.opening,
+    creditTotal: row.credit_total,
+    creditCount: row.credit_count,
+    debitTotal: row.debit_total,
+    debitCount: row.debit_count,
+    closing: row.closing,
+    verdict: row.verdict as SeenFigures['verdict'],
+    breakCount: row.break_count,
+  });
+  return {
+    account,
+    day: row.day,
+    oldClosing: row.closing,
+    newClosing: row.closing,
+    entries: row.credit_count + row.debit_count,
+    before: figures,
+    after: figures,
+  };
+}
+
+const readsTheSame = ({ before, after }: DayChange): boolean =>
+  before !== null && JSON.stringify(before) === JSON.stringify(after);

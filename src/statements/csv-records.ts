@@ -1,0 +1,65 @@
+/** A published CSV as its records, read as a stream: each as it is spelled, and its cells only where somebody asks. */
+import { parse } from 'csv-parse/sync';
+
+const LINE_END = '\r\n';
+/** Longer than any record of ours, so that a file of something else is not gathered whole. */
+const RECORD_CHARACTERS_MAX = 1_048_576;
+
+/** The bytes are no statement with its columns. */
+export class NoStatement extends Error {
+  override readonly name = 'NoStatement';
+  readonly file: string;
+  constructor(file: string, why: string) {
+    super(`${file} is no statement: ${why}`);
+    this.file = file;
+  }
+}
+
+/** The records of a file's bytes, some at a time, its header first. Memory holds one chunk. Throws `NoStatement`. */
+export async function* recordsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+): AsyncGenerator<readonly string[]> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  let rest = '';
+  for await (const chunk of bytes) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(LINE_END);
+    rest = lines.pop()!;
+    const records = whole(lines);
+    rest = records.unfinished + rest;
+    if (rest.length > RECORD_CHARACTERS_MAX)
+      throw new NoStatement(file, `a record has more than ${RECORD_CHARACTERS_MAX} characters`);
+    if (records.complete.length > 0) yield records.complete;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield [rest];
+}
+
+/** A line's end inside of quotes is part of a cell, so its lines are one record. */
+function whole(lines: readonly string[]): { complete: readonly string[]; unfinished: string } {
+  if (!lines.some((line) => line.includes('"'))) return { complete: lines, unfinished: '' };
+  const complete: string[] = [];
+  let open: string[] = [];
+  for (const line of lines) {
+    open.push(line);
+    const endsInQuotes = hasOddQuotes(line) === (open.length === 1);
+    if (endsInQuotes) continue;
+    complete.push(open.join(LINE_END));
+    open = [];
+  }
+  return { complete, unfinished: open.map((line) => line + LINE_END).join('') };
+}
+
+const hasOddQuotes = (line: string): boolean => line.includes('"') && line.split('"').length % 2 === 0;
+
+/** A record's cells; null for a text that is no CSV. */
+export function cellsOf(record: string): readonly string[] | null {
+  if (!record.includes('"')) return record.split(',');
+  try {
+    const [cells] = parse(record, { record_delimiter: LINE_END });
+    return cells ?? null;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return null;
+    throw error;
+  }
+}

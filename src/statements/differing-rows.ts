@@ -1,0 +1,207 @@
+/**
+ * Which rows two files of one account day do not share: a comparison by batch number, in flat memory. Both files are read
+ * side by side, and a row is held only until the other file brings its batch number too. As rows of two revisions stand at
+ * nearly the same place, hardly any are held. Where the files have little in common, they are read again and again, each
+ * time for another share of the batch numbers.
+ */
+import { cellsOf, NoStatement, recordsOf } from './csv-records.ts';
+
+/** Rows held of both files at once, and differences found: some 200 bytes each. */
+export const HELD_ROWS_MAX = 200_000;
+
+export interface ComparedFile {
+  /** For errors. */
+  readonly name: string;
+  /** Of the file, in order. */
+  readonly columns: readonly string[];
+  readonly rows: number;
+  /** Called once for each time the file is read. */
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+}
+
+/** A row's cells by column. */
+export type Cells = Readonly<Record<string, string>>;
+
+/** A row that only one of two files has, or that reads otherwise in the other. */
+export interface RowDifference {
+  readonly batchNo: string;
+  /** Null where only the later file has it. */
+  readonly before: Cells | null;
+  /** Null where only the earlier file has it. */
+  readonly after: Cells | null;
+  /** Columns of both files whose cells differ; empty where only one has the row. */
+  readonly changed: readonly string[];
+}
+
+/**
+ * In the order of the statement, unless the files have to be read several times. Columns that only one of the files has
+ * are not compared. Throws `NoStatement`, and what reading throws.
+ */
+export async function* differingRows(
+  before: ComparedFile,
+  after: ComparedFile,
+  { heldMax = HELD_ROWS_MAX }: { readonly heldMax?: number } = {},
+): AsyncGenerator<RowDifference> {
+  const sides = { before: createSide(before), after: createSide(after) };
+  const all = await onePass(sides, () => true, heldMax);
+  if (all !== null) {
+    yield* all;
+    return;
+  }
+  // Each share is half of what can be held, so that one that is larger than its fellows still fits.
+  const shares = Math.max(2, Math.ceil((2 * (before.rows + after.rows)) / heldMax));
+  for (let share = 0; share < shares; share += 1) {
+    yield* (await onePass(sides, (batchNo) => shareOf(batchNo, shares) === share, Infinity))!;
+  }
+}
+
+/** Which of `shares` equal shares a batch number falls into (FNV-1a). */
+function shareOf(batchNo: string, shares: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < batchNo.length; at += 1) {
+    hash = Math.imul(hash ^ batchNo.charCodeAt(at), 0x01000193);
+  }
+  return (hash >>> 0) % shares;
+}
+
+interface Held {
+  readonly record: string;
+  /** Where it stands in its file. */
+  readonly place: number;
+}
+
+interface Sides {
+  readonly before: Side;
+  readonly after: Side;
+}
+
+/** A difference as it is kept: the cells are spelled out when it is handed over. */
+interface Found {
+  readonly place: number;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** The differences among the batch numbers asked for; null where they are more than can be held. */
+async function onePass(
+  sides: Sides,
+  isAsked: (batchNo: string) => boolean,
+  heldMax: number,
+): Promise<Iterable<RowDifference> | null> {
+  const found: Found[] = [];
+  const held = { before: new Map<string, Held>(), after: new Map<string, Held>() };
+  const isSpelledAlike = sides.before.columns.join() === sides.after.columns.join();
+  const other = { before: 'after', after: 'before' } as const;
+
+  const take = (own: keyof Sides, record: string, place: number): void => {
+    const batchNo = sides[own].batchNoOf(record);
+    if (!isAsked(batchNo)) return;
+    const twin = held[other[own]].get(batchNo);
+    if (twin === undefined)
+      return void held[own].set(standingAlone(batchNo), { record: standingAlone(record), place });
+    held[other[own]].delete(batchNo);
+    if (isSpelledAlike && twin.record === record) return;
+    const [before, after] = own === 'before' ? [record, twin.record] : [twin.record, record];
+    if (changedIn(sides, before, after).length > 0)
+      found.push({ place, before: standingAlone(before), after: standingAlone(after) });
+  };
+
+  let place = 0;
+  for await (const [was, is] of sideBySide(sides.before.records(), sides.after.records())) {
+    for (let at = 0; at < Math.max(was.length, is.length); at += 1) {
+      place += 1;
+      if (isSpelledAlike && was[at] === is[at]) continue;
+      if (at < was.length) take('before', was[at]!, place);
+      if (at < is.length) take('after', is[at]!, place);
+    }
+    if (held.before.size + held.after.size + found.length > heldMax) return null;
+  }
+  for (const { record, place: at } of held.before.values())
+    found.push({ place: at, before: record, after: null });
+  for (const { record, place: at } of held.after.values())
+    found.push({ place: at, before: null, after: record });
+  return differencesOf(found, sides);
+}
+
+/** A part of a text keeps all of the text in memory: a copy keeps nothing but itself. */
+const standingAlone = (text: string): string => Buffer.from(text).toString();
+
+function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> {
+  for (const { before, after } of found.sort((a, b) => a.place - b.place)) {
+    yield {
+      batchNo: before === null ? sides.after.batchNoOf(after!) : sides.before.batchNoOf(before),
+      before: before === null ? null : sides.before.cells(before),
+      after: after === null ? null : sides.after.cells(after),
+      changed: before === null || after === null ? [] : changedIn(sides, before, after),
+    };
+  }
+}
+
+/** Columns that both files have and whose cells differ. */
+function changedIn(sides: Sides, before: string, after: string): string[] {
+  const [was, is] = [sides.before.cells(before), sides.after.cells(after)];
+  return sides.before.columns.filter((column) => is[column] !== undefined && was[column] !== is[column]);
+}
+
+type Side = ReturnType<typeof createSide>;
+
+function createSide({ name, columns, bytes }: ComparedFile) {
+  const key = columns.indexOf('batch_no');
+  const cells = (record: string): Cells => {
+    const values = cellsOf(record);
+    if (values?.length !== columns.length)
+      throw new NoStatement(name, `a row has not the columns ${columns.join()}`);
+    return Object.fromEntries(columns.map((column, at) => [column, values[at]!]));
+  };
+  return {
+    columns,
+    cells,
+    /** Most batch numbers are the first cell and need no quotes. */
+    batchNoOf: (record: string): string =>
+      key === 0 && !record.startsWith('"') && record.includes(',')
+        ? record.slice(0, record.indexOf(','))
+        : cells(record)['batch_no']!,
+    async *records(): AsyncGenerator<readonly string[]> {
+      let isHeader = true;
+      for await (const records of recordsOf(bytes(), name)) {
+        const [first] = records;
+        if (isHeader && first !== columns.join())
+          throw new NoStatement(name, `its header is not ${columns.join()}`);
+        yield isHeader ? records.slice(1) : records;
+        isHeader = false;
+      }
+    },
+  };
+}
+
+/** Records of two files by their place, as many of the one as of the other until one of them ends. */
+async function* sideBySide(
+  first: AsyncGenerator<readonly string[]>,
+  second: AsyncGenerator<readonly string[]>,
+): AsyncGenerator<readonly [readonly string[], readonly string[]]> {
+  try {
+    let [left, right] = [await filled([], first), await filled([], second)];
+    while (left.length > 0 || right.length > 0) {
+      const both = Math.min(left.length, right.length) || Math.max(left.length, right.length);
+      yield [left.slice(0, both), right.slice(0, both)];
+      left = await filled(left.slice(both), first);
+      right = await filled(right.slice(both), second);
+    }
+  } finally {
+    await Promise.all([first.return(undefined), second.return(undefined)]);
+  }
+}
+
+/** What is left, or else the next that come; empty at the end. */
+async function filled(
+  left: readonly string[],
+  source: AsyncGenerator<readonly string[]>,
+): Promise<readonly string[]> {
+  let records = left;
+  while (records.length === 0) {
+    const next: IteratorResult<readonly string[], unknown> = await source.next();
+    if (next.done === true) return [];
+    records = next.value;
+  }
+  return records;
+}

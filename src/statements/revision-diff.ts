@@ -1,0 +1,75 @@
+/** What differs between two published revisions of an account day: rows from the files, causes from the database. */
+import type { Kysely } from 'kysely';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-past.ts';
+import type { DB } from '../store/schema.ts';
+import type { StatementRow } from '../store/statements.ts';
+import { NoStatement } from './csv-records.ts';
+import { columnsOf } from './csv.ts';
+import { differingRows, type ComparedFile, type RowDifference } from './differing-rows.ts';
+import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
+import { causeOf, healedBy, type CausedRow } from './row-causes.ts';
+
+/** What it takes to read a revision. */
+export type Revision = Pick<
+  StatementRow,
+  'merchant_no' | 'currency' | 'day' | 'object_key' | 'sha256' | 'columns' | 'row_count' | 'published_at'
+>;
+
+/**
+ * Rows that only one of the revisions has, or that read otherwise in the other. Throws `StatementDamaged` where a file is
+ * missing or holds other bytes than were published, `ObjectStoreUnreachable`.
+ */
+export async function* rowsBetween(
+  objects: ObjectStore,
+  before: Revision,
+  after: Revision,
+): AsyncGenerator<RowDifference> {
+  // The same bytes have nothing to tell: only figures that no row shows moved.
+  if (before.sha256 === after.sha256) return;
+  try {
+    yield* differingRows(comparedFile(objects, before), comparedFile(objects, after));
+  } catch (error) {
+    if (error instanceof NoStatement) throw new StatementDamaged(alteredText(objects, error.file));
+    throw error;
+  }
+}
+
+const comparedFile = (objects: ObjectStore, revision: Revision): ComparedFile => ({
+  name: revision.object_key,
+  columns: columnsOf(revision.columns?.split(',')),
+  rows: revision.row_count,
+  bytes: () => fetchStatement(objects, revision),
+});
+
+/** The rows, some at a time, each with its cause. Throws `StoreUnreachable`, and what reading the rows throws. */
+export async function* causesOf(
+  db: Kysely<DB>,
+  rows: AsyncIterable<RowDifference> | Iterable<RowDifference>,
+  before: Revision,
+  after: Pick<Revision, 'published_at'>,
+): AsyncGenerator<readonly CausedRow[]> {
+  const account = { merchantNo: before.merchant_no, currency: before.currency };
+  const between = { account, day: before.day, publishedAt: before.published_at };
+  const times = { from: before.published_at, to: after.published_at };
+  const healed = await healedBreaks(db, account, before.day, times);
+  const caused = async (batch: readonly RowDifference[]): Promise<CausedRow[]> => {
+    const pasts = await pastOfEntries(
+      db,
+      account.merchantNo,
+      batch.map(({ batchNo }) => batchNo),
+    );
+    return batch.map((row) => {
+      const past = pasts.get(row.batchNo);
+      return { ...row, cause: causeOf(row, past, between), heals: healedBy(row.batchNo, past, healed) };
+    });
+  };
+  let batch: RowDifference[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length < ENTRIES_ASKED_MAX) continue;
+    yield await caused(batch);
+    batch = [];
+  }
+  if (batch.length > 0) yield await caused(batch);
+}

@@ -1,0 +1,36 @@
+/** Why a new revision replaces the one before, from their rows: what is said in manifests, lists and reports of runs. */
+import type { Kysely } from 'kysely';
+import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
+import type { DB } from '../store/schema.ts';
+import { StatementDamaged } from './fetch.ts';
+import type { Figures } from './figures.ts';
+import { countChanges, reasonOf } from './reason.ts';
+import { causesOf, rowsBetween, type Revision } from './revision-diff.ts';
+
+/**
+ * Compares the two files. A file that is missing, altered or out of reach (put into an archive, say) keeps no day from being
+ * published: the reason then goes by the figures alone, and says so. Throws `StoreUnreachable`, or the signal's reason.
+ */
+export async function reasonBetween(
+  before: Revision & Figures,
+  after: Revision & Figures,
+  {
+    db,
+    objects,
+    signal,
+  }: { readonly db: Kysely<DB>; readonly objects: ObjectStore; readonly signal: AbortSignal },
+): Promise<string> {
+  const counter = countChanges({ merchantNo: before.merchant_no, currency: before.currency });
+  try {
+    for await (const rows of causesOf(db, rowsBetween(objects, before, after), before, after)) {
+      signal.throwIfAborted();
+      counter.take(rows);
+    }
+    return reasonOf(before, after, counter.changes);
+  } catch (error) {
+    if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
+    return reasonOf(before, after, null);
+  }
+}
+
+const UNREADABLE = [StatementDamaged, ObjectStoreUnreachable, ObjectStoreRefused];
