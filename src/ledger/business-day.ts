@@ -1,6 +1,8 @@
 /** Business days and wall-clock times of the platform's zone, turned into instants and back. */
 import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
+import { utc } from '@date-fns/utc';
+import { addDays as daysLater, eachDayOfInterval, isValid, parseISO } from 'date-fns';
 import type { BusinessDay, Window } from './entry.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,29 +18,25 @@ export class InvalidDay extends ExpectedError {
   }
 }
 
-const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
+/** Midnight of a day read as if it were UTC, whatever this machine's zone is; invalid where the calendar has no such day. */
+const utcMidnight = (day: string): Date =>
+  /^\d{4}-\d{2}-\d{2}$/.test(day) ? parseISO(day, { in: utc }) : new Date(Number.NaN);
 
-/** Midnight of a day read as if it were UTC; NaN where the calendar has no such day. */
-function utcMidnight(day: string): number {
-  const utcMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  return !Number.isNaN(utcMs) && dayText(utcMs) === day ? utcMs : Number.NaN;
-}
+const dayText = (utcDay: Date): BusinessDay => utcDay.toISOString().slice(0, 10);
 
 /** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
 export function parseDay(text: string): BusinessDay {
-  if (Number.isNaN(utcMidnight(text))) throw new InvalidDay(text);
+  if (!isValid(utcMidnight(text))) throw new InvalidDay(text);
   return text;
 }
 
 /** The day `days` after (or before, when negative) `day`. */
 export const addDays = (day: BusinessDay, days: number): BusinessDay =>
-  dayText(utcMidnight(day) + days * DAY_MS);
+  dayText(daysLater(utcMidnight(day), days));
 
 /** Every day from `from` to `to`, both included; none where `from` lies after `to`. */
-export function daysFromTo(from: BusinessDay, to: BusinessDay): BusinessDay[] {
-  const count = Math.round((utcMidnight(to) - utcMidnight(from)) / DAY_MS) + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, index) => addDays(from, index));
-}
+export const daysFromTo = (from: BusinessDay, to: BusinessDay): BusinessDay[] =>
+  from > to ? [] : eachDayOfInterval({ start: utcMidnight(from), end: utcMidnight(to) }).map(dayText);
 
 /** Whether `name` is an IANA time zone this machine knows. */
 export function isTimeZone(name: string): boolean {
@@ -54,7 +52,7 @@ export function isTimeZone(name: string): boolean {
 const offsetMs = (zone: string, ms: number): number => Math.round(tzOffset(zone, new Date(ms)) * MINUTE_MS);
 
 /** The calendar day an instant falls on in a zone. */
-export const dayOf = (ms: number, zone: string): BusinessDay => dayText(ms + offsetMs(zone, ms));
+export const dayOf = (ms: number, zone: string): BusinessDay => dayText(new Date(ms + offsetMs(zone, ms)));
 
 /** Instant the offset changes in (fromMs, toMs], the first ms of the new offset; null where it stays. */
 function transitionIn(zone: string, fromMs: number, toMs: number): number | null {
@@ -89,7 +87,7 @@ function createClockCache() {
     if (days === undefined) zones.set(zone, (days = new Map<string, DayClock>()));
     let found = days.get(day);
     if (found === undefined) {
-      const utcMs = utcMidnight(day);
+      const utcMs = utcMidnight(day).getTime();
       const around = [utcMs - SURROUNDING_MS, utcMs + DAY_MS + SURROUNDING_MS];
       const offsets = Number.isNaN(utcMs) ? [] : [...new Set(around.map((ms) => offsetMs(zone, ms)))];
       found = { utcMs, offsets };
@@ -123,7 +121,8 @@ export function instantsOf(bookedAt: string, zone: string): readonly number[] {
 function dayStartMs(day: BusinessDay, zone: string): number {
   const midnight = instantsOf(`${day} 00:00:00`, zone)[0];
   if (midnight !== undefined) return midnight;
-  const guessMs = utcMidnight(day) - offsetMs(zone, utcMidnight(day));
+  const utcMs = utcMidnight(day).getTime();
+  const guessMs = utcMs - offsetMs(zone, utcMs);
   return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
 }
 
