@@ -36,7 +36,8 @@ const versionOf = (): string => {
   return (JSON.parse(text) as { version: string }).version;
 };
 
-function createProgram(): Command {
+/** The whole command line; parsing runs the command that is asked for. */
+export function createProgram(): Command {
   const program = new Command('daybook')
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
     .version(versionOf())
