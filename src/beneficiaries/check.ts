@@ -19,7 +19,7 @@ export type CheckedRegistration =
 /** How the file as a whole is called where it is no mapping of fields. */
 export const WHOLE_FILE = '(the file)';
 
-/** Checks what a file holds against sections 2.5, 2.6, 4.4 and 8. Pure. */
+/** Checks what a file holds against docs/platform.md 2.5, 2.6, 4.4 and 8. Pure. */
 export function checkRegistration(file: unknown, context: RuleContext): CheckedRegistration {
   if (!isMapping(file)) return { problems: [{ path: WHOLE_FILE, problem: 'must be a mapping of fields' }] };
   const fields = withoutBlanks(file);
@@ -66,7 +66,10 @@ function readerOf(fields: Fields): FieldReader {
 const kindOf = (bizMode: unknown): keyof typeof KINDS | null =>
   bizMode === 'B' || bizMode === 'C' ? bizMode : null;
 
-/** A field with nothing in it counts as left out, as forms write it; payoutType may even be sent empty (2.5). */
+/**
+ * A field with nothing in it counts as left out, as forms write it; payoutType may even be sent empty
+ * (docs/platform.md 2.5).
+ */
 const withoutBlanks = (file: Fields): Fields =>
   Object.fromEntries(
     Object.entries(file).filter(([name, value]) => !FIELD_NAMES.includes(name) || isGiven(value)),

@@ -34,7 +34,7 @@ export class OrderNoTaken extends ExpectedError {
   }
 }
 
-/** The same payee must not be submitted again while under review (3.1). */
+/** The same payee must not be submitted again while under review (docs/platform.md 3.1). */
 export class PayeeInReview extends ExpectedError {
   override readonly name = 'PayeeInReview';
   readonly exitCode = EXIT.usage;

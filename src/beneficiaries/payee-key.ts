@@ -11,7 +11,7 @@ const headOffice = (swiftCode: string): string => swiftCode.replace(/^(.{8})XXX$
 /**
  * What makes a payee: the account money goes to. Names and addresses may be written in many ways, and correcting one
  * does not make another payee; nor do a second currency, branch or number of ours, as the document knows payees, not
- * currencies, under review (3.1). Where there is no bank, the wallet's method stands for it.
+ * currencies, under review (docs/platform.md 3.1). Where there is no bank, the wallet's method stands for it.
  */
 function accountOf(registration: Registration): readonly string[] {
   const { countryCode, paymentMode, payoutMethod, accountNo, bankCode, swiftCode } = registration;

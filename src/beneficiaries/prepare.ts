@@ -18,7 +18,7 @@ export async function prepareRegistration(
   return checked.registration;
 }
 
-/** What was last read of the lists of the file's bank country (4.2). */
+/** What was last read of the lists of the file's bank country (docs/platform.md 4.2). */
 async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
   const country = bankCountryOf(file);
   if (country === null) return { payoutMethods: null, banks: null };

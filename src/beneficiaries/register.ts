@@ -1,6 +1,6 @@
 /**
- * Registers a beneficiary (sp1401; platform-api.md 2.5, 2.6, 3.1, 4.4): recorded before it is sent, sent again under the
- * same number until a reply is stored, and never while the same payee is under review.
+ * Registers a beneficiary (sp1401; docs/platform.md 2.5, 2.6, 3.1, 4.4): recorded before it is sent, sent
+ * again under the same number until a reply is stored, and never while the same payee is under review.
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';

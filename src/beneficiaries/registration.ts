@@ -1,12 +1,13 @@
 /**
- * A beneficiary registration as sp1401 takes it (platform-api.md 2.5): an enterprise or an individual, told apart by
- * `bizMode`. Here stands what each field has to be by itself; what fields ask of each other is in rules.ts.
+ * A beneficiary registration as sp1401 takes it (docs/platform.md 2.5): an enterprise or an individual, told
+ * apart by `bizMode`. Here stands what each field has to be by itself; what fields ask of each other is in
+ * rules.ts.
  */
 import { z } from 'zod';
 import { isCountryCode } from '../ledger/countries.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notify-path.ts';
 
-/** Section 8. */
+/** docs/platform.md 8. */
 export const RELATION_PROOF_FILES_MAX = 3;
 
 /** What is wrong with a text, as it goes on after the field's path: `is no ...`; null where nothing is. */

@@ -1,4 +1,4 @@
-/** What the fields of a registration ask of each other (platform-api.md 2.5), one rule after the other. */
+/** What the fields of a registration ask of each other (docs/platform.md 2.5), one rule after the other. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
 import { isEnglishName } from './registration.ts';
@@ -39,7 +39,10 @@ export interface RuleProblem {
 }
 type Rule = (field: FieldReader, context: RuleContext) => readonly RuleProblem[];
 
-/** `bankCountry` of the rules is `countryCode`, and `settlementNetwork` SWIFT is `paymentMode` SWIFT (rule 3). */
+/**
+ * `bankCountry` of the rules is `countryCode`, and `settlementNetwork` SWIFT is `paymentMode` SWIFT
+ * (docs/platform.md 2.5, rule 3).
+ */
 const bankCountryIn = (field: FieldReader, countries: readonly string[]): boolean =>
   countries.includes(field('countryCode') ?? '');
 const isLocal = (field: FieldReader): boolean => field('paymentMode') === 'LOCAL';
@@ -147,7 +150,7 @@ const backOfIdCard: Rule = (field) =>
     ? told('backCertImg', 'is required when idType is 01 (national ID card)')
     : NONE;
 
-/** As the country dictionary may have it, which is not shown (2.5). */
+/** As the country dictionary may have it, which is not shown (docs/platform.md 2.5). */
 const CHINA = ['CN', 'CHN', '156'];
 const HONG_KONG = ['HK', 'HKG', '344'];
 
@@ -182,7 +185,10 @@ const uploadedFiles: Rule = (field, context) => {
 
 const SYNC = 'if it is new, run `daybook reference sync` first';
 
-/** `payoutMethod`: a code from the payout_method catalog, which lists methods of paymentMode `LOCAL` (4.2). */
+/**
+ * `payoutMethod`: a code from the payout_method catalog, which lists methods of paymentMode `LOCAL`
+ * (docs/platform.md 4.2).
+ */
 const payoutMethodListed: Rule = (field, { reference: { payoutMethods } }) => {
   const method = field('payoutMethod');
   if (!isLocal(field) || payoutMethods === null || method === undefined || method === NOT_TEXT) return NONE;
@@ -191,7 +197,7 @@ const payoutMethodListed: Rule = (field, { reference: { payoutMethods } }) => {
     : told('payoutMethod', `is none of the payout methods the platform lists for the country; ${SYNC}`);
 };
 
-/** `bankCode`: bank codes are per country (2.2). */
+/** `bankCode`: bank codes are per country (docs/platform.md 2.2). */
 const bankListed: Rule = (field, { reference: { banks } }) => {
   const bankCode = field('bankCode');
   if (banks === null || bankCode === undefined || bankCode === NOT_TEXT) return NONE;

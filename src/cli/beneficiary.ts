@@ -218,13 +218,13 @@ function tellRegistered(
   });
 }
 
-/** Approved, and no payeeId came to pay by (2.6). */
+/** Approved, and no payeeId came to pay by (docs/platform.md 2.6). */
 const isWithoutPayee = ({ status, payeeId }: BeneficiaryRow): boolean => status === '04' && payeeId === null;
 
 const exitCodeFor = (row: BeneficiaryRow): ExitCode =>
   row.status === '03' || row.status === 'refused' || isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
 
-/** Section 3.1; the first two are before it. */
+/** docs/platform.md 3.1; the first two are before it. */
 const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
   sending: 'sent or about to be, no reply yet',
   refused: 'not taken by the platform',
@@ -251,7 +251,7 @@ function rowText(row: BeneficiaryRow): string {
   );
 }
 
-/** The platform's operation for it is named in its document and not described (4.5). */
+/** The platform's operation for it is named in its document and not described (docs/platform.md 4.5). */
 const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
   `  the platform told no payeeId, which payments need: its operation sp2402 has it${
     bizFlowNo === null ? '' : ` under bizFlowNo ${bizFlowNo}`

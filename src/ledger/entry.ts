@@ -1,7 +1,7 @@
 /** The domain's few types: what the ledger holds, free of how the platform or the database spells it. */
 
 /**
- * One booked line of a merchant's account (platform-api.md 2.1).
+ * One booked line of a merchant's account (docs/platform.md 2.1).
  *
  * Amounts are plain decimals without exponent or sign tricks, padded to the currency's minor units and longer only
  * where the platform sent more significant decimals. Exactly one of credit and debit is set; `balance` is the
@@ -36,7 +36,7 @@ export interface Account {
   readonly currency: string;
 }
 
-/** A span of instants in ms since 1970, both ends inclusive, as sp2404 takes them (platform-api.md 4.1). */
+/** A span of instants in ms since 1970, both ends inclusive, as sp2404 takes them (docs/platform.md 4.1). */
 export interface Window {
   readonly beginMs: number;
   readonly endMs: number;

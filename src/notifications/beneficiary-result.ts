@@ -1,4 +1,7 @@
-/** sp3401, the result of a registration: status and payeeId, as no more of it is shown (6.2), and what they may change (3.1). Pure. */
+/**
+ * sp3401, the result of a registration: status and payeeId, as no more of it is shown (docs/platform.md 6.2),
+ * and what they may change (docs/platform.md 3.1). Pure.
+ */
 import { z } from 'zod';
 import { BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../platform/wire.ts';
 import { readJson, reference, type Reading } from './read-json.ts';
@@ -69,7 +72,7 @@ export function judgeBeneficiary(
     return status === '01'
       ? changesNothing('duplicate', 'the registration is under review anyway')
       : changesNothing('contradiction', decidedBefore(status));
-  // The reply may have left the payeeId open (2.6).
+  // The reply may have left the payeeId open (docs/platform.md 2.6).
   const tellsPayeeId = payeeId === null && result.payeeId !== null;
   if (result.status === status && !tellsPayeeId)
     return changesNothing('duplicate', 'the registration has this status already');

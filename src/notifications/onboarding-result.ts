@@ -1,11 +1,14 @@
-/** sp3101, the result of an application: what it says (6.1), and what it may change (3.2). Pure. */
+/**
+ * sp3101, the result of an application: what it says (docs/platform.md 6.1), and what it may change
+ * (docs/platform.md 3.2). Pure.
+ */
 import { z } from 'zod';
 import { MERCHANT_NO, TOKEN } from '../ledger/merchant-no.ts';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
 import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
-/** What is taken from the payload (6.1). */
+/** What is taken from the payload (docs/platform.md 6.1). */
 export interface OnboardingResult {
   readonly bizFlow: string;
   readonly merOrderNo: string | null;
@@ -97,7 +100,8 @@ export function judgeOnboarding(
     case 'accepted':
     case 'unknown':
     case 'supplement':
-    // "Rejected or processing error" (6.1): where it was an error, the review goes on, and its result is the result.
+    // "Rejected or processing error" (docs/platform.md 6.1): where it was an error, the review goes on, and
+    // its result is the result.
     case 'rejected':
       return applies(changeOf(result));
     case 'refused':

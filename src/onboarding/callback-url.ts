@@ -1,4 +1,7 @@
-/** The address the result is pushed to: one of ours, or one the file gives (platform-api.md 2.3, 4.3 rule 3, 8). */
+/**
+ * The address the result is pushed to: one of ours, or one the file gives (docs/platform.md 2.3, 4.3 rule 3,
+ * 8).
+ */
 import { BlockList, isIP } from 'node:net';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notify-path.ts';
 import { text, type Reader } from './field-rules.ts';

@@ -1,6 +1,6 @@
 /**
- * The whole application (sp1101, platform-api.md 2.3, 2.4, 4.3), field by field in the document's order, checked before
- * anything is sent: the platform is not known to take the same application twice.
+ * The whole application (sp1101, docs/platform.md 2.3, 2.4, 4.3), field by field in the document's order,
+ * checked before anything is sent: the platform is not known to take the same application twice.
  */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { isCountryCode } from '../ledger/countries.ts';
@@ -104,7 +104,7 @@ const MONTHLY_VOLUME_USD = {
   '5': 'over 5,000,000',
 };
 
-/** 2.4 */
+/** docs/platform.md 2.4 */
 const personRules = (rules: ApplicationRules): FieldRule[] => [
   mandatory('type', choice({ '0': 'national ID card', '1': 'passport' })),
   mandatory('issuPlace', country),
@@ -117,13 +117,13 @@ const personRules = (rules: ApplicationRules): FieldRule[] => [
   mandatory('currentAddress', text({ max: 255 })),
 ];
 
-/** 2.3, sub-fields of businessNature */
+/** docs/platform.md 2.3, sub-fields of businessNature */
 const natureRules = ({ codeLists }: ApplicationRules): FieldRule[] => [
   mandatory('natureType', choice({ '0': 'goods trade', '1': 'services trade', [E_COMMERCE]: 'e-commerce' })),
   mandatory('natures', natureCodes(codeLists.natures)),
 ];
 
-/** 2.3 */
+/** docs/platform.md 2.3 */
 function applicationRules(rules: ApplicationRules): FieldRule[] {
   const { codeLists, defaults } = rules;
   const people = listOf(objectOf(personRules(rules)));

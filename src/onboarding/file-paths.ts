@@ -1,4 +1,6 @@
-/** Lists of uploaded documents: file paths, and a person's images in their order (platform-api.md 2.3, 2.4). */
+/**
+ * Lists of uploaded documents: file paths, and a person's images in their order (docs/platform.md 2.3, 2.4).
+ */
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
 import { listOf, text, type Place, type Reader } from './field-rules.ts';
 
@@ -15,7 +17,7 @@ const lastPart = (path: unknown): string => (typeof path === 'string' ? (path.sp
 const saysFront = (path: unknown) => /front/i.test(lastPart(path)) && !/back/i.test(lastPart(path));
 const saysBack = (path: unknown) => /back/i.test(lastPart(path)) && !/front/i.test(lastPart(path));
 
-/** What is wrong with the images of an ID card, which are two (2.4). */
+/** What is wrong with the images of an ID card, which are two (docs/platform.md 2.4). */
 function wrongCount({ length }: readonly unknown[]): string | null {
   if (length === 2) return null;
   const there = length === 1 ? 'is 1' : `are ${length}`;

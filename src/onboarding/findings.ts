@@ -1,9 +1,10 @@
 /**
- * What a result's message says (6.1): a JSON text with a reason and names of affected fields, in a shape the document
- * does not show. Read by the looks of its keys, so that nothing it says is lost whatever the shape.
+ * What a result's message says (docs/platform.md 6.1): a JSON text with a reason and names of affected
+ * fields, in a shape the document does not show. Read by the looks of its keys, so that nothing it says is
+ * lost whatever the shape.
  */
 
-/** As section 2.3 limits it. */
+/** As docs/platform.md 2.3 limits it. */
 const PROCESS_VERSION_CHARACTERS_MAX = 10;
 /** Far deeper than 255 characters can say anything sensible. */
 const DEPTH_MAX = 20;
@@ -13,7 +14,7 @@ export interface Findings {
   readonly reasons: readonly string[];
   /** Fields to supplement or correct. */
   readonly fields: readonly string[];
-  /** For the resubmission (2.3, 9). */
+  /** For the resubmission (docs/platform.md 2.3, 9). */
   readonly processVersion: string | null;
 }
 

@@ -27,7 +27,7 @@ export interface ApplicationStatus {
   readonly findings: Findings | null;
 }
 
-/** The merchant's English name as the platform has it (6.1). */
+/** The merchant's English name as the platform has it (docs/platform.md 6.1). */
 export interface RecordedName {
   readonly isAsSent: boolean;
   /** Null unless it is to be revealed. */

@@ -1,6 +1,7 @@
 /**
- * Submits an application (sp1101, 4.3): checked in full, recorded encrypted, then sent once. It is not documented as
- * idempotent, so what was answered, or may have arrived, is never sent again by itself.
+ * Submits an application (sp1101, docs/platform.md 4.3): checked in full, recorded encrypted, then sent once.
+ * It is not documented as idempotent, so what was answered, or may have arrived, is never sent again by
+ * itself.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,7 +31,10 @@ import { isSuppliedVersion } from './values.ts';
 
 const ORDER_NO_RANDOM_BYTES = 11;
 
-/** An order number of ours: `DB`, the day, and chance; 32 characters, as many as the platform takes (2.3). */
+/**
+ * An order number of ours: `DB`, the day, and chance; 32 characters, as many as the platform takes
+ * (docs/platform.md 2.3).
+ */
 export const newOrderNo = (now: Date): string =>
   `DB${now.toISOString().slice(0, 10).replaceAll('-', '')}${randomBytes(ORDER_NO_RANDOM_BYTES).toString('hex')}`;
 
@@ -106,7 +110,10 @@ async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
   return { payload, notifyHash: payload.callbackUrl === ours ? notifyHashOf(secret) : null };
 }
 
-/** What the platform told for the resubmission, in its result or in the message of it; from V2 on (9, rule 2). */
+/**
+ * What the platform told for the resubmission, in its result or in the message of it; from V2 on
+ * (docs/platform.md 9, rule 2).
+ */
 export async function processVersionOf(
   { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
   { id, state, processVersion }: ApplicationRow,

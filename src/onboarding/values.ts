@@ -1,4 +1,7 @@
-/** The kinds of value an application has: countries, dates, codes, addresses, phones (platform-api.md 2.3, 2.4). */
+/**
+ * The kinds of value an application has: countries, dates, codes, addresses, phones
+ * (docs/platform.md 2.3, 2.4).
+ */
 import { parseDay } from '../ledger/business-day.ts';
 import { isCountryCode } from '../ledger/countries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -53,7 +56,9 @@ export const webAddress = text({
   wrong: (value) => (isWebAddress(value) ? null : 'is no URL, like https://www.company.example'),
 });
 
-/** An app's address has a scheme of its own: market://details?id=..., itms-apps://... (2.3). */
+/**
+ * An app's address has a scheme of its own: market://details?id=..., itms-apps://... (docs/platform.md 2.3).
+ */
 const isAppAddress = (value: string): boolean =>
   /^[a-z][a-z\d+.-]*:\/\/[^\s/]/i.test(value) && !/^(?:https?|ftp|file):/i.test(value) && URL.canParse(value);
 export const webOrAppAddress = text({
@@ -64,7 +69,10 @@ export const webOrAppAddress = text({
       : 'is no URL, like https://www.company.example or market://details?id=com.company.app',
 });
 
-/** Whether a resubmission tells the version: only one of V2 or later is supplied (2.3, 9). One without a number may be. */
+/**
+ * Whether a resubmission tells the version: only one of V2 or later is supplied (docs/platform.md 2.3, 9).
+ * One without a number may be.
+ */
 export const isSuppliedVersion = (version: string): boolean => Number(/\d+/.exec(version)?.[0] ?? 2) >= 2;
 export const processVersion = text({
   max: 10,
@@ -80,7 +88,7 @@ const isDate = (value: string): boolean => {
   }
 };
 
-/** A day of the calendar, `yyyy-MM-dd`; `9999-12-31` where there is no end (2.4). */
+/** A day of the calendar, `yyyy-MM-dd`; `9999-12-31` where there is no end (docs/platform.md 2.4). */
 export const date = text({
   max: DATE_CHARACTERS_MAX,
   wrong: (value) => (isDate(value) ? null : 'is no date of the form yyyy-MM-dd'),
@@ -108,8 +116,8 @@ export const codes = (list: readonly string[] | null, field: string): Reader =>
   listOf(text({ max: CODE_CHARACTERS_MAX, wrong: (code) => wrongCode(code, list, field) }));
 
 /**
- * Codes of business natures. `OTHER` is the catalog's prompt to enter a name (2.2); whether the appendix has it as well is
- * not shown, so the settings' list decides, and without one it is told.
+ * Codes of business natures. `OTHER` is the catalog's prompt to enter a name (docs/platform.md 2.2); whether
+ * the appendix has it as well is not shown, so the settings' list decides, and without one it is told.
  */
 export const natureCodes = (list: readonly string[] | null): Reader =>
   listOf(

@@ -1,10 +1,13 @@
-/** Who a call speaks for, and what that puts into its headers (platform-api.md 5). */
+/** Who a call speaks for, and what that puts into its headers (docs/platform.md 5). */
 import { PlatformRejected } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
 import { fillTemplates } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
 
-/** A merchant's calls carry its number and token; the agent's own carry what the settings say (5, rules 1 and 2). */
+/**
+ * A merchant's calls carry its number and token; the agent's own carry what the settings say
+ * (docs/platform.md 5, rules 1 and 2).
+ */
 export type PlatformAccess =
   { readonly kind: 'merchant'; readonly merchant: MerchantAccess } | { readonly kind: 'agent' };
 

@@ -1,20 +1,23 @@
-/** sp1401, register a beneficiary: hands one in under its order number, as often as it takes (4.4). */
+/**
+ * sp1401, register a beneficiary: hands one in under its order number, as often as it takes
+ * (docs/platform.md 4.4).
+ */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
 import { cameOf, isPrintable, openReply, saysNo, type Opened } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { BENEFICIARY_ACCEPTED, BENEFICIARY_STATUSES, type BeneficiaryStatus } from './wire.ts';
 
-/** A bound of our own, as the document shows none for sp1401 (8). */
+/** A bound of our own, as the document shows none for sp1401 (docs/platform.md 8). */
 const REFERENCE_CHARACTERS_MAX = 64;
 const REPLY_FIELDS = ['merOrderNo', 'bizFlowNo', 'payeeId', 'status', 'respCode'];
 
-/** What the platform made of a registration (2.6). */
+/** What the platform made of a registration (docs/platform.md 2.6). */
 export interface RegistrationReply {
   readonly merOrderNo: string;
   /** Null where the reply names none, as with a rejection. */
   readonly bizFlowNo: string | null;
-  /** Null where it is not given in real time; the notification brings it (2.6, 6.2). */
+  /** Null where it is not given in real time; the notification brings it (docs/platform.md 2.6, 6.2). */
   readonly payeeId: string | null;
   readonly status: BeneficiaryStatus;
   readonly respCode: string | null;
@@ -22,9 +25,9 @@ export interface RegistrationReply {
 
 export interface BeneficiaryClient {
   /**
-   * Hands a registration in. The same merOrderNo is not processed twice (2.5), so it is sent again after a failure
-   * that may pass, and may be handed in again later under the same number. Rejects with a `PlatformError`, and with
-   * the signal's reason when aborted.
+   * Hands a registration in. The same merOrderNo is not processed twice (docs/platform.md 2.5), so it is sent
+   * again after a failure that may pass, and may be handed in again later under the same number. Rejects with
+   * a `PlatformError`, and with the signal's reason when aborted.
    */
   readonly register: (
     merchant: MerchantAccess,
@@ -58,7 +61,10 @@ function referenceOf({ field }: Opened, name: string): string | null {
   return value;
 }
 
-/** The reply (2.6). S00000 alone says that it is taken for review; another code without a status is a refusal (7). */
+/**
+ * The reply (docs/platform.md 2.6). S00000 alone says that it is taken for review; another code without a
+ * status is a refusal (docs/platform.md 7).
+ */
 function registrationOf(text: string, excerpt: Excerpt, payload: object): RegistrationReply {
   const came = () => cameOf(text, excerpt);
   const reply = openReply(text, excerpt, REPLY_FIELDS);
@@ -87,7 +93,7 @@ function registrationOf(text: string, excerpt: Excerpt, payload: object): Regist
 const UNDER_REVIEW = '01';
 const isAcceptance = (code: unknown): boolean => code === BENEFICIARY_ACCEPTED;
 
-/** Calls made for a merchant carry its number and token (5, rule 1). */
+/** Calls made for a merchant carry its number and token (docs/platform.md 5, rule 1). */
 export function createBeneficiaryClient(transport: Transport): BeneficiaryClient {
   return {
     register: (merchant, payload, signal) =>

@@ -4,7 +4,7 @@
  */
 
 const NAMED_FIELDS_MAX = 10;
-/** Codes have six characters at most (platform-api.md 8). */
+/** Codes have six characters at most (docs/platform.md 8). */
 const CODE = /^[A-Z0-9]{1,6}$/;
 const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'status'];
 

@@ -11,7 +11,10 @@ import {
 import type { ExactJson } from './exact-json.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './wire.ts';
 
-/** Longest batch number or transaction type kept: the document names no length (2.1), and its longest text has this. */
+/**
+ * Longest batch number or transaction type kept: the document names no length (docs/platform.md 2.1), and its
+ * longest text has this.
+ */
 export const NAME_CHARACTERS_MAX = 255;
 const HOUR_MS = 3_600_000;
 /**
@@ -152,7 +155,10 @@ function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; b
 
 const isZero = (amount: string | null): boolean => amount !== null && /^-?0(?:\.0*)?$/.test(amount);
 
-/** Credit and debit; a zero beside the other amount stands for the null that the document has there (2.1). */
+/**
+ * Credit and debit; a zero beside the other amount stands for the null that the document has there
+ * (docs/platform.md 2.1).
+ */
 function amountsOf(fields: Fields, currency: string, reading: EntryReading) {
   const credit = amountOf(fields, 'inAmount', currency, reading);
   const debit = amountOf(fields, 'outAmount', currency, reading);
@@ -180,7 +186,7 @@ function readFields(fields: Fields, batchNo: string, reading: EntryReading): Led
   return { batchNo, currency, transactionType, credit, debit, balance, ...booking };
 }
 
-/** Reads one element of a reply's `list` (platform-api.md 2.1). */
+/** Reads one element of a reply's `list` (docs/platform.md 2.1). */
 export function readLedgerEntry(element: unknown, reading: EntryReading): EntryOutcome {
   let batchNo: string | null = null;
   const notices: string[] = [];

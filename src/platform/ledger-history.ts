@@ -1,4 +1,7 @@
-/** sp2404, transaction history: asks for one page, and lets through only a page that is what was asked for (4.1). */
+/**
+ * sp2404, transaction history: asks for one page, and lets through only a page that is what was asked for
+ * (docs/platform.md 4.1).
+ */
 import type { LedgerEntry, RejectedEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
 import type { ClockReading } from './clock-reading.ts';
@@ -53,7 +56,7 @@ const ERROR_FIELDS = ['code', 'respCode', 'errorCode', 'error', 'message', 'msg'
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Objects around a page that are opened: what surrounds a reply is not shown (4). */
+/** Objects around a page that are opened: what surrounds a reply is not shown (docs/platform.md 4). */
 const AROUND_MAX = 3;
 
 /** A page inside `data`, `result` or the like, and how deep it lies there; null where there is none. */

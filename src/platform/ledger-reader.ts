@@ -2,7 +2,7 @@
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './clock-reading.ts';
 
-/** What authenticates a merchant's calls (platform-api.md 5). */
+/** What authenticates a merchant's calls (docs/platform.md 5). */
 export interface MerchantAccess {
   readonly merchantNo: string;
   readonly token: string;

@@ -1,14 +1,20 @@
-/** sp1101, merchant access application: hands one in, once, and tells a receipt from anything else (4.3). */
+/**
+ * sp1101, merchant access application: hands one in, once, and tells a receipt from anything else
+ * (docs/platform.md 4.3).
+ */
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from './errors.ts';
 import { cameOf, codesIn, isPrintable, opened, openReply, saysNo, type Opened } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { APPLICATION_ACCEPTED } from './wire.ts';
 
-/** Of bizFlow and merOrderNo (platform-api.md 8). */
+/** Of bizFlow and merOrderNo (docs/platform.md 8). */
 const REFERENCE_CHARACTERS_MAX = 32;
 const REPLY_FIELDS = ['bizFlow', 'merOrderNo', 'status'];
 
-/** The receipt of an application that awaits review (4.3). It is not an approval (4.3, rule 2). */
+/**
+ * The receipt of an application that awaits review (docs/platform.md 4.3). It is not an approval
+ * (docs/platform.md 4.3, rule 2).
+ */
 export interface ApplicationReceipt {
   /** Null where the receipt names none, or none that could be one: received all the same. */
   readonly bizFlow: string | null;
@@ -25,7 +31,7 @@ export interface MerchantAccessClient {
   readonly submit: (payload: object, signal?: AbortSignal) => Promise<ApplicationReceipt>;
 }
 
-/** Code S00001 (4.3), in whatever envelope and by whatever field tells a code. */
+/** Code S00001 (docs/platform.md 4.3), in whatever envelope and by whatever field tells a code. */
 const isReceipt = ({ layers }: Opened): boolean =>
   layers.some((layer) => codesIn(layer).includes(APPLICATION_ACCEPTED.code));
 
@@ -52,8 +58,9 @@ function receiptIn(reply: Opened, payload: object): ApplicationReceipt {
 }
 
 /**
- * What an answer that is no success says, where it is a receipt all the same: HTTP statuses are not shown (7). Throws
- * `PlatformReplyInvalid` for one that is for another order: received, and not to be taken for a refusal.
+ * What an answer that is no success says, where it is a receipt all the same: HTTP statuses are not shown
+ * (docs/platform.md 7). Throws `PlatformReplyInvalid` for one that is for another order: received, and not to
+ * be taken for a refusal.
  */
 function receiptDespite(error: unknown, payload: object): ApplicationReceipt | null {
   const isAnswer = error instanceof PlatformRejected || error instanceof PlatformUnreachable;
@@ -70,7 +77,7 @@ function openedOrNull(text: string): Opened | null {
   }
 }
 
-/** Calls of the agent itself, whose number stands in the body (5, rule 2). */
+/** Calls of the agent itself, whose number stands in the body (docs/platform.md 5, rule 2). */
 export function createMerchantAccessClient(transport: Transport): MerchantAccessClient {
   return {
     submit: async (payload, signal) => {

@@ -1,4 +1,7 @@
-/** sp2502, metadata lists: asks for one list, keeps the items that can be what was asked for, and tells the others (4.2). */
+/**
+ * sp2502, metadata lists: asks for one list, keeps the items that can be what was asked for, and tells the
+ * others (docs/platform.md 4.2).
+ */
 import { storableText } from '../ledger/text.ts';
 import { PlatformReplyInvalid } from './errors.ts';
 import { cameOf, isPrintable, openReply, type ReplyFields } from './reply.ts';
@@ -12,7 +15,7 @@ const NAME_CHARACTERS_MAX = 500;
 /** A country has some thousands of banks at most. */
 const LIST_LENGTH_MAX = 50_000;
 
-/** An item of a list (platform-api.md 2.2). */
+/** An item of a list (docs/platform.md 2.2). */
 export interface MetaItem {
   readonly code: string;
   readonly name: string;
@@ -41,20 +44,21 @@ export interface MetaList {
 
 export interface ListQuery {
   readonly metaType: MetaType;
-  /** ISO 3166-1 alpha-2; just for banks and payout methods (4.2). */
+  /** ISO 3166-1 alpha-2; just for banks and payout methods (docs/platform.md 4.2). */
   readonly countryCode?: string;
 }
 
 export interface ReferenceReader {
   /**
-   * One whole list; empty where the platform says that nothing is found (2.2). An item that cannot be kept is set
-   * aside; a list of which no item can be is refused whole. Rejects with a `PlatformError`, and with the signal's reason
-   * when aborted; throws `RangeError` where a query breaks the contract.
+   * One whole list; empty where the platform says that nothing is found (docs/platform.md 2.2). An item that
+   * cannot be kept is set aside; a list of which no item can be is refused whole. Rejects with a
+   * `PlatformError`, and with the signal's reason when aborted; throws `RangeError` where a query breaks the
+   * contract.
    */
   readonly list: (query: ListQuery, signal?: AbortSignal) => Promise<MetaList>;
 }
 
-/** The request's body (4.2): a country exactly where the list is one of a country. */
+/** The request's body (docs/platform.md 4.2): a country exactly where the list is one of a country. */
 function requestOf({ metaType, countryCode }: ListQuery): object {
   if (META_TYPES_BY_COUNTRY.includes(metaType)) {
     if (!/^[A-Z]{2}$/.test(countryCode ?? '')) throw new RangeError(`${metaType} needs a country`);
@@ -64,7 +68,7 @@ function requestOf({ metaType, countryCode }: ListQuery): object {
   return { metaType };
 }
 
-/** What keeps an element from being an item of the list (2.2), or null. */
+/** What keeps an element from being an item of the list (docs/platform.md 2.2), or null. */
 function itemProblem(element: unknown, { metaType, countryCode }: ListQuery): string | null {
   if (typeof element !== 'object' || element === null) return 'is no object';
   const { code, name, type } = element as Record<string, unknown>;
@@ -87,7 +91,10 @@ function nameNotice(name: string): string | null {
   return name.length > NAME_CHARACTERS_MAX ? `has more than ${NAME_CHARACTERS_MAX} characters` : null;
 }
 
-/** The list's elements: it is described as an object and returned as an array (2.2), so either may come. */
+/**
+ * The list's elements: it is described as an object and returned as an array (docs/platform.md 2.2), so
+ * either may come.
+ */
 function elementsOf(metaDataList: unknown): readonly unknown[] | null {
   if (Array.isArray(metaDataList)) return metaDataList as unknown[];
   if (typeof metaDataList !== 'object' || metaDataList === null) return null;
@@ -102,7 +109,7 @@ const codeOf = (element: unknown): string | null => {
   return isPrintable(code, CODE_CHARACTERS_MAX) ? code : null;
 };
 
-/** The items of a reply (2.2), without the single one that stands for nothing found. */
+/** The items of a reply (docs/platform.md 2.2), without the single one that stands for nothing found. */
 function listOf(text: string, excerpt: Excerpt, query: ListQuery): MetaList {
   const elements = elementsOf(openReply(text, excerpt, ['metaDataList']).field('metaDataList'));
   if (elements === null) throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, excerpt)}`);
@@ -145,7 +152,9 @@ function secondMeaning(items: ReadonlyMap<string, MetaItem>, { code, name, type 
     : `gives code ${code} a second meaning`;
 }
 
-/** Calls that belong to no merchant, as the document shows no authentication for them (5). */
+/**
+ * Calls that belong to no merchant, as the document shows no authentication for them (docs/platform.md 5).
+ */
 export function createReferenceReader(transport: Transport): ReferenceReader {
   return {
     list: async (query, signal) => {

@@ -1,6 +1,6 @@
 /**
  * Reads a JSON reply wherever its fields stand: the document shows fields and no envelope around them, so they may be
- * inside `data` or `result`, and a code of digits may come as a number (platform-api.md 4, 7).
+ * inside `data` or `result`, and a code of digits may come as a number (docs/platform.md 4, 7).
  */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
 import { parseExactJson } from './exact-json.ts';
@@ -15,7 +15,10 @@ const OBJECTS_MAX = 50;
 /** Deeper than any reply: what lies below is left as it is. */
 const DEPTH_MAX = 64;
 
-/** Where a reply says by a code how the call went, as the document does not show the shape of errors (7). */
+/**
+ * Where a reply says by a code how the call went, as the document does not show the shape of errors
+ * (docs/platform.md 7).
+ */
 const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'retCode', 'error'];
 /** Codes by which others say that all is well; none of them is a refusal. */
 const WELL = /^(?:0+|2\d\d|S\d+|OK|SUCCE(?:SS|EDED?)|ACCEPT(?:ED)?|TRUE)$/i;

@@ -1,4 +1,6 @@
-/** What the client must be told of the platform, as its document leaves it open (platform-api.md 5, 7, 8). */
+/**
+ * What the client must be told of the platform, as its document leaves it open (docs/platform.md 5, 7, 8).
+ */
 export interface PlatformSettings {
   /** Without a trailing slash; `/api/sp2404` is put behind it. */
   readonly baseUrl: string;

@@ -1,6 +1,7 @@
 /**
  * Paths of uploaded documents: what the platform's file upload operation returned, never a local file name or a URL,
- * which make it refuse a request (platform-api.md 2.5, 4.3 rule 1). Their form is a setting, as the document shows none.
+ * which make it refuse a request (docs/platform.md 2.5, 4.3 rule 1). Their form is a setting, as the document
+ * shows none.
  */
 
 const MEND = 'give the path that the platform’s file upload operation returned';

@@ -1,16 +1,19 @@
-/** The platform's own words on the wire, shared by the client and the sandbox (platform-api.md 2, 3, 4, 6). */
+/**
+ * The platform's own words on the wire, shared by the client and the sandbox (docs/platform.md 2, 3, 4, 6).
+ */
 
 /**
- * The operations that are called, by the last part of their path (platform-api.md 4, 9). Those the document only names
- * (4.5: sp1102, sp2402, file upload, payments) have no paths, payloads or replies shown: none of them is called.
+ * The operations that are called, by the last part of their path (docs/platform.md 4, 9). Those the document
+ * only names (docs/platform.md 4.5: sp1102, sp2402, file upload, payments) have no paths, payloads or replies
+ * shown: none of them is called.
  */
 export type Operation = 'sp2404' | 'sp2502' | 'sp1101' | 'sp1401';
 
-/** First and last instant sp2404 can be asked about: timestamps have 13 digits (platform-api.md 4.1, 8). */
+/** First and last instant sp2404 can be asked about: timestamps have 13 digits (docs/platform.md 4.1, 8). */
 export const INSTANT_MS_MIN = 1_000_000_000_000;
 export const INSTANT_MS_MAX = 9_999_999_999_999;
 
-/** sp2404 accepts at most this many records a page (platform-api.md 8). */
+/** sp2404 accepts at most this many records a page (docs/platform.md 8). */
 export const PAGE_SIZE_MAX = 100;
 
 export interface LedgerHistoryRequest {
@@ -27,32 +30,32 @@ export interface LedgerHistoryRequest {
   readonly pageSize?: number;
 }
 
-/** The lists sp2502 serves (platform-api.md 2.2, 4.2). */
+/** The lists sp2502 serves (docs/platform.md 2.2, 4.2). */
 export const META_TYPES = ['bank', 'occupation', 'business_nature', 'purpose', 'payout_method'] as const;
 export type MetaType = (typeof META_TYPES)[number];
 
-/** Lists that are asked for per country (platform-api.md 4.2). */
+/** Lists that are asked for per country (docs/platform.md 4.2). */
 export const META_TYPES_BY_COUNTRY: readonly MetaType[] = ['bank', 'payout_method'];
 
-/** Code of the single item that stands for an empty list (platform-api.md 2.2). */
+/** Code of the single item that stands for an empty list (docs/platform.md 2.2). */
 export const NOTHING_FOUND_CODE = 'ALL0000001';
 
-/** Code of the business nature that is a prompt to enter one (platform-api.md 2.2). */
+/** Code of the business nature that is a prompt to enter one (docs/platform.md 2.2). */
 export const NATURE_PROMPT_CODE = 'OTHER';
 
-/** Reply of an application that was received and awaits review (platform-api.md 3.2, 4.3). */
+/** Reply of an application that was received and awaits review (docs/platform.md 3.2, 4.3). */
 export const APPLICATION_ACCEPTED = { status: 'ACCEPT', code: 'S00001' } as const;
 
-/** Codes of sp3101; any other one means rejected, or a fault while reviewing (platform-api.md 6.1). */
+/** Codes of sp3101; any other one means rejected, or a fault while reviewing (docs/platform.md 6.1). */
 export const APPLICATION_APPROVED = 'S00000';
 export const APPLICATION_NEEDS_DOCUMENTS = '80000';
 
-/** Under review, rejected, normal (platform-api.md 3.1). */
+/** Under review, rejected, normal (docs/platform.md 3.1). */
 export const BENEFICIARY_STATUSES = ['01', '03', '04'] as const;
 export type BeneficiaryStatus = (typeof BENEFICIARY_STATUSES)[number];
 
-/** `respCode` of a registration that was accepted for review (platform-api.md 2.6, 7). */
+/** `respCode` of a registration that was accepted for review (docs/platform.md 2.6, 7). */
 export const BENEFICIARY_ACCEPTED = 'S00000';
 
-/** Longest callbackUrl (platform-api.md 8). */
+/** Longest callbackUrl (docs/platform.md 8). */
 export const CALLBACK_URL_CHARACTERS_MAX = 255;

@@ -1,4 +1,7 @@
-/** Reads the platform's lists and keeps them: the five of sp2502, two of them per country (platform-api.md 4.2). */
+/**
+ * Reads the platform's lists and keeps them: the five of sp2502, two of them per country
+ * (docs/platform.md 4.2).
+ */
 import type { Kysely } from 'kysely';
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import type { MetaItem, ReferenceReader } from '../platform/reference-data.ts';
@@ -43,7 +46,7 @@ interface List {
   readonly country: string;
 }
 
-/** Every list there is for the countries asked for, in a fixed order (4.2). */
+/** Every list there is for the countries asked for, in a fixed order (docs/platform.md 4.2). */
 export function listsFor(countries: readonly string[]): List[] {
   const each = [...new Set(countries)].sort();
   return META_TYPES.flatMap((kind) =>
@@ -53,7 +56,7 @@ export function listsFor(countries: readonly string[]): List[] {
   );
 }
 
-/** `OTHER` among business natures asks for one of one's own and is none itself (2.2). */
+/** `OTHER` among business natures asks for one of one's own and is none itself (docs/platform.md 2.2). */
 const itemOf =
   (kind: MetaType) =>
   ({ code, name, type }: MetaItem): ReferenceItem => ({

@@ -1,5 +1,5 @@
 /**
- * Merchants an approval made known (platform-api.md 3.2, 5): their ledger joins the nightly job once a first
+ * Merchants an approval made known (docs/platform.md 3.2, 5): their ledger joins the nightly job once a first
  * authenticated call succeeds, so that a token that does not work yet spoils nobody's night.
  */
 import type { Kysely } from 'kysely';

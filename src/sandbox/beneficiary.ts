@@ -1,4 +1,7 @@
-/** sp1401 as the document has it (platform-api.md 2.5): what it takes for a registration, and who the payee is. */
+/**
+ * sp1401 as the document has it (docs/platform.md 2.5): what it takes for a registration, and who the payee
+ * is.
+ */
 import { z } from 'zod';
 import type { MetaType } from '../platform/wire.ts';
 import { callbackUrl, countryCode, day, filled, isFilled, maybe, uploadedFile } from './field-checks.ts';
@@ -76,7 +79,10 @@ export interface RegistrationRules {
   readonly catalog: Catalog;
 }
 
-/** 2.5 with its rules 1 to 3; bankCountry is read as countryCode, settlementNetwork as paymentMode. */
+/**
+ * docs/platform.md 2.5 with its rules 1 to 3; bankCountry is read as countryCode, settlementNetwork as
+ * paymentMode.
+ */
 export const registrationSchema = ({ walletMethods, catalog }: RegistrationRules) =>
   z.discriminatedUnion('bizMode', [enterprise, individual]).superRefine((payee, context) => {
     const wrong = (field: string, message: string): void =>

@@ -1,7 +1,10 @@
 /** Checks of single fields, written from the document for the sandbox alone: the client's own are not looked at. */
 import { z } from 'zod';
 
-/** A text of so many characters, as people count them: one outside the basic plane is one (platform-api.md 2.3). */
+/**
+ * A text of so many characters, as people count them: one outside the basic plane is one
+ * (docs/platform.md 2.3).
+ */
 const upTo = (charactersMax: number) =>
   z
     .string()
@@ -25,7 +28,10 @@ export const day = () =>
       return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 10) === text;
     }, 'is no day of the calendar');
 
-/** What the sandbox's file upload hands out: an absolute path, no local name and no URL (platform-api.md 4.3, rule 1). */
+/**
+ * What the sandbox's file upload hands out: an absolute path, no local name and no URL
+ * (docs/platform.md 4.3, rule 1).
+ */
 export const uploadedFile = () =>
   z
     .string()
@@ -37,7 +43,10 @@ export const uploadedFile = () =>
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 
-/** HTTPS, at most 255 characters (platform-api.md 2.3, 8); plain http to this machine, where the sandbox runs too. */
+/**
+ * HTTPS, at most 255 characters (docs/platform.md 2.3, 8); plain http to this machine, where the sandbox runs
+ * too.
+ */
 export const callbackUrl = () =>
   z
     .string()

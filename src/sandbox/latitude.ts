@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 export const latitudeSchema = z.strictObject({
-  /** What stands around a reply's, and a notification's, fields (platform-api.md 4, 6). */
+  /** What stands around a reply's, and a notification's, fields (docs/platform.md 4, 6). */
   envelope: z.enum(['none', 'data', 'result']).default('none'),
   /** Content type of replies. */
   replyType: z.string().min(1).default('application/json; charset=utf-8'),

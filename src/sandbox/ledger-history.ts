@@ -1,4 +1,7 @@
-/** sp2404 as the document has it (platform-api.md 4.1): checks what it is sent, answers a page, or misbehaves in rows. */
+/**
+ * sp2404 as the document has it (docs/platform.md 4.1): checks what it is sent, answers a page, or misbehaves
+ * in rows.
+ */
 import { tzOffset } from '@date-fns/tz';
 import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';

@@ -8,7 +8,7 @@ export interface SandboxMerchants {
   readonly all: () => readonly NewMerchant[];
   /** From now on the token opens the merchant's ledger; the same merchant again has the new token only. */
   readonly add: (merchant: NewMerchant) => void;
-  /** Whose token it is, or null (platform-api.md 5, rule 1). */
+  /** Whose token it is, or null (docs/platform.md 5, rule 1). */
   readonly withToken: (merchantNo: string, token: string) => string | null;
   readonly ledgerOf: (merchantNo: string) => MerchantLedger;
 }

@@ -68,14 +68,17 @@ async function answerTo(
 }
 
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
-  /** The merchant a request speaks for: token as bearer, number beside it (platform-api.md 5, rule 1). */
+  /** The merchant a request speaks for: token as bearer, number beside it (docs/platform.md 5, rule 1). */
   const merchantOf = ({ headers }: FastifyRequest): string => {
     const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
     const merchantNo = merchants.withToken(String(headers['merchantno']), token);
     if (merchantNo === null) throw new Refused(401, 'E40100', 'merchantNo or token is not known');
     return merchantNo;
   };
-  /** The agent's own calls: open to all unless the scenario gives the agent a token, as the document shows none (5). */
+  /**
+   * The agent's own calls: open to all unless the scenario gives the agent a token, as the document shows
+   * none (docs/platform.md 5).
+   */
   const fromAgent = ({ headers }: FastifyRequest): void => {
     const { token } = scenario.agent;
     if (token !== null && headers.authorization !== `Bearer ${token}`)
@@ -117,7 +120,7 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
         fromAgent(request);
         const sent = accepted(applicationSchema, request.body);
         if (sent.referralChannel !== scenario.agent.referralChannel)
-          throw new Refused(400, 'E40000', 'referralChannel: is no agent (platform-api.md 5)');
+          throw new Refused(400, 'E40000', 'referralChannel: is no agent (docs/platform.md 5)');
         return reviews.apply(sent);
       },
     },

@@ -1,11 +1,11 @@
-/** Notifications to callback addresses, sent again until they are answered by 200 (platform-api.md 6). */
+/** Notifications to callback addresses, sent again until they are answered by 200 (docs/platform.md 6). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { staysHere } from './field-checks.ts';
 import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
 
 export const pushSchema = z.strictObject({
-  /** Wait before the second try; doubles with each. The document shows no interval (6.2). */
+  /** Wait before the second try; doubles with each. The document shows no interval (docs/platform.md 6.2). */
   retryMs: z.int().min(1).default(200),
   retryMsMax: z.int().min(1).default(5_000),
   /** How long a receiver may take to answer. */
@@ -43,7 +43,7 @@ export function createPushes(
   const closing = new AbortController();
   const deliveries: { -readonly [Field in keyof Delivery]: Delivery[Field] }[] = [];
 
-  /** The status as text, or what went wrong. Any 200 counts, whatever its body (6.1). */
+  /** The status as text, or what went wrong. Any 200 counts, whatever its body (docs/platform.md 6.1). */
   const tryOnce = async ({ url, payload }: Push): Promise<string> => {
     try {
       const response = await fetch(latitude.pushSlash ? `${url}/` : url, {

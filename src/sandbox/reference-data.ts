@@ -1,4 +1,4 @@
-/** sp2502 as the document has it (platform-api.md 2.2, 4.2): five lists from the scenario. */
+/** sp2502 as the document has it (docs/platform.md 2.2, 4.2): five lists from the scenario. */
 import { z } from 'zod';
 import type { MetaType } from '../platform/wire.ts';
 import { Refused } from './refusal.ts';
@@ -58,7 +58,7 @@ export const referenceSchema = z.strictObject({
 export type ReferenceLists = z.output<typeof referenceSchema>;
 export const REFERENCE_DEFAULTS: ReferenceLists = referenceSchema.parse({});
 
-/** 4.2: a country exactly where the list is one of a country. */
+/** docs/platform.md 4.2: a country exactly where the list is one of a country. */
 export const referenceRequestSchema = z.discriminatedUnion('metaType', [
   z.strictObject({ metaType: z.enum(['bank', 'payout_method']), countryCode: country }),
   z.strictObject({ metaType: z.enum(['occupation', 'business_nature', 'purpose']) }),
@@ -79,7 +79,7 @@ export function itemsOf(lists: ReferenceLists, kind: MetaType, countryCode?: str
   return list[countryCode] ?? [];
 }
 
-/** The reply (2.2): where nothing is found, a single item says so. */
+/** The reply (docs/platform.md 2.2): where nothing is found, a single item says so. */
 export function referenceReply(lists: ReferenceLists, request: ReferenceRequest): object {
   const items = itemsOf(lists, request.metaType, 'countryCode' in request ? request.countryCode : undefined);
   return { metaDataList: items.length === 0 ? [{ code: 'ALL0000001', name: 'ALL' }] : items };

@@ -1,4 +1,7 @@
-/** How an operation says no: an answer with a code, as the document shows no shape for it (platform-api.md 7). */
+/**
+ * How an operation says no: an answer with a code, as the document shows no shape for it
+ * (docs/platform.md 7).
+ */
 import type { z } from 'zod';
 
 export class Refused extends Error {

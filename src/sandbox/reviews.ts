@@ -1,6 +1,6 @@
 /**
  * Applications and registrations under review: each is decided after a delay, by a marker in the request or by the
- * scenario, and the outcome pushed to its callback address (platform-api.md 3, 6).
+ * scenario, and the outcome pushed to its callback address (docs/platform.md 3, 6).
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,9 +22,12 @@ export const reviewSchema = z.strictObject({
   beneficiary: z.enum(['approve', 'reject', 'never']).default('approve'),
   /** Pushes the outcome before the submission itself is answered. */
   pushBeforeReply: z.boolean().default(false),
-  /** Whether sp1401 gives the payeeId in real time (2.6). */
+  /** Whether sp1401 gives the payeeId in real time (docs/platform.md 2.6). */
   payeeIdAtOnce: z.boolean().default(true),
-  /** Goes with a request for more documents (9); the document does not show where it is told. Empty: is not told. */
+  /**
+   * Goes with a request for more documents (docs/platform.md 9); the document does not show where it is told.
+   * Empty: is not told.
+   */
   processVersion: z.string().max(10).default('V2'),
   /** Accounts a new merchant's ledger has. */
   currencies: z
@@ -35,7 +38,10 @@ export const reviewSchema = z.strictObject({
 export type ReviewSettings = z.output<typeof reviewSchema>;
 export const REVIEW_DEFAULTS: ReviewSettings = reviewSchema.parse({});
 
-/** Anywhere in a request: `SANDBOX-REJECT`; with `-AT-ONCE`, sp1401 answers with the outcome and pushes none (3.1). */
+/**
+ * Anywhere in a request: `SANDBOX-REJECT`; with `-AT-ONCE`, sp1401 answers with the outcome and pushes none
+ * (docs/platform.md 3.1).
+ */
 const MARKER = /SANDBOX-(APPROVE|SUPPLEMENT|REJECT|NEVER)(-AT-ONCE)?/;
 
 function markerIn(request: object): { readonly outcome: Outcome | null; readonly isAtOnce: boolean } {
@@ -60,7 +66,7 @@ export interface HeldApplication {
   isDecided: boolean;
 }
 
-/** A payee as the platform holds it (3.1). */
+/** A payee as the platform holds it (docs/platform.md 3.1). */
 export interface HeldPayee {
   readonly bizFlowNo: string;
   readonly payeeId: string;
@@ -70,9 +76,15 @@ export interface HeldPayee {
 }
 
 export interface Reviews {
-  /** The reply of sp1101 (4.3). The document does not say that a submission counts once: each is one more. */
+  /**
+   * The reply of sp1101 (docs/platform.md 4.3). The document does not say that a submission counts once: each
+   * is one more.
+   */
   readonly apply: (sent: SentApplication) => Promise<object>;
-  /** The reply of sp1401 (2.6). The same merOrderNo is not processed a second time (2.5). */
+  /**
+   * The reply of sp1401 (docs/platform.md 2.6). The same merOrderNo is not processed a second time
+   * (docs/platform.md 2.5).
+   */
   readonly register: (merchantNo: string, sent: SentRegistration) => Promise<object>;
   readonly applications: () => readonly HeldApplication[];
   readonly payees: () => readonly HeldPayee[];
@@ -91,7 +103,7 @@ export interface ReviewDeps {
 
 const CODE_OF = { approve: 'S00000', supplement: '80000', reject: 'E30001' } as const;
 
-/** 6.1: a reason and the fields it is about, as JSON text. */
+/** docs/platform.md 6.1: a reason and the fields it is about, as JSON text. */
 function messageOf(outcome: keyof typeof CODE_OF): string {
   if (outcome === 'approve') return 'Success';
   return outcome === 'supplement'
@@ -121,7 +133,10 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
     if (settings.pushBeforeReply) await work;
   };
 
-  /** The same company gets the same number and token everywhere, the second time others (6.1). */
+  /**
+   * The same company gets the same number and token everywhere, the second time others
+   * (docs/platform.md 6.1).
+   */
   const merchantFor = ({ certificateNo }: SentApplication): NewMerchant => {
     const nth = applications.filter(
       (one) => one.isDecided && one.outcome === 'approve' && one.sent.certificateNo === certificateNo,

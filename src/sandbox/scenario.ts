@@ -62,7 +62,7 @@ export const scenarioSchema = z.strictObject({
       token: z.string().min(1).nullable().default(null),
     })
     .default({ referralChannel: 'A0001', token: null }),
-  /** The two methods that need no bankCode (platform-api.md 2.5, rule 1). */
+  /** The two methods that need no bankCode (docs/platform.md 2.5, rule 1). */
   walletMethods: z.array(z.string().min(1)).default(['SBX_WALLET_1', 'SBX_WALLET_2']),
   reference: referenceSchema.default(REFERENCE_DEFAULTS),
   reviews: reviewSchema.default(REVIEW_DEFAULTS),

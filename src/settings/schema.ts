@@ -35,10 +35,12 @@ const secret = (example: string): SettingNotes & Record<string, unknown> => ({ e
 
 const DEFAULT_HEADERS = { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' };
 const AGENT_HEADERS_EXAMPLE = { Authorization: 'Bearer {agentToken}' };
-/** Fields of sp1101 whose codes stand in an appendix the document does not show (platform-api.md 2.3, 2.4). */
+/**
+ * Fields of sp1101 whose codes stand in an appendix the document does not show (docs/platform.md 2.3, 2.4).
+ */
 const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', 'natures'] as const;
 const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
-/** An absolute path with a folder: no local file name, no drive, no URL (platform-api.md 4.3). */
+/** An absolute path with a folder: no local file name, no drive, no URL (docs/platform.md 4.3). */
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
 /** What may go unprotected where somebody answers for it: the connection to PostgreSQL, to S3, and every certificate. */
 const UNPROTECTED = ['database', 'statements', 'certificates'] as const;

@@ -14,7 +14,10 @@ export interface PlatformSection {
   readonly timeZone: string;
   /** `trusted`: nothing is asked to prove the zone, as a person answers for it. */
   readonly timeZoneProof: 'required' | 'trusted';
-  /** Header templates with `{token}` and `{merchantNo}`, as the platform's document names no header (5). */
+  /**
+   * Header templates with `{token}` and `{merchantNo}`, as the platform's document names no header
+   * (docs/platform.md 5).
+   */
   readonly headers: Readonly<Record<string, string>>;
   readonly merchant: SettingsMerchant | null;
   /** Calls in flight, all merchants together. */
@@ -26,20 +29,23 @@ export interface PlatformSection {
   readonly retriesMax: number;
   /**
    * Header templates with `{agentToken}` and `{referralChannel}` for calls that belong to no merchant, as the
-   * document does not show how the agent authenticates (5).
+   * document does not show how the agent authenticates (docs/platform.md 5).
    */
   readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
-  /** The agent's own number: sent in sp1101 where the application leaves it out (5). */
+  /** The agent's own number: sent in sp1101 where the application leaves it out (docs/platform.md 5). */
   readonly referralChannel: string | null;
-  /** The two wallet methods that need no bankCode (2.5, rule 1). */
+  /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
   readonly walletMethods: readonly string[];
   readonly codeLists: CodeLists;
-  /** Source of the regular expression a file path of the upload operation matches (4.3). */
+  /** Source of the regular expression a file path of the upload operation matches (docs/platform.md 4.3). */
   readonly filePaths: string;
 }
 
-/** Codes that stand in an appendix the document does not show (2.3, 2.4); null: any code that looks like one. */
+/**
+ * Codes that stand in an appendix the document does not show (docs/platform.md 2.3, 2.4); null: any code that
+ * looks like one.
+ */
 export interface CodeLists {
   readonly sourceFunds: readonly string[] | null;
   readonly paymentPurpose: readonly string[] | null;

@@ -1,4 +1,7 @@
-/** What a pushed result (sp3101) does to the application it belongs to, and the merchant an approval brings (3.2, 5). */
+/**
+ * What a pushed result (sp3101) does to the application it belongs to, and the merchant an approval brings
+ * (docs/platform.md 3.2, 5).
+ */
 import type { Kysely } from 'kysely';
 import { detailPlace, recordedNamePlace, type ApplicationState } from './applications.ts';
 import { keepDeliveredToken, replaceToken } from './merchants.ts';
@@ -31,7 +34,10 @@ export type ApplicationDecision =
   | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
   | { readonly to: 'supplement' | 'rejected'; readonly message: string };
 
-/** States a result can move: a rejection may have been an error in processing, which the result follows (6.1). */
+/**
+ * States a result can move: a rejection may have been an error in processing, which the result follows
+ * (docs/platform.md 6.1).
+ */
 const UNDECIDED = [
   'submitting',
   'accepted',

@@ -1,4 +1,7 @@
-/** Applications for merchants (sp1101): recorded before they are sent, moved on by the platform's receipt (4.3). */
+/**
+ * Applications for merchants (sp1101): recorded before they are sent, moved on by the platform's receipt
+ * (docs/platform.md 4.3).
+ */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import { isGone, type Holder } from './process-identity.ts';
 import type { Application, DB } from './schema.ts';

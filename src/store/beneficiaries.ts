@@ -1,4 +1,7 @@
-/** Registrations of beneficiaries as they stand (sp1401), and how a result moves one out of review (3.1, 6.2). */
+/**
+ * Registrations of beneficiaries as they stand (sp1401), and how a result moves one out of review
+ * (docs/platform.md 3.1, 6.2).
+ */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Beneficiary, DB } from './schema.ts';
 

@@ -1,6 +1,6 @@
 /**
- * How a registration moves before the platform has answered (sp1401; platform-api.md 2.6, 3.1): recorded and claimed
- * before a call, answered or refused after it. One call at a time, whoever makes it.
+ * How a registration moves before the platform has answered (sp1401; docs/platform.md 2.6, 3.1): recorded and
+ * claimed before a call, answered or refused after it. One call at a time, whoever makes it.
  */
 import { sql, type Kysely } from 'kysely';
 import { beneficiaryByOrderNo, rowOf, type BeneficiaryRow } from './beneficiaries.ts';
@@ -156,8 +156,8 @@ const claimColumns = ({ id, holder, holdsMs }: Claim) => ({
 const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
 
 /**
- * Stores the platform's reply (2.6). Whoever's call it answers, it is the answer to this number: only the first one
- * moves the row. Returns the row as it then stands.
+ * Stores the platform's reply (docs/platform.md 2.6). Whoever's call it answers, it is the answer to this
+ * number: only the first one moves the row. Returns the row as it then stands.
  */
 export async function storeBeneficiaryReply(
   db: Kysely<DB>,

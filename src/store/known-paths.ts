@@ -18,7 +18,7 @@ export interface NotifyPath {
 export const applicationPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (state NOT IN ('approved', 'rejected') OR changed_at > ${endedBefore(now)})`;
 
-/** The same of `beneficiary`; an approval without payeeId is not the last word (2.6). */
+/** The same of `beneficiary`; an approval without payeeId is not the last word (docs/platform.md 2.6). */
 export const beneficiaryPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (status NOT IN ('03', '04') OR status = '04' AND payee_id IS NULL
     OR coalesce(decided_at, replied_at, recorded_at) > ${endedBefore(now)})`;

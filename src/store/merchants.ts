@@ -70,8 +70,9 @@ export async function addMerchant(
 }
 
 /**
- * Keeps the token an approval delivered (5): a new merchant becomes known, one added without a token gets it. False
- * where the merchant has another token already, which stays. Throws `UnknownSecretKey` or `SecretUnreadable`.
+ * Keeps the token an approval delivered (docs/platform.md 5): a new merchant becomes known, one added without
+ * a token gets it. False where the merchant has another token already, which stays. Throws `UnknownSecretKey`
+ * or `SecretUnreadable`.
  */
 export async function keepDeliveredToken(
   trx: Kysely<DB>,

@@ -1,4 +1,6 @@
-/** The inbox: results the platform pushed (sp3101, sp3401; section 6), each kept whole and encrypted. */
+/**
+ * The inbox: results the platform pushed (sp3101, sp3401; docs/platform.md 6), each kept whole and encrypted.
+ */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { arrayLiteral } from './array-literal.ts';
@@ -48,7 +50,8 @@ export function sealNotification(
 /**
  * Keeps posts; committed, and on disk, when it resolves. Keeping the same ones again changes nothing.
  *
- * A server or role set to commit without waiting for the disk is overruled: a token is never sent again (5).
+ * A server or role set to commit without waiting for the disk is overruled: a token is never sent again
+ * (docs/platform.md 5).
  */
 export async function keepNotifications(
   db: Kysely<DB>,

@@ -1,10 +1,13 @@
-/** The unguessable address a result is pushed to: the document shows no signature (5), so the path is the proof. */
+/**
+ * The unguessable address a result is pushed to: the document shows no signature (docs/platform.md 5), so the
+ * path is the proof.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 
 /** sp3101 and sp3401: the result of an application, and of a registration. */
 export type NotificationKind = 'onboarding' | 'beneficiary';
 
-/** As long as the platform lets a callbackUrl be (2.3, 2.5). */
+/** As long as the platform lets a callbackUrl be (docs/platform.md 2.3, 2.5). */
 export const CALLBACK_URL_CHARACTERS_MAX = 255;
 const SECRET_BYTES = 32;
 
@@ -17,6 +20,9 @@ export const newNotifySecret = (): string => randomBytes(SECRET_BYTES).toString(
 /** What is stored of a secret, and what a push is matched by. Without the secret it opens nothing. */
 export const notifyHashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-/** `callbackUrl` of a request (2.3, 2.5). The public address is short enough where the settings took it. */
+/**
+ * `callbackUrl` of a request (docs/platform.md 2.3, 2.5). The public address is short enough where the
+ * settings took it.
+ */
 export const callbackUrlOf = (publicUrl: string, kind: NotificationKind, secret: string): string =>
   `${publicUrl.replace(/\/+$/, '')}/notify/${kind}/${secret}`;

@@ -1,7 +1,7 @@
 /**
  * Proves the time zone of the platform's timestamps before a row is written (`busiDate` has no offset, while windows
- * are ms, platform-api.md 2.1 and 4.1): an entry must be found at the second its timestamp means in the zone, or as near
- * to it as clocks may be off, and nowhere else.
+ * are ms, docs/platform.md 2.1 and 4.1): an entry must be found at the second its timestamp means in the
+ * zone, or as near to it as clocks may be off, and nowhere else.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { tzOffset } from '@date-fns/tz';

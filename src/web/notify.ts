@@ -1,4 +1,7 @@
-/** Where the platform pushes results: sp3101 and sp3401 (section 6). Kept, then 200; looked at later, elsewhere. */
+/**
+ * Where the platform pushes results: sp3101 and sp3401 (docs/platform.md 6). Kept, then 200; looked at later,
+ * elsewhere.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import type { Inbox } from '../notifications/inbox.ts';
@@ -8,8 +11,9 @@ const KINDS: readonly NotificationKind[] = ['onboarding', 'beneficiary'];
 
 /**
  * A known path, an unknown one, sense and nonsense go the same way and get the same answer: 200 once the post is
- * committed, 503 where it cannot be. The document names no content type (6.1), and what is turned away may never be sent
- * again: a post is kept whatever type it claims, or none, and with or without a slash behind its path.
+ * committed, 503 where it cannot be. The document names no content type (docs/platform.md 6.1), and what is
+ * turned away may never be sent again: a post is kept whatever type it claims, or none, and with or without a
+ * slash behind its path.
  */
 export function addNotify(server: FastifyInstance, inbox: Inbox): void {
   server.removeAllContentTypeParsers();

@@ -1,4 +1,4 @@
-/** The rules of sections 2.5 and 8, each with files on both sides of it. */
+/** The rules of docs/platform.md 2.5 and 8, each with files on both sides of it. */
 import type { RuleContext, StoredReference } from '../../src/beneficiaries/rules.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';
 import { ENTERPRISE, INDIVIDUAL, without, type File } from './files.ts';

@@ -19,7 +19,7 @@ export function checked(file: File = ENTERPRISE): Registration {
   return result.registration;
 }
 
-/** Answers every registration with this status (2.6); `payeeId` left out where null. */
+/** Answers every registration with this status (docs/platform.md 2.6); `payeeId` left out where null. */
 export const reply =
   (status: string, payeeId: string | null = 'P1'): Act =>
   (response, { body }) => {

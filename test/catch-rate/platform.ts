@@ -185,7 +185,7 @@ export function serve(options: PlatformOptions, at: Moment): Served {
 export const truthOf = (books: readonly Booking[], lies: Lies, at: Moment): readonly Booking[] =>
   lies.books?.(books, at) ?? books;
 
-/** A reply as text (platform-api.md 2.1, 4.1). */
+/** A reply as text (docs/platform.md 2.1, 4.1). */
 function pageText({ total, pageSize, lines }: Reply, pageNum: number): string {
   const list = lines.map(
     ({ batchNo, currency, type, credit, debit, balance, stamp }) =>

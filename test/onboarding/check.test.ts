@@ -76,7 +76,10 @@ const takenBySandbox = (file: object): boolean => {
   return 'payload' in checked && applicationSchema.safeParse(checked.payload).success;
 };
 
-/** Per field of 2.3: what the longest or every kind of accepted value is, and what is refused how. */
+/**
+ * Per field of docs/platform.md 2.3: what the longest or every kind of accepted value is, and what is refused
+ * how.
+ */
 type Case = readonly [field: string, value: unknown, problem: string | null];
 const tooLong = (max: number) => `has ${max + 1} characters; the platform takes at most ${max}`;
 const at = (length: number, end: string) => letters(length - end.length) + end;

@@ -33,7 +33,7 @@ import { application, path, person, rules } from './applications.ts';
 
 const secretKeys = [{ id: 'k1', key: randomBytes(32) }];
 
-/** The receipt of 4.3 for whatever was sent. */
+/** The receipt of docs/platform.md 4.3 for whatever was sent. */
 const receipt =
   (bizFlow: string): Act =>
   (response, { body }) => {

@@ -28,7 +28,10 @@ function addressOf(value: string, credentialsMend: string): string {
 /** Where the platform is. */
 export const baseUrl = () => reading((value) => addressOf(value, '; credentials go into PLATFORM_HEADERS'));
 
-/** Where the platform reaches us; a callbackUrl is made of it and has 255 characters at most (platform-api.md 8). */
+/**
+ * Where the platform reaches us; a callbackUrl is made of it and has 255 characters at most
+ * (docs/platform.md 8).
+ */
 export const publicUrl = () =>
   reading((value) => {
     const address = addressOf(value, '');

@@ -11,7 +11,7 @@ export const merchantNo = () => text().regex(MERCHANT_NO, { error: MERCHANT_NO_R
 
 export const token = () => text().regex(TOKEN, { error: TOKEN_RULE });
 
-/** The agent number sp1101 carries (platform-api.md 2.3, 5). */
+/** The agent number sp1101 carries (docs/platform.md 2.3, 5). */
 export const referralChannel = () =>
   text().regex(/^[\x21-\x7e]{1,16}$/, {
     error: 'must be 1 to 16 printable ASCII characters without spaces',

@@ -1,4 +1,4 @@
-/** Header templates, as the platform's document names no header (platform-api.md 5). */
+/** Header templates, as the platform's document names no header (docs/platform.md 5). */
 import { z } from 'zod';
 import { jsonText } from './reading.ts';
 
