@@ -4,6 +4,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { lines, table } from './text.ts';
+import { timesOf } from './times.ts';
 
 const FIELDS = ['currency', 'transactionType', 'credit', 'debit', 'balance', 'bookedAt'] as const;
 const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
@@ -30,7 +31,9 @@ export function addAmendmentsCommand(program: Command): void {
       'entries the platform changed or took back after they were stored; earlier contents are kept',
     )
     .action(async (_flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      await withHouse(settings, async ({ database }) => {
         const amended = await listAmendments(database.db);
         const vanished = await listVanished(database.db);
         tell(self, {
@@ -43,7 +46,7 @@ export function addAmendmentsCommand(program: Command): void {
                   amended.map((one) => [
                     one.merchantNo,
                     one.before.batchNo,
-                    one.supersededAt.toISOString(),
+                    times.at(one.supersededAt),
                     differences(one),
                   ]),
                 ),
@@ -55,11 +58,12 @@ export function addAmendmentsCommand(program: Command): void {
                   vanished.map(({ merchantNo, entry, vanishedAt }) => [
                     merchantNo,
                     entry.batchNo,
-                    vanishedAt.toISOString(),
+                    times.at(vanishedAt),
                     entry.bookedAt,
                     amountOf(entry),
                   ]),
                 ),
+            amended.length + vanished.length > 0 && times.note,
           ),
         });
       });

@@ -6,11 +6,10 @@ import { offlineSettings, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { breakText, breakTexts } from './run-text.ts';
 import { counted, lines } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
-const ZONE_OF_NO_PLATFORM = 'UTC';
-
-const closedText = (row: BreakRow, zone: string): string =>
-  `\n${breakText(row, zone)}\n  ${row.status} ${row.closed_at?.toISOString() ?? ''}` +
+const closedText = (row: BreakRow, times: Times): string =>
+  `\n${breakText(row, times.zone)}\n  ${row.status} ${times.at(row.closed_at)}` +
   (row.note === null ? '' : `: ${row.note}`);
 
 export function addBreaksCommand(program: Command): void {
@@ -21,7 +20,7 @@ export function addBreaksCommand(program: Command): void {
     .addHelpText('after', '\nExamples:\n  daybook breaks\n  daybook breaks resolve 7 --note "fee, case 4711"')
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
       const settings = offlineSettings(self);
-      const zone = settings.platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
+      const times = timesOf(settings);
       await withHouse(settings, async ({ database }) => {
         const rows = await listBreaks(database.db, { all: all ?? false });
         tell(self, {
@@ -33,10 +32,10 @@ export function addBreaksCommand(program: Command): void {
                   counted(rows.length, 'break'),
                   ...breakTexts(
                     rows.filter(({ status }) => status === 'open'),
-                    zone,
+                    times.zone,
                   ).map((text) => `\n${text}`),
-                  ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, zone)),
-                  `\ntimes are of ${zone}`,
+                  ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, times)),
+                  `\n${times.note}`,
                 ),
         });
       });

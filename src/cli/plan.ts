@@ -87,6 +87,7 @@ function planText(report: PlanReport, zone: string): string {
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),
     ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
     ...report.troubles.map(({ merchantNo, message }) => `\n${merchantNo} cannot be worked out: ${message}`),
+    report.breaksOpened.length + report.breaksHealed.length > 0 && `\ntimes are of ${zone}`,
     '\nnothing was written',
   );
 }

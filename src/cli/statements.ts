@@ -4,7 +4,6 @@ import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import type { House } from '../run/house.ts';
-import { wallTime } from '../run/wall-time.ts';
 import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
@@ -21,6 +20,7 @@ import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 export function addStatementsCommand(program: Command): void {
   const statements = program.command('statements').description('find and download published statements');
@@ -41,8 +41,10 @@ export function addStatementsCommand(program: Command): void {
         );
         const superseded = new Set(asked.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? asked : asked.filter((row) => !superseded.has(nameOf(row)));
-        const zone = settings.platform?.timeZone ?? 'UTC';
-        tell(self, { document: shown, text: listText(shown, flags.all === true ? zone : null) });
+        tell(self, {
+          document: shown,
+          text: listText(shown, flags.all === true ? timesOf(settings) : null),
+        });
       });
     });
   addStatementsAdoptCommand(statements);
@@ -139,10 +141,10 @@ async function downloadManifest({ objects }: House, row: StatementRow, folder: s
   await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));
 }
 
-/** With a zone, when each was published by its clock, and why. */
-function listText(rows: readonly StatementRow[], zone: string | null): string {
+/** With times, when each was published, and why. */
+function listText(rows: readonly StatementRow[], times: Times | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
-  const history = zone === null ? [] : ['published', 'why'];
+  const history = times === null ? [] : ['published', 'why'];
   const listed = table(
     [
       'merchant',
@@ -167,9 +169,9 @@ function listText(rows: readonly StatementRow[], zone: string | null): string {
       row.debit_total,
       row.closing,
       row.verdict,
-      ...(zone === null ? [] : [wallTime(row.published_at.getTime(), zone), row.reason ?? '']),
+      ...(times === null ? [] : [times.at(row.published_at), row.reason ?? '']),
       row.object_key,
     ]),
   );
-  return zone === null ? listed : `${listed}\ntimes are of ${zone}`;
+  return times === null ? listed : `${listed}\n${times.note}`;
 }
