@@ -16,12 +16,13 @@ const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
   bookedAt: 'booked at',
 };
 
-const differences = ({ before, after }: Amendment): string =>
+/** `balance 5.00 → 6.00, booked at ... → ...`. */
+export const differences = ({ before, after }: Pick<Amendment, 'before' | 'after'>): string =>
   FIELDS.filter((field) => before[field] !== after[field])
     .map((field) => `${WORDS[field]} ${before[field] ?? 'none'} → ${after[field] ?? 'none'}`)
     .join(', ');
 
-const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
+export const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
   `${credit === null ? `debit ${debit ?? ''}` : `credit ${credit}`} ${currency}`;
 
 export function addAmendmentsCommand(program: Command): void {

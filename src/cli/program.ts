@@ -9,6 +9,7 @@ import { tellError } from './context.ts';
 import { addDemoCommand } from './demo.ts';
 import { addDemoOnboardingCommand } from './demo-onboarding.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addEntriesCommand } from './entries.ts';
 import { addMerchantsCommand } from './merchants.ts';
 import { addRekeyCommand } from './merchants-rekey.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -54,6 +55,7 @@ function createProgram(): Command {
   addBreaksCommand(program);
   addAmendmentsCommand(program);
   addQuarantineCommand(program);
+  addEntriesCommand(program);
   addStatementsCommand(program);
   addVerifyCommand(program);
   addAuditCommand(program);

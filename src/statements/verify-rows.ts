@@ -5,7 +5,7 @@ import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts'
 import type { ManifestStatement } from './manifest.ts';
 
 /** Of files whose manifest does not name them. */
-const FIRST_COLUMNS = [
+export const FIRST_COLUMNS = [
   ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
   ...['credit', 'debit', 'balance'],
 ];

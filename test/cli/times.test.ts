@@ -106,7 +106,7 @@ it('days on which a code was seen are the platform’s too', async () => {
 });
 
 it('without the platform’s settings they are of UTC, and that is said', async () => {
-  const { PLATFORM_BASE_URL: _, PLATFORM_TIME_ZONE: __, ...rest } = env;
+  const rest = { ...env, PLATFORM_BASE_URL: '', PLATFORM_TIME_ZONE: '' };
   const { stdout } = await daybook(['audit'], rest);
   expect(stdout).toContain(THERE);
   expect(stdout).toContain('times are of UTC: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set');
