@@ -43,7 +43,7 @@ export function addAmendmentsCommand(program: Command): void {
             amended.length === 0
               ? 'nothing was amended'
               : table(
-                  ['merchant', 'batch no', 'seen', 'what changed'],
+                  ['merchant', 'batch no', 'seen', '~what changed'],
                   amended.map((one) => [
                     one.merchantNo,
                     one.before.batchNo,
@@ -55,7 +55,7 @@ export function addAmendmentsCommand(program: Command): void {
             vanished.length === 0
               ? 'nothing vanished'
               : table(
-                  ['merchant', 'vanished', 'seen', 'booked at', 'was'],
+                  ['merchant', 'vanished', 'seen', '?booked at', '~was'],
                   vanished.map(({ merchantNo, entry, vanishedAt }) => [
                     merchantNo,
                     entry.batchNo,

@@ -29,7 +29,7 @@ export function addAuditCommand(program: Command): void {
               ? 'nothing on record yet'
               : lines(
                   table(
-                    ['at', 'by', 'did', 'with', 'note'],
+                    ['at', 'by', 'did', '~with', '~note'],
                     deeds.map((row) => [times.at(row.at), row.by_whom, row.command, row.subject, row.note]),
                   ),
                   times.note,

@@ -272,7 +272,7 @@ const listText = (rows: readonly BeneficiaryRow[], times: Times): string =>
   rows.length === 0
     ? 'no registration yet; `daybook beneficiary register FILE` makes one'
     : `${table(
-        ['>id', 'merOrderNo', 'merchant', 'kind', 'status', 'payeeId', 'recorded'],
+        ['>id', 'merOrderNo', '?merchant', '?kind', '~status', 'payeeId', '?recorded'],
         rows.map((row) => [
           row.id,
           row.merOrderNo,

@@ -45,7 +45,7 @@ export function addEntriesCommand(program: Command): void {
     .addHelpText(
       'after',
       '\nLines of a statement are counted from 1, the header’s. Ends with 2 where no entry has the number, with 4 where ' +
-        'one\nof its statements cannot be read.\n\n' +
+        'one of its statements cannot be read.\n\n' +
         'Examples:\n  daybook entries find SBX1684027663557\n  daybook entries find 59102 --merchant 10001 --json',
     )
     .action(async (batchNo: string, { merchant }: FindFlags, self: Command) => {

@@ -105,7 +105,7 @@ function addListCommand(merchants: Command): void {
             rows.length === 0
               ? 'no merchant yet; add one with `daybook merchants add`'
               : `${table(
-                  ['merchant', 'status', 'token', 'added', 'joined the nightly job'],
+                  ['merchant', 'status', '~token', '?added', '~joined the nightly job'],
                   rows.map(({ merchantNo, status, hasToken, addedAt, joinedAt, source }) => [
                     merchantNo,
                     status,

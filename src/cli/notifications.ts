@@ -182,7 +182,7 @@ function listText(
     rows.length === 0
       ? 'no notification needs a person'
       : table(
-          ['>no', 'kind', 'merOrderNo', 'received', 'outcome', 'why'],
+          ['>no', '?kind', 'merOrderNo', 'received', '~outcome', '~why'],
           rows.map((row) => [
             row.number,
             row.kind,

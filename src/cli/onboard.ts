@@ -213,7 +213,7 @@ function addListCommand(onboard: Command): void {
             rows.length === 0
               ? 'no application yet; submit one with `daybook onboard submit FILE`'
               : `${table(
-                  ['>id', 'state', 'merOrderNo', 'bizFlow', 'merchant', 'replaces', 'submitted', 'since'],
+                  ['>id', 'state', 'merOrderNo', '?bizFlow', '?merchant', '?replaces', '?submitted', 'since'],
                   rows.map((row) => [
                     row.id,
                     row.state,

@@ -56,7 +56,7 @@ function planText(report: PlanReport, zone: string): string {
   return lines(
     `run of ${report.from} to ${report.to} would make:`,
     table(
-      ['merchant', '>calls', '>new', '>amended', '>vanished', '>quarantined', 'cannot be read'],
+      ['merchant', '>calls', '>new', '>amended', '>vanished', '>quarantined', '~cannot be read'],
       sync.map(({ merchantNo, report: read }) => [
         merchantNo,
         read.requests,

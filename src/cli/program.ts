@@ -10,6 +10,7 @@ import { addDemoCommand } from './demo.ts';
 import { addDemoOnboardingCommand } from './demo-onboarding.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEntriesCommand } from './entries.ts';
+import { withFittingHelp } from './help-text.ts';
 import { addMerchantsCommand } from './merchants.ts';
 import { addRekeyCommand } from './merchants-rekey.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -38,7 +39,7 @@ const versionOf = (): string => {
 };
 
 function createProgram(): Command {
-  const program = new Command('daybook')
+  const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
     .version(versionOf())
     .option(

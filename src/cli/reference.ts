@@ -129,7 +129,7 @@ function listText(
         [
           ...(hasCountry ? ['country'] : []),
           'code',
-          'name',
+          '~name',
           ...(hasType ? ['type'] : []),
           'first seen',
           'last seen',

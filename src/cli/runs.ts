@@ -66,7 +66,7 @@ async function listRuns(all: boolean, self: Command): Promise<void> {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
     const known = await withStates(db, rows, { now: now() });
     const text = table(
-      ['run', 'what', 'days', 'started', 'end', 'why'],
+      ['run', 'what', '?days', 'started', '~end', '~why'],
       known.map((run) => [
         run.id,
         whatOf(run),
@@ -114,7 +114,6 @@ function runText(run: KnownRun, times: Times): string {
   return lines(
     `run ${run.id}: ${whatOf(run)}${daysOf(run) === '' ? '' : `, ${daysOf(run)}`}: ${runEnd(run)}`,
     ...[...killed, ...told].map(reasonText),
-    '',
     table(
       ['', ''],
       [

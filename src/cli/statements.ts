@@ -144,7 +144,7 @@ async function downloadManifest({ objects }: House, row: StatementRow, folder: s
 /** With times, when each was published, and why. */
 function listText(rows: readonly StatementRow[], times: Times | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
-  const history = times === null ? [] : ['published', 'why'];
+  const history = times === null ? [] : ['published', '~why'];
   const listed = table(
     [
       'merchant',
@@ -155,7 +155,7 @@ function listText(rows: readonly StatementRow[], times: Times | null): string {
       '?>credits',
       '?>debits',
       '>closing',
-      'verdict',
+      history.length === 0 ? 'verdict' : '?verdict',
       ...history,
       '?key',
     ],

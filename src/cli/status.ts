@@ -151,7 +151,7 @@ function statusText(statuses: readonly MerchantStatus[], times: Times, maxAge: s
       [
         'merchant',
         'last good run',
-        'proven from',
+        '?proven from',
         'proven through',
         '>open breaks',
         '>quarantined',

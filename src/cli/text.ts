@@ -26,33 +26,62 @@ type Row = readonly (string | number | null)[];
 /** How wide the terminal is; without one, a table may be as wide as it likes. */
 const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
 
+/** A sentence is broken into lines of no fewer characters than this; a narrower terminal breaks them itself. */
+const SENTENCE_WIDTH_MIN = 16;
+const GAP = '  ';
+
 /**
- * Columns named `>like this` are set to the right. Those named `?like this` are left out where the table is too wide for
- * the terminal, the last of them first, and the table says so: `?>both`.
+ * Columns named `>like this` are set to the right. Where the table is too wide for the terminal, those named `?like this`
+ * are left out, the last of them first, and the table says so (`?>both`); where that is not enough, the sentences in those
+ * named `~like this` are broken into lines.
  */
 export function table(columns: readonly string[], rows: readonly Row[], width = terminalWidth()): string {
   let shown = columns.map((_, at) => at);
   for (;;) {
-    const drawn = draw(
-      shown.map((at) => columns[at]!.replace('?', '')),
-      rows.map((row) => shown.map((at) => row[at]!)),
-    );
+    const heads = shown.map((at) => columns[at]!.replace('?', ''));
+    const cells = rows.map((row) => shown.map((at) => row[at]!));
+    const drawn = draw(heads, cells);
     const droppable = shown.findLast((at) => columns[at]!.startsWith('?'));
-    const fits = Math.max(...drawn.split('\n').map(({ length }) => length)) <= width;
-    const more = columns.length - shown.length;
-    if (fits || droppable === undefined)
+    const overflow = widthOf(drawn) - width;
+    if (overflow <= 0 || droppable === undefined) {
+      const more = columns.length - shown.length;
+      const fitting = overflow <= 0 ? drawn : draw(heads, cells, sentenceWidths(heads, cells, overflow));
       return more === 0
-        ? drawn
-        : `${drawn}\n(${counted(more, 'column')} more in a wider terminal, or with --json)`;
+        ? fitting
+        : `${fitting}\n(${counted(more, 'column')} more in a wider terminal, or with --json)`;
+    }
     shown = shown.filter((at) => at !== droppable);
   }
 }
 
-function draw(columns: readonly string[], rows: readonly Row[]): string {
+const widthOf = (text: string): number => Math.max(...text.split('\n').map(({ length }) => length));
+
+/** Widths that take the overflow off the columns of sentences, the widest first; null for every other column. */
+function sentenceWidths(heads: readonly string[], rows: readonly Row[], overflow: number): (number | null)[] {
+  const widths = heads.map((head, at) =>
+    head.startsWith('~')
+      ? Math.max(head.length - 1, ...rows.map((row) => showableText(String(row[at] ?? '')).length))
+      : null,
+  );
+  for (let left = overflow; left > 0; left -= 1) {
+    const widest = Math.max(...widths.map((one) => one ?? 0));
+    if (widest <= SENTENCE_WIDTH_MIN) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+function draw(
+  columns: readonly string[],
+  rows: readonly Row[],
+  widths: readonly (number | null)[] = [],
+): string {
   const aligned = new Table({
-    head: columns.map((column) => column.replace(/^>/, '')),
+    head: columns.map((column) => column.replace(/^[>~]/, '')),
     colAligns: columns.map((column) => (column.startsWith('>') ? 'right' : 'left')),
-    chars: { ...NO_LINES, middle: '  ' },
+    colWidths: [...widths],
+    wordWrap: true,
+    chars: { ...NO_LINES, middle: GAP },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
   aligned.push(
