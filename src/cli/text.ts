@@ -26,14 +26,16 @@ type Row = readonly (string | number | null)[];
 /** How wide the terminal is; without one, a table may be as wide as it likes. */
 const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
 
-/** A sentence is broken into lines of no fewer characters than this; a narrower terminal breaks them itself. */
+/** So wide a sentence reads well: before it gets narrower, columns are left out. */
+const SENTENCE_WIDTH_GOOD = 30;
+/** Narrower it never gets: the terminal breaks the line then. */
 const SENTENCE_WIDTH_MIN = 16;
 const GAP = '  ';
 
 /**
- * Columns named `>like this` are set to the right. Where the table is too wide for the terminal, those named `?like this`
- * are left out, the last of them first, and the table says so (`?>both`); where that is not enough, the sentences in those
- * named `~like this` are broken into lines.
+ * Columns named `>like this` are set to the right. Where the table is too wide for the terminal, sentences in columns
+ * named `~like this` are broken into lines; where that is not enough, columns named `?like this` are left out, the last
+ * of them first, and the table says so (`?>both`).
  */
 export function table(columns: readonly string[], rows: readonly Row[], width = terminalWidth()): string {
   let shown = columns.map((_, at) => at);
@@ -41,11 +43,13 @@ export function table(columns: readonly string[], rows: readonly Row[], width = 
     const heads = shown.map((at) => columns[at]!.replace('?', ''));
     const cells = rows.map((row) => shown.map((at) => row[at]!));
     const drawn = draw(heads, cells);
-    const droppable = shown.findLast((at) => columns[at]!.startsWith('?'));
     const overflow = widthOf(drawn) - width;
-    if (overflow <= 0 || droppable === undefined) {
+    const droppable = shown.findLast((at) => columns[at]!.startsWith('?'));
+    const widthMin = droppable === undefined ? SENTENCE_WIDTH_MIN : SENTENCE_WIDTH_GOOD;
+    const { widths, isEnough } = sentenceWidths(heads, cells, overflow, widthMin);
+    if (isEnough || droppable === undefined) {
       const more = columns.length - shown.length;
-      const fitting = overflow <= 0 ? drawn : draw(heads, cells, sentenceWidths(heads, cells, overflow));
+      const fitting = overflow <= 0 ? drawn : draw(heads, cells, widths);
       return more === 0
         ? fitting
         : `${fitting}\n(${counted(more, 'column')} more in a wider terminal, or with --json)`;
@@ -57,18 +61,19 @@ export function table(columns: readonly string[], rows: readonly Row[], width = 
 const widthOf = (text: string): number => Math.max(...text.split('\n').map(({ length }) => length));
 
 /** Widths that take the overflow off the columns of sentences, the widest first; null for every other column. */
-function sentenceWidths(heads: readonly string[], rows: readonly Row[], overflow: number): (number | null)[] {
+function sentenceWidths(heads: readonly string[], rows: readonly Row[], overflow: number, widthMin: number) {
   const widths = heads.map((head, at) =>
     head.startsWith('~')
       ? Math.max(head.length - 1, ...rows.map((row) => showableText(String(row[at] ?? '')).length))
       : null,
   );
-  for (let left = overflow; left > 0; left -= 1) {
+  let left = overflow;
+  for (; left > 0; left -= 1) {
     const widest = Math.max(...widths.map((one) => one ?? 0));
-    if (widest <= SENTENCE_WIDTH_MIN) break;
+    if (widest <= widthMin) break;
     widths[widths.indexOf(widest)] = widest - 1;
   }
-  return widths;
+  return { widths, isEnough: left <= 0 };
 }
 
 function draw(
