@@ -58,23 +58,32 @@ export function table(columns: readonly string[], rows: readonly Row[], width = 
   }
 }
 
-const widthOf = (text: string): number => Math.max(...text.split('\n').map(({ length }) => length));
+const widthOf = (text: string): number => longest(text.split('\n'));
 
-/** Widths that take the overflow off the columns of sentences, the widest first; null for every other column. */
+/**
+ * Widths that take the overflow off the columns of sentences, the widest first; null for every other column. None gets
+ * narrower than its longest word, which would be cut off.
+ */
 function sentenceWidths(heads: readonly string[], rows: readonly Row[], overflow: number, widthMin: number) {
-  const widths = heads.map((head, at) =>
-    head.startsWith('~')
-      ? Math.max(head.length - 1, ...rows.map((row) => showableText(String(row[at] ?? '')).length))
-      : null,
-  );
+  const columns = heads.map((head, at) => {
+    if (!head.startsWith('~')) return null;
+    const texts = [head.slice(1), ...rows.map((row) => showableText(String(row[at] ?? '')))];
+    return {
+      width: longest(texts),
+      floor: Math.max(widthMin, longest(texts.flatMap((text) => text.split(/\s/)))),
+    };
+  });
   let left = overflow;
   for (; left > 0; left -= 1) {
-    const widest = Math.max(...widths.map((one) => one ?? 0));
-    if (widest <= widthMin) break;
-    widths[widths.indexOf(widest)] = widest - 1;
+    const shrinkable = columns.filter((column) => column !== null && column.width > column.floor);
+    const [widest] = shrinkable.sort((a, b) => b!.width - a!.width);
+    if (widest === undefined || widest === null) break;
+    widest.width -= 1;
   }
-  return { widths, isEnough: left <= 0 };
+  return { widths: columns.map((column) => column?.width ?? null), isEnough: left <= 0 };
 }
+
+const longest = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length));
 
 function draw(
   columns: readonly string[],

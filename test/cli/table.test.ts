@@ -62,3 +62,10 @@ test('a sentence is broken into lines, the widest one first, as long as it reads
     expect(widest).toBeLessThanOrEqual(width);
   }
 });
+
+test('a word is never cut, however narrow the terminal is', () => {
+  const key = 'merchant=10001/date=2026-03-31/10001_USD_2026-03-31.r1.csv';
+  expect(
+    table(['at', '~with', '~note'], [['now', key, 'asked for by the auditors of the first quarter']], 40),
+  ).toContain(key);
+});
