@@ -4,6 +4,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { lines, table } from './text.ts';
+import { timesOf } from './times.ts';
 
 const FIELDS = ['currency', 'transactionType', 'credit', 'debit', 'balance', 'bookedAt'] as const;
 const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
@@ -15,12 +16,13 @@ const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
   bookedAt: 'booked at',
 };
 
-const differences = ({ before, after }: Amendment): string =>
+/** `balance 5.00 → 6.00, booked at ... → ...`. */
+export const differences = ({ before, after }: Pick<Amendment, 'before' | 'after'>): string =>
   FIELDS.filter((field) => before[field] !== after[field])
     .map((field) => `${WORDS[field]} ${before[field] ?? 'none'} → ${after[field] ?? 'none'}`)
     .join(', ');
 
-const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
+export const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
   `${credit === null ? `debit ${debit ?? ''}` : `credit ${credit}`} ${currency}`;
 
 export function addAmendmentsCommand(program: Command): void {
@@ -30,7 +32,9 @@ export function addAmendmentsCommand(program: Command): void {
       'entries the platform changed or took back after they were stored; earlier contents are kept',
     )
     .action(async (_flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      await withHouse(settings, async ({ database }) => {
         const amended = await listAmendments(database.db);
         const vanished = await listVanished(database.db);
         tell(self, {
@@ -39,11 +43,11 @@ export function addAmendmentsCommand(program: Command): void {
             amended.length === 0
               ? 'nothing was amended'
               : table(
-                  ['merchant', 'batch no', 'seen', 'what changed'],
+                  ['merchant', 'batch no', 'seen', '~what changed'],
                   amended.map((one) => [
                     one.merchantNo,
                     one.before.batchNo,
-                    one.supersededAt.toISOString(),
+                    times.at(one.supersededAt),
                     differences(one),
                   ]),
                 ),
@@ -51,15 +55,16 @@ export function addAmendmentsCommand(program: Command): void {
             vanished.length === 0
               ? 'nothing vanished'
               : table(
-                  ['merchant', 'vanished', 'seen', 'booked at', 'was'],
+                  ['merchant', 'vanished', 'seen', '?booked at', '~was'],
                   vanished.map(({ merchantNo, entry, vanishedAt }) => [
                     merchantNo,
                     entry.batchNo,
-                    vanishedAt.toISOString(),
+                    times.at(vanishedAt),
                     entry.bookedAt,
                     amountOf(entry),
                   ]),
                 ),
+            amended.length + vanished.length > 0 && times.note,
           ),
         });
       });

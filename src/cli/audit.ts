@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { listDeeds } from '../store/audit.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { lines, table } from './text.ts';
+import { timesOf } from './times.ts';
 
 const ROWS_MAX = 1_000;
 
@@ -11,7 +12,9 @@ export function addAuditCommand(program: Command): void {
     .command('audit')
     .description(`who revealed, settled, resolved or downloaded what, newest first, up to ${ROWS_MAX}`)
     .action(async (_flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      await withHouse(settings, async ({ database }) => {
         const deeds = await listDeeds(database.db, ROWS_MAX);
         tell(self, {
           document: deeds.map(({ at, by_whom, command, subject, note }) => ({
@@ -26,15 +29,10 @@ export function addAuditCommand(program: Command): void {
               ? 'nothing on record yet'
               : lines(
                   table(
-                    ['at', 'by', 'did', 'with', 'note'],
-                    deeds.map((row) => [
-                      row.at.toISOString(),
-                      row.by_whom,
-                      row.command,
-                      row.subject,
-                      row.note,
-                    ]),
+                    ['at', 'by', 'did', '~with', '~note'],
+                    deeds.map((row) => [times.at(row.at), row.by_whom, row.command, row.subject, row.note]),
                   ),
+                  times.note,
                   deeds.length === ROWS_MAX && `only the newest ${ROWS_MAX} are shown`,
                 ),
         });

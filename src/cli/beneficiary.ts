@@ -17,6 +17,7 @@ import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPla
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 export function addBeneficiaryCommand(program: Command): void {
   const beneficiary = program
@@ -89,11 +90,12 @@ function addStatus(beneficiary: Command): void {
     .argument('[id]', 'the registration’s number; all where left out')
     .description('how registrations stand')
     .action(async (id: string | undefined, _flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database }) => {
         if (id === undefined) {
           const rows = await listBeneficiaries(database.db);
           const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
-          tell(self, { document: rows.map(documentOf), text: listText(rows), exitCode });
+          tell(self, { document: rows.map(documentOf), text: listText(rows, timesOf(settings)), exitCode });
         } else {
           const row = await registrationOf(database.db, id);
           const exitCode = isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
@@ -266,11 +268,11 @@ const SEND_AGAIN =
   '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';
 const MEND = '  mend the file, or the settings, and register it again under the same number';
 
-const listText = (rows: readonly BeneficiaryRow[]): string =>
+const listText = (rows: readonly BeneficiaryRow[], times: Times): string =>
   rows.length === 0
     ? 'no registration yet; `daybook beneficiary register FILE` makes one'
-    : table(
-        ['>id', 'merOrderNo', 'merchant', 'kind', 'status', 'payeeId', 'recorded'],
+    : `${table(
+        ['>id', 'merOrderNo', '?merchant', '?kind', '~status', 'payeeId', '?recorded'],
         rows.map((row) => [
           row.id,
           row.merOrderNo,
@@ -278,6 +280,6 @@ const listText = (rows: readonly BeneficiaryRow[]): string =>
           row.bizMode === 'B' ? 'enterprise' : 'individual',
           MEANING[row.status],
           row.payeeId,
-          row.recordedAt.toISOString(),
+          times.at(row.recordedAt),
         ]),
-      );
+      )}\n${times.note}`;

@@ -3,10 +3,11 @@ import { explain } from '../ledger/break-stories.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { Asked, BreakAnswer } from '../run/break-answer.ts';
 import type { BreakCase, CaseEvent, RowBeside } from '../run/break-case.ts';
-import { wallSecond, wallTime } from '../run/wall-time.ts';
+import { wallSecond, wallTime } from '../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../store/breaks.ts';
 import type { CertificateRow } from '../store/statements.ts';
 import { counted, line, lines, table } from './text.ts';
+import type { Times } from './times.ts';
 
 const SHOWN_MAX = 20;
 const CERTIFICATES_SHOWN_MAX = 10;
@@ -15,8 +16,9 @@ const RAW_SHOWN_MAX = 300;
 export function caseText(
   found: BreakCase,
   asked: Asked,
-  { message, zone }: { readonly message: string | null; readonly zone: string },
+  { message, times }: { readonly message: string | null; readonly times: Times },
 ): string {
+  const { zone } = times;
   const { row } = found;
   const known = knownBreak(row);
   return lines(
@@ -34,7 +36,7 @@ export function caseText(
     ...found.history.map((event) => eventText(event, zone)),
     message !== null && `\nmessage to the platform, to copy:\n`,
     message !== null && message.replace(/^(?=.)/gm, '  '),
-    `\ntimes are of ${zone}`,
+    `\n${times.note}`,
   );
 }
 

@@ -12,8 +12,8 @@ import { caseText } from './break-case-text.ts';
 import { breakIdOf } from './breaks-case.ts';
 import { createLog, offlineSettings, tell, withHouse } from './context.ts';
 import { createRetryLog } from './retry-log.ts';
+import { timesOf } from './times.ts';
 
-const ZONE_OF_NO_PLATFORM = 'UTC';
 /** Somebody waits for the page; most of it needs no platform. */
 const RETRIES_MAX = 1;
 
@@ -27,7 +27,8 @@ export function addShowCommand(breaks: Command): void {
     .action(async (text: string, { offline }: { readonly offline?: boolean }, self: Command) => {
       const id = breakIdOf(text);
       const settings = offlineSettings(self);
-      const zone = settings.platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
+      const times = timesOf(settings);
+      const { zone } = times;
       await withHouse(settings, async (house) => {
         const { clockToleranceS } = settings;
         const found = await breakCase(house.database.db, id, { clockToleranceS, readQuarantined });
@@ -38,7 +39,7 @@ export function addShowCommand(breaks: Command): void {
         const message = messageToPlatform(found, answer, { zone, now: house.now() });
         tell(self, {
           document: documentOf(found, asked, { message, zone }),
-          text: caseText(found, asked, { message, zone }),
+          text: caseText(found, asked, { message, times }),
         });
       });
     });

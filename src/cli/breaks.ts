@@ -10,8 +10,7 @@ import { offlineSettings, tell, withHouse } from './context.ts';
 import { collect } from './range-flags.ts';
 import { breakText, breakTexts } from './run-text.ts';
 import { counted, line, lines } from './text.ts';
-
-const ZONE_OF_NO_PLATFORM = 'UTC';
+import { timesOf, type Times } from './times.ts';
 
 const EXAMPLES = `
 An open break keeps runs from being green until it heals or is resolved; one that somebody took is still open.
@@ -47,11 +46,10 @@ async function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
   const { all = false, merchant } = self.optsWithGlobals<ListFlags>();
   const settings = offlineSettings(self);
-  const zone = settings.platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
   await withHouse(settings, async ({ database }) => {
     const merchants = merchant.length === 0 ? undefined : merchant;
     const rows = await casesOf(database.db, await listBreaks(database.db, { all, merchants }));
-    tell(self, { document: rows, text: listText(rows, zone) });
+    tell(self, { document: rows, text: listText(rows, timesOf(settings)) });
   });
 }
 
@@ -69,18 +67,18 @@ async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseR
   });
 }
 
-function listText(rows: readonly CaseRow[], zone: string): string {
+function listText(rows: readonly CaseRow[], times: Times): string {
   if (rows.length === 0) return 'no open break';
   const open = rows.filter(({ status }) => status === 'open');
   const takers = new Map(open.flatMap(({ id, taken_by: by }) => (by === null ? [] : [[id, by] as const])));
   return lines(
     counted(rows.length, 'break'),
-    ...breakTexts(open, zone, takers).map((text) => `\n${text}`),
-    ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, zone)),
-    `\ntimes are of ${zone}`,
+    ...breakTexts(open, times.zone, takers).map((text) => `\n${text}`),
+    ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, times)),
+    `\n${times.note}`,
   );
 }
 
-const closedText = (row: BreakRow, zone: string): string =>
-  `\n${breakText(row, zone)}\n  ${row.status} ${row.closed_at?.toISOString() ?? ''}` +
+const closedText = (row: BreakRow, times: Times): string =>
+  `\n${breakText(row, times.zone)}\n  ${row.status} ${times.at(row.closed_at)}` +
   (row.note === null ? '' : line`: ${row.note}`);

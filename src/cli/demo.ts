@@ -21,6 +21,7 @@ import { createProgressLine } from './progress-line.ts';
 import { runDocument } from './run-document.ts';
 import { accountDaysTable, breakTexts } from './run-text.ts';
 import { counted, lines } from './text.ts';
+import { timesOf } from './times.ts';
 
 const SCENARIO = fileURLToPath(new URL('../../config/sandbox.yaml', import.meta.url));
 const SETTINGS_FILE = '.daybook/demo.yaml';
@@ -113,6 +114,7 @@ async function demoText({ database, settings }: PlatformHouse, report: RunReport
     '',
     breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to look at:`,
     ...breakTexts(breaks, settings.platform.timeZone),
+    breaks.length > 0 && timesOf(settings).note,
     ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
     '',
     'Statements:',

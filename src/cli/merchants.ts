@@ -11,6 +11,7 @@ import { addMerchant, listMerchants, setMerchantStatus } from '../store/merchant
 import { offlineSettings, platformSettings, stopSignal, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { table } from './text.ts';
+import { timesOf } from './times.ts';
 
 interface AddFlags {
   readonly merchantNo: string;
@@ -84,6 +85,7 @@ function addListCommand(merchants: Command): void {
     .description('every merchant, tokens left out')
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
+      const times = timesOf(settings);
       await withHouse(settings, async ({ database }) => {
         const stored = await listMerchants(database.db);
         const own = settings.platform?.merchant?.merchantNo;
@@ -102,18 +104,20 @@ function addListCommand(merchants: Command): void {
           text:
             rows.length === 0
               ? 'no merchant yet; add one with `daybook merchants add`'
-              : table(
-                  ['merchant', 'status', 'token', 'added', 'joined the nightly job'],
+              : `${table(
+                  ['merchant', 'status', '~token', '?added', '~joined the nightly job'],
                   rows.map(({ merchantNo, status, hasToken, addedAt, joinedAt, source }) => [
                     merchantNo,
                     status,
                     hasToken ? (source === 'settings' ? 'from the settings' : 'stored') : 'none',
-                    source === 'settings' ? '' : addedAt.toISOString(),
+                    source === 'settings' ? '' : times.at(addedAt),
                     source === 'settings'
                       ? 'yes'
-                      : (joinedAt?.toISOString() ?? 'not yet: known by its approval'),
+                      : joinedAt === null
+                        ? 'not yet: known by its approval'
+                        : times.at(joinedAt),
                   ]),
-                ),
+                )}\n${times.note}`,
         });
       });
     });
@@ -130,9 +134,8 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
       if (word === 'disable') assertNotOfSettings(settings, merchantNo);
       await withHouse(settings, async ({ database, now }) => {
         const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
-          const known = (await listMerchants(trx)).find((one) => one.merchantNo === merchantNo);
-          if (known !== undefined && (await setMerchantStatus(trx, merchantNo, status)))
-            return known.hasToken;
+          const known = await setMerchantStatus(trx, merchantNo, status);
+          if (known !== null) return known.hasToken;
           throw new UsageError(
             `merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`,
           );

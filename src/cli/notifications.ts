@@ -16,6 +16,7 @@ import { adoptSecretKey } from '../store/key-check.ts';
 import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 /** Newest ones; forged posts may be many. */
 const ROWS_MAX = 1_000;
@@ -36,12 +37,13 @@ export function addNotificationsCommand(program: Command): void {
       '\nExamples:\n  daybook notifications\n  daybook notifications resolve 7 --note "asked the platform, case 4711"',
     )
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database }) => {
         const rows = await listNotifications(database.db, { all: all ?? false, limit: ROWS_MAX });
         const counts = await countNotifications(database.db);
         tell(self, {
           document: { counts, notifications: rows },
-          text: listText(rows, counts),
+          text: listText(rows, counts, timesOf(settings)),
           exitCode: exitCodeFor(rows),
         });
       });
@@ -170,22 +172,27 @@ function numberOf(text: string): number {
 const unknownNumber = (text: string): UsageError =>
   new UsageError(`${text} is no notification’s number; \`daybook notifications --all\` lists them.`);
 
-function listText(rows: readonly NotificationRow[], counts: Readonly<Record<string, number>>): string {
+function listText(
+  rows: readonly NotificationRow[],
+  counts: Readonly<Record<string, number>>,
+  times: Times,
+): string {
   const all = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
   return lines(
     rows.length === 0
       ? 'no notification needs a person'
       : table(
-          ['>no', 'kind', 'merOrderNo', 'received', 'outcome', 'why'],
+          ['>no', '?kind', 'merOrderNo', 'received', '~outcome', '~why'],
           rows.map((row) => [
             row.number,
             row.kind,
             row.merOrderNo,
-            row.receivedAt.toISOString(),
+            times.at(row.receivedAt),
             row.outcome ?? 'not looked at yet',
             row.resolvedAt === null ? row.reason : `resolved: ${row.note ?? ''}`,
           ]),
         ),
+    rows.length > 0 && times.note,
     rows.length === ROWS_MAX && `only the newest ${counted(ROWS_MAX, 'notification')} are shown`,
     all.length > 0 && `kept in all: ${all.join(', ')}`,
   );

@@ -32,6 +32,7 @@ import {
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
 import { line, lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -141,7 +142,7 @@ function addSubmitCommand(onboard: Command): void {
           const earlier = replaces === undefined ? null : idOf(replaces);
           const row = await submitApplication({ file, replaces: earlier }, deps);
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          const { document, text, exitCode } = told(standingOf(row));
+          const { document, text, exitCode } = told(standingOf(row), timesOf(settings));
           tell(self, {
             document: { ...(document as object), warnings },
             text: lines(text, ...warnings.map(warningText)),
@@ -162,8 +163,10 @@ function addStatusCommand(onboard: Command): void {
     .description('how applications stand, what the platform wants, and what to do next')
     .action(
       async (id: string | undefined, { reveal = false }: { readonly reveal?: boolean }, self: Command) => {
-        const { secretKeys } = offlineSettings(self);
-        await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+        const settings = offlineSettings(self);
+        const { secretKeys } = settings;
+        const times = timesOf(settings);
+        await withHouse(settings, async ({ database: { db }, now }) => {
           await markBrokenOff(db, now());
           const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
           if (reveal)
@@ -171,7 +174,7 @@ function addStatusCommand(onboard: Command): void {
           if (id !== undefined) {
             const status = await statusOf(idOf(id));
             if (status === null) throw unknownId(id);
-            tell(self, told(status));
+            tell(self, told(status, times));
             return;
           }
           const rows = await listApplications(db, LISTED_MAX);
@@ -181,7 +184,10 @@ function addStatusCommand(onboard: Command): void {
           ) as ApplicationStatus[];
           tell(self, {
             document: open.map(documentOf),
-            text: open.length === 0 ? 'no application is open' : open.map(textOf).join('\n\n'),
+            text:
+              open.length === 0
+                ? 'no application is open'
+                : lines(open.map((one) => textOf(one, times)).join('\n\n'), '', times.note),
           });
         });
       },
@@ -196,7 +202,9 @@ function addListCommand(onboard: Command): void {
     .command('list')
     .description('every application, newest first')
     .action(async (_flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      await withHouse(settings, async ({ database: { db }, now }) => {
         await markBrokenOff(db, now());
         const rows = await listApplications(db, LISTED_MAX);
         tell(self, {
@@ -204,8 +212,8 @@ function addListCommand(onboard: Command): void {
           text:
             rows.length === 0
               ? 'no application yet; submit one with `daybook onboard submit FILE`'
-              : table(
-                  ['>id', 'state', 'merOrderNo', 'bizFlow', 'merchant', 'replaces', 'submitted', 'since'],
+              : `${table(
+                  ['>id', 'state', 'merOrderNo', '?bizFlow', '?merchant', '?replaces', '?submitted', 'since'],
                   rows.map((row) => [
                     row.id,
                     row.state,
@@ -213,10 +221,10 @@ function addListCommand(onboard: Command): void {
                     row.bizFlow,
                     row.merchantNo,
                     row.replaces,
-                    row.submittedAt.toISOString(),
-                    row.changedAt.toISOString(),
+                    times.at(row.submittedAt),
+                    times.at(row.changedAt),
                   ]),
-                ),
+                )}\n${times.note}`,
         });
       });
     });
@@ -230,12 +238,13 @@ function addSettleCommand(onboard: Command): void {
     .action(async (id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
       if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
-      await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database: { db }, now }) => {
         await markBrokenOff(db, now());
         const row = await doneBy(db, deedOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
           settleApplication(trx, { id: idOf(id), bizFlow, now: now() }),
         );
-        tell(self, told(standingOf(row)));
+        tell(self, told(standingOf(row), timesOf(settings)));
       });
     });
 }
@@ -247,7 +256,9 @@ function addForgetCommand(onboard: Command): void {
       'take the personal data and pushed tokens of a closed application out; that it was there stays known',
     )
     .action(async (id: string, _flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      await withHouse(settings, async ({ database, now }) => {
         const at = now();
         const { forgottenAt } = await doneBy(database.db, deedOf(self, idOf(id)), at, (trx) =>
           forget(trx, idOf(id), at),
@@ -255,7 +266,7 @@ function addForgetCommand(onboard: Command): void {
         await freeSpace(database, ['application', 'notification', 'merchant'], { whole: true });
         tell(self, {
           document: { id: idOf(id), forgottenAt },
-          text: `application ${id}: what was sent and pushed for it is gone since ${forgottenAt?.toISOString() ?? ''}`,
+          text: `application ${id}: what was sent and pushed for it is gone since ${times.at(forgottenAt)} (${times.zone})`,
         });
       });
     });
@@ -286,17 +297,20 @@ const invalid = ({ problems, message }: ApplicationInvalid): Told => ({
 
 const documentOf = ({ application, ...rest }: ApplicationStatus) => ({ ...application, ...rest });
 
-const told = (status: ApplicationStatus): Told => ({
+const told = (status: ApplicationStatus, times: Times): Told => ({
   document: documentOf(status),
-  text: textOf(status),
+  text: lines(textOf(status, times), times.note),
   exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
 });
 
-function textOf({ application, replacedBy, advice, recordedName, findings }: ApplicationStatus): string {
+function textOf(
+  { application, replacedBy, advice, recordedName, findings }: ApplicationStatus,
+  times: Times,
+): string {
   const { id, state, merOrderNo, bizFlow, processVersion, problem, changedAt } = application;
   const version = findings?.processVersion ?? processVersion;
   return lines(
-    `application ${id}: ${state} since ${changedAt.toISOString()}`,
+    `application ${id}: ${state} since ${times.at(changedAt)}`,
     line`  merOrderNo ${merOrderNo}${bizFlow === null ? '' : `, bizFlow ${bizFlow}`}`,
     problem !== null && line`  problem: ${problem}`,
     ...(findings?.reasons ?? []).map((reason) => line`  reason: ${reason}`),

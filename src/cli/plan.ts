@@ -57,7 +57,7 @@ function planText(report: PlanReport, zone: string): string {
   return lines(
     `run of ${report.from} to ${report.to} would make:`,
     table(
-      ['merchant', '>calls', '>new', '>amended', '>vanished', '>quarantined', 'cannot be read'],
+      ['merchant', '>calls', '>new', '>amended', '>vanished', '>quarantined', '~cannot be read'],
       sync.map(({ merchantNo, report: read }) => [
         merchantNo,
         read.requests,
@@ -75,6 +75,7 @@ function planText(report: PlanReport, zone: string): string {
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),
     ...report.breaksHealed.map((row) => `\nwould be healed: ${breakText(row, zone)}`),
     ...report.troubles.map(({ merchantNo, message }) => `\n${merchantNo} cannot be worked out: ${message}`),
+    report.breaksOpened.length + report.breaksHealed.length > 0 && `\ntimes are of ${zone}`,
     '\nnothing was written',
   );
 }

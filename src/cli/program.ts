@@ -9,6 +9,8 @@ import { tellError } from './context.ts';
 import { addDemoCommand } from './demo.ts';
 import { addDemoOnboardingCommand } from './demo-onboarding.ts';
 import { addDoctorCommand } from './doctor.ts';
+import { addEntriesCommand } from './entries.ts';
+import { withFittingHelp } from './help-text.ts';
 import { addMerchantsCommand } from './merchants.ts';
 import { addRekeyCommand } from './merchants-rekey.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -38,7 +40,7 @@ const versionOf = (): string => {
 
 /** The whole command line; parsing runs the command that is asked for. */
 export function createProgram(): Command {
-  const program = new Command('daybook')
+  const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
     .version(versionOf())
     .option(
@@ -55,6 +57,7 @@ export function createProgram(): Command {
   addBreaksCommand(program);
   addAmendmentsCommand(program);
   addQuarantineCommand(program);
+  addEntriesCommand(program);
   addStatementsCommand(program);
   addVerifyCommand(program);
   addAuditCommand(program);

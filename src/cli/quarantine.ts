@@ -5,6 +5,7 @@ import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, line, lines } from './text.ts';
+import { timesOf } from './times.ts';
 
 const RAW_SHOWN_MAX = 300;
 
@@ -19,7 +20,9 @@ export function addQuarantineCommand(program: Command): void {
         'Examples:\n  daybook quarantine\n  daybook quarantine acknowledge 7 --note "mended by hand, case 4711"',
     )
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database }) => {
+      const settings = offlineSettings(self);
+      const times = timesOf(settings);
+      await withHouse(settings, async ({ database }) => {
         const rows = await listQuarantine(database.db, { all: all ?? false });
         tell(self, {
           document: rows,
@@ -32,11 +35,12 @@ export function addQuarantineCommand(program: Command): void {
                     lines(
                       line`\n${row.id}: merchant ${row.merchant_no}, batch no ${row.batch_no ?? 'none'}${row.occurrences === 1 ? '' : `, ${row.occurrences} times`}: ${row.reason}`,
                       line`  ${row.raw.slice(0, RAW_SHOWN_MAX)}${row.raw.length > RAW_SHOWN_MAX ? ' ... (whole with --json)' : ''}`,
-                      row.released_at !== null && `  no longer sent since ${row.released_at.toISOString()}`,
+                      row.released_at !== null && `  no longer sent since ${times.at(row.released_at)}`,
                       row.acknowledged_at !== null &&
-                        line`  acknowledged ${row.acknowledged_at.toISOString()}: ${row.note ?? ''}`,
+                        line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
                     ),
                   ),
+                  `\n${times.note}`,
                 ),
         });
       });

@@ -17,6 +17,7 @@ import {
 } from '../store/reference.ts';
 import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
 import { counted, lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 const KINDS = META_TYPES.join(', ');
 
@@ -72,13 +73,14 @@ export function addReferenceCommand(program: Command): void {
       const country = flags.country === undefined ? undefined : countryOf(flags.country);
       if (country !== undefined && !META_TYPES_BY_COUNTRY.includes(kind))
         throw new UsageError(`${kind} is one list for all countries; leave out --country.`);
-      await withHouse(offlineSettings(self), async ({ database: { db } }) => {
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database: { db } }) => {
         const withGone = flags.all ?? false;
         const items = await listReferenceItems(db, { kind, country, withGone });
         const lists = (await listReferenceLists(db)).filter(
           (list) => list.kind === kind && (country === undefined || list.country === country),
         );
-        tell(self, { document: { lists, items }, text: listText(items, lists) });
+        tell(self, { document: { lists, items }, text: listText(items, lists, timesOf(settings)) });
       });
     });
 }
@@ -111,9 +113,11 @@ function syncText({ lists, notes }: ReferenceRunReport, countries: readonly stri
 const withEscapes = (text: string): string =>
   text.replaceAll(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
-const dayText = (instant: Date): string => instant.toISOString().slice(0, 10);
-
-function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceListRow[]): string {
+function listText(
+  items: readonly ReferenceItemRow[],
+  lists: readonly ReferenceListRow[],
+  times: Times,
+): string {
   if (lists.length === 0) return 'this list was never read; `daybook reference sync` reads it';
   const prompts = items.filter(({ isPrompt }) => isPrompt);
   const codes = items.filter(({ isPrompt }) => !isPrompt);
@@ -125,7 +129,7 @@ function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceL
         [
           ...(hasCountry ? ['country'] : []),
           'code',
-          'name',
+          '~name',
           ...(hasType ? ['type'] : []),
           'first seen',
           'last seen',
@@ -135,8 +139,8 @@ function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceL
           item.code,
           withEscapes(item.name),
           ...(hasType ? [item.methodType] : []),
-          dayText(item.firstSeenAt),
-          item.isGone ? `${dayText(item.lastSeenAt)}, gone` : dayText(item.lastSeenAt),
+          times.day(item.firstSeenAt),
+          item.isGone ? `${times.day(item.lastSeenAt)}, gone` : times.day(item.lastSeenAt),
         ]),
       ),
     ...prompts.map(({ code, name }) => `${code} asks for one of your own (“${name}”) and is no code to send`),
@@ -147,7 +151,7 @@ function listText(items: readonly ReferenceItemRow[], lists: readonly ReferenceL
     ),
     ...lists
       .filter(({ itemCount }) => itemCount === 0)
-      .map((list) => `${listName(list)}: the platform found nothing on ${dayText(list.readAt)}`),
-    codes.length > 0 && counted(codes.length, 'code'),
+      .map((list) => `${listName(list)}: the platform found nothing on ${times.day(list.readAt)}`),
+    codes.length > 0 && `${counted(codes.length, 'code')}; days are of ${times.zone}`,
   );
 }

@@ -8,7 +8,7 @@ import type { Proven } from '../run/proven.ts';
 import type { RunReport } from '../run/report.ts';
 import type { RequestedStanding } from '../run/requested.ts';
 import { sumOfSync } from '../run/sync-tally.ts';
-import { wallSecond } from '../run/wall-time.ts';
+import { wallSecond } from '../ledger/wall-time.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../store/breaks.ts';
 import { counted, line, lines, table } from './text.ts';
@@ -141,8 +141,8 @@ export const provenText = ({
   provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
 
 /** A range asked for, with what is missing of it. */
-export const requestedText = (range: RequestedStanding): string =>
-  `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${range.requestedAt.toISOString()}` +
+export const requestedText = (range: RequestedStanding, zone: string): string =>
+  `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
   `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
   (range.missingDays.length === 0
     ? 'nothing is missing that is over'
@@ -160,6 +160,8 @@ export interface RunTextContext {
 export function runText(report: RunReport, { days, location, zone }: RunTextContext): string {
   const { reconcile, publish, exitCode, standing } = report;
   const isGreen = exitCode === EXIT.done;
+  const hasTimes =
+    standing.requested.length + (reconcile?.opened.length ?? 0) + (reconcile?.healed.length ?? 0) > 0;
   const takenUp = report.sync.flatMap(({ merchantNo, takenUp: ranges }) =>
     ranges.length === 0 ? [] : [`${merchantNo} ${daysName(ranges)}`],
   );
@@ -186,7 +188,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
     days.length > DAYS_SHOWN_MAX &&
       `${days.length} account days: see \`daybook statements list\` for their figures`,
-    shown('asked for, and not proven whole yet', standing.requested, requestedText),
+    shown('asked for, and not proven whole yet', standing.requested, (range) => requestedText(range, zone)),
     shown('found', breakTexts(reconcile?.opened ?? [], zone), (text) => text.replaceAll('\n', '\n  ')),
     shown('healed', reconcile?.healed ?? [], (row) => breakText(row, zone)),
     shown(
@@ -200,5 +202,6 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
       ([notice, count]) => `${notice}${count > 1 ? ` (${count} times)` : ''}`,
     ),
     isGreen && shown('to know', report.reasons, ({ what }) => what),
+    hasTimes && `\ntimes are of ${zone}`,
   );
 }

@@ -9,6 +9,7 @@ import { offlineSettings, tell, withHouse } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { endText, reasonText } from './run-text.ts';
 import { lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 const SHOWN = 20;
 const ALL_MAX = 10_000;
@@ -59,23 +60,25 @@ function idOf(text: string, problem: string): number {
 const runDocument = (run: KnownRun) => ({ ...run, reason: reasonOf(run) });
 
 async function listRuns(all: boolean, self: Command): Promise<void> {
-  await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+  const settings = offlineSettings(self);
+  const times = timesOf(settings);
+  await withHouse(settings, async ({ database: { db }, now }) => {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
     const known = await withStates(db, rows, { now: now() });
     const text = table(
-      ['run', 'what', 'days', 'started', 'end', 'why'],
+      ['run', 'what', '?days', 'started', '~end', '~why'],
       known.map((run) => [
         run.id,
         whatOf(run),
         daysOf(run),
-        run.startedAt.toISOString(),
+        times.at(run.startedAt),
         runEnd(run),
         whyOf(run),
       ]),
     );
     tell(self, {
       document: known.map(runDocument),
-      text: known.length === 0 ? 'nothing ran yet' : text,
+      text: known.length === 0 ? 'nothing ran yet' : lines(text, times.note),
     });
   });
 }
@@ -92,15 +95,16 @@ function whyOf(run: KnownRun): string {
 }
 
 async function showRun(id: number, self: Command): Promise<void> {
-  await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+  const settings = offlineSettings(self);
+  await withHouse(settings, async ({ database: { db }, now }) => {
     const row = await runById(db, id);
     if (row === undefined) throw new UsageError(`no run has the number ${id}; \`daybook runs\` lists them.`);
     const [run] = await withStates(db, [row], { now: now() });
-    tell(self, { document: runDocument(run!), text: runText(run!) });
+    tell(self, { document: runDocument(run!), text: runText(run!, timesOf(settings)) });
   });
 }
 
-function runText(run: KnownRun): string {
+function runText(run: KnownRun, times: Times): string {
   const { reasons, notes, ...figures } = run.figures;
   const told = Array.isArray(reasons)
     ? (reasons as unknown as Reason[])
@@ -110,16 +114,16 @@ function runText(run: KnownRun): string {
   return lines(
     `run ${run.id}: ${whatOf(run)}${daysOf(run) === '' ? '' : `, ${daysOf(run)}`}: ${runEnd(run)}`,
     ...[...killed, ...told].map(reasonText),
-    '',
     table(
       ['', ''],
       [
-        ['started', run.startedAt.toISOString()],
-        ['ended', run.finishedAt?.toISOString() ?? ''],
+        ['started', times.at(run.startedAt)],
+        ['ended', times.at(run.finishedAt)],
         ['by', run.holder],
         ...Object.entries(figures).map(([name, figure]) => [name, figureText(figure)]),
       ],
     ),
+    times.note,
   );
 }
 

@@ -1,7 +1,7 @@
 /** How two revisions of a statement compare, for a person: figures side by side, then the rows with their causes. */
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { showableText } from '../ledger/text.ts';
-import { wallSecond, wallTime } from '../run/wall-time.ts';
+import { wallSecond, wallTime } from '../ledger/wall-time.ts';
 import type { Cells, RowDifference } from '../statements/differing-rows.ts';
 import { causeText, type CausedRow } from '../statements/row-causes.ts';
 import type { StatementRow } from '../store/statements.ts';

@@ -17,6 +17,7 @@ import { offlineSettings, tell, withHouse, type GlobalFlags } from './context.ts
 import { collect, currenciesOf, dayFlag } from './range-flags.ts';
 import { diffText, rowDocument, tallyRows } from './statements-diff-text.ts';
 import { counted, lines } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 /** Accounts told in text; `--json` has all. */
 const ACCOUNTS_SHOWN_MAX = 20;
@@ -46,13 +47,13 @@ export function addStatementsDiffCommand(statements: Command): void {
       const asked = flags.revisions === undefined ? null : revisionsOf(flags.revisions);
       const currencies = currenciesOf(flags);
       const settings = offlineSettings(self);
-      const zone = settings.platform?.timeZone ?? 'UTC';
+      const times = timesOf(settings);
       await withHouse(settings, async (house) => {
         const merchants = flags.merchant.length === 0 ? null : flags.merchant;
         const published = await revisionsOnDay(house.database.db, day, { merchants, currencies });
         const pairs = pairsIn(published, asked, day);
         if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(house, day, pairs);
-        else await tellText(house, { day, zone, pairs, published: published.length }, self);
+        else await tellText(house, { day, times, pairs, published: published.length }, self);
       });
     });
 }
@@ -111,10 +112,10 @@ async function tellText(
   house: House,
   {
     day,
-    zone,
+    times,
     pairs,
     published,
-  }: { day: BusinessDay; zone: string; pairs: readonly Pair[]; published: number },
+  }: { day: BusinessDay; times: Times; pairs: readonly Pair[]; published: number },
   self: Command,
 ): Promise<void> {
   const texts: string[] = [];
@@ -128,7 +129,7 @@ async function tellText(
     isDamaged ||= problem !== null;
     const shown = [];
     for await (const rows of causesOf(house.database.db, tally.shown, before, after)) shown.push(...rows);
-    texts.push(diffText({ before, after, shown, counts: tally.counts, problem }, zone));
+    texts.push(diffText({ before, after, shown, counts: tally.counts, problem }, times.zone));
   }
   const more = pairs.length - texts.length;
   const single = published - pairs.length;
@@ -140,7 +141,7 @@ async function tellText(
       more > 0 &&
         `\nand ${counted(more, 'account')} more (--merchant and --currency choose, --json gives all)`,
       pairs.length > 0 && single > 0 && `\n${counted(single, 'account')} without these revisions`,
-      pairs.length > 0 && `\ntimes are of ${zone}`,
+      pairs.length > 0 && `\n${times.note}`,
     ),
     exitCode: isDamaged ? EXIT.incomplete : EXIT.done,
   });

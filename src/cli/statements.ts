@@ -4,7 +4,6 @@ import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/exit-codes.ts';
 import type { House } from '../run/house.ts';
-import { wallTime } from '../run/wall-time.ts';
 import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
@@ -22,6 +21,7 @@ import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
 import { line, lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 export function addStatementsCommand(program: Command): void {
   const statements = program.command('statements').description('find and download published statements');
@@ -42,8 +42,10 @@ export function addStatementsCommand(program: Command): void {
         );
         const superseded = new Set(asked.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? asked : asked.filter((row) => !superseded.has(nameOf(row)));
-        const zone = settings.platform?.timeZone ?? 'UTC';
-        tell(self, { document: shown, text: listText(shown, flags.all === true ? zone : null) });
+        tell(self, {
+          document: shown,
+          text: listText(shown, flags.all === true ? timesOf(settings) : null),
+        });
       });
     });
   addStatementsDiffCommand(statements);
@@ -141,10 +143,10 @@ async function downloadManifest({ objects }: House, row: StatementRow, folder: s
   await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));
 }
 
-/** With a zone, when each was published by its clock, and why. */
-function listText(rows: readonly StatementRow[], zone: string | null): string {
+/** With times, when each was published, and why. */
+function listText(rows: readonly StatementRow[], times: Times | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
-  const history = zone === null ? [] : ['published'];
+  const history = times === null ? [] : ['published'];
   const listed = table(
     [
       'merchant',
@@ -155,7 +157,7 @@ function listText(rows: readonly StatementRow[], zone: string | null): string {
       '?>credits',
       '?>debits',
       '>closing',
-      'verdict',
+      history.length === 0 ? 'verdict' : '?verdict',
       ...history,
       '?key',
     ],
@@ -169,11 +171,11 @@ function listText(rows: readonly StatementRow[], zone: string | null): string {
       row.debit_total,
       row.closing,
       row.verdict,
-      ...(zone === null ? [] : [wallTime(row.published_at.getTime(), zone)]),
+      ...(times === null ? [] : [times.at(row.published_at)]),
       row.object_key,
     ]),
   );
-  if (zone === null) return listed;
+  if (times === null) return listed;
   // Reasons name entries: no terminal is wide enough for a column of them.
   const reasons = rows.flatMap(({ merchant_no, currency, day, revision, reason }) =>
     reason === null ? [] : line`${merchant_no} ${currency} ${day} r${revision}: ${reason}`,
@@ -182,6 +184,6 @@ function listText(rows: readonly StatementRow[], zone: string | null): string {
     listed,
     reasons.length > 0 && '\nwhy they replaced the one before:',
     ...reasons,
-    `${reasons.length > 0 ? '\n' : ''}times are of ${zone}`,
+    `${reasons.length > 0 ? '\n' : ''}${times.note}`,
   );
 }

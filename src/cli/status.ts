@@ -19,6 +19,7 @@ import { platformSettings, tell, withHouse } from './context.ts';
 import { requestedText, spanText } from './run-text.ts';
 import { runEnd } from './runs.ts';
 import { lines, table } from './text.ts';
+import { timesOf, type Times } from './times.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MISSING_SHOWN_MAX = 10;
@@ -54,7 +55,8 @@ export function addStatusCommand(program: Command): void {
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withHouse(settings, async ({ database: { db }, now }) => {
         const merchants = await readMerchants(db, settings);
-        const zone = settings.platform.timeZone;
+        const times = timesOf(settings);
+        const { zone } = times;
         const statuses = await statusOf(db, merchants, { zone, now: now(), maxAgeMs });
         const runs = await lastRunsOf(db, {
           ledgerJobs: jobs.filter(({ isLedger }) => isLedger).map(({ name }) => name),
@@ -73,11 +75,12 @@ export function addStatusCommand(program: Command): void {
             nextRun: next,
           })),
           text: lines(
-            runsText(runs, next),
+            runsText(runs, next, times),
             clockText(runs),
             '',
-            statusText(statuses, zone, maxAge),
+            statusText(statuses, times, maxAge),
             settings.platform.timeZoneProof === 'trusted' && `\n${TIME_ZONE_ON_TRUST}`,
+            `\n${times.note}`,
           ),
           exitCode: statusExitCode(statuses, runs),
         });
@@ -94,17 +97,17 @@ async function readMerchants(db: Kysely<DB>, { platform }: Settings): Promise<st
   ].sort();
 }
 
-function runsText({ last, unsettled }: LastRuns, next: NextRun | null): string {
+function runsText({ last, unsettled }: LastRuns, next: NextRun | null, times: Times): string {
   const told = (run: KnownRun): string => {
     const reason = reasonOf(run);
     const at = run.finishedAt ?? run.startedAt;
-    return `run ${run.id}, ${run.command}, ${at.toISOString()}, ${runEnd(run)}${reason === null ? '' : `: ${reason}`}`;
+    return `run ${run.id}, ${run.command}, ${times.at(at)}, ${runEnd(run)}${reason === null ? '' : `: ${reason}`}`;
   };
   const others = unsettled.filter(({ id }) => id !== last?.id);
   return lines(
     `last run: ${last === null ? 'none yet' : told(last)}`,
     ...others.map((run) => `not made up for: ${told(run)}`),
-    next !== null && `next of the schedule: ${next.job}, ${next.at.toISOString()}`,
+    next !== null && `next of the schedule: ${next.job}, ${times.at(next.at)}`,
     (others.length > 0 || (last !== null && reasonOf(last) !== null)) &&
       'see `daybook runs ID` for all of it',
   );
@@ -129,11 +132,11 @@ function checkedLines(statuses: readonly MerchantStatus[]): string[] {
   });
 }
 
-function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: string | undefined): string {
+function statusText(statuses: readonly MerchantStatus[], times: Times, maxAge: string | undefined): string {
   if (statuses.length === 0)
     return 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
   const missing = statuses.flatMap(({ merchantNo, missing: spans }) =>
-    spans.map((span) => `  ${merchantNo} ${spanText(span, zone)}: ${span.why}`),
+    spans.map((span) => `  ${merchantNo} ${spanText(span, times.zone)}: ${span.why}`),
   );
   const requested = statuses.flatMap((status) => status.requested);
   // What two merchants have is in the status of both.
@@ -141,14 +144,14 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
     statuses.flatMap((status) => reasonsOfNotices(status.notices)).map(({ what }) => what),
   );
   const olderDays = statuses.flatMap(({ merchantNo, olderDays: older }) =>
-    older === null ? [] : [`  ${merchantNo} ${olderDaysText(older)}`],
+    older === null ? [] : [`  ${merchantNo} ${olderDaysText(older, times)}`],
   );
   return lines(
     table(
       [
         'merchant',
         'last good run',
-        'proven from',
+        '?proven from',
         'proven through',
         '>open breaks',
         '>quarantined',
@@ -156,7 +159,7 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
       ],
       statuses.map((status) => [
         status.merchantNo,
-        status.lastGoodRunAt?.toISOString() ?? 'never',
+        status.lastGoodRunAt === null ? 'never' : times.at(status.lastGoodRunAt),
         status.provenFrom ?? 'nothing yet',
         status.provenThrough ?? 'nothing yet',
         status.openBreaks,
@@ -169,7 +172,7 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
     ...olderDays,
     requested.length > 0 &&
       '\nasked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
-    ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range)}`),
+    ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range, times.zone)}`),
     requested.length > MISSING_SHOWN_MAX && `  and ${requested.length - MISSING_SHOWN_MAX} more`,
     notices.size > 0 && '\nnoticed in the last 31 days, each told once:',
     ...[...notices].slice(0, MISSING_SHOWN_MAX).map((what) => `  ${what}`),
@@ -181,10 +184,13 @@ function statusText(statuses: readonly MerchantStatus[], zone: string, maxAge: s
 }
 
 /** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
-export function olderDaysText({ from, to, total, isHeld, lookedAt, round }: OlderDaysStanding): string {
+function olderDaysText(
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysStanding,
+  times: Times,
+): string {
   const held = isHeld ? 'held' : 'did not hold';
   return (
-    `${from} to ${to}: total of ${total} ${held} at ${lookedAt.toISOString()}, ` +
-    `${round.read} of ${round.of} entries re-read since ${round.beganAt.toISOString()}`
+    `${from} to ${to}: total of ${total} ${held} at ${times.at(lookedAt)}, ` +
+    `${round.read} of ${round.of} entries re-read since ${times.at(round.beganAt)}`
   );
 }

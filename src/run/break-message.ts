@@ -4,7 +4,7 @@ import { counted } from '../ledger/text.ts';
 import { knownBreak } from '../store/breaks.ts';
 import type { BreakAnswer } from './break-answer.ts';
 import type { BreakCase } from './break-case.ts';
-import { wallSecond } from './wall-time.ts';
+import { wallSecond } from '../ledger/wall-time.ts';
 
 /** Null where there is nothing to ask any more: the break healed, or a person cleared it up. */
 export function messageToPlatform(

@@ -17,7 +17,7 @@ import { chosenMerchants } from './chosen-merchants.ts';
 import { nextTime, type ScheduledJob } from './due.ts';
 import { clockNews, SET_THE_CLOCK } from './clock-text.ts';
 import { exitCodeOf, type ExitCode, EXIT } from './exit-codes.ts';
-import { wallTime } from './wall-time.ts';
+import { wallTime } from '../ledger/wall-time.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 
 /** Days looked back for an entry that can prove the time zone. */

@@ -1,7 +1,7 @@
 /** Which scheduled jobs are due. Pure: the cron library only tells when, the runs on record tell what is done. */
 import { instantsOf, splitAtTransitions } from '../ledger/business-day.ts';
 import { cronTimeAfter, cronTimeBefore } from '../settings/cron.ts';
-import { wallMs, wallSecond, wallTime } from './wall-time.ts';
+import { wallMs, wallSecond, wallTime } from '../ledger/wall-time.ts';
 import { isGoodEnd } from './exit-codes.ts';
 import type { SlotEnd } from '../store/runs.ts';
 

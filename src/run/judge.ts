@@ -48,6 +48,8 @@ export function judge(
   run: {
     readonly id: number;
     readonly failures: readonly RunFailure[];
+    /** Of the platform: times are told by its clock. */
+    readonly zone: string;
     /** Whether the run before saw the platform's clock as far off already. */
     readonly wereClocksApart?: boolean;
   },
@@ -65,7 +67,7 @@ export function judge(
     })),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
-    ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false),
+    ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
     ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
     ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),

@@ -1,5 +1,6 @@
 /** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
 import { counted } from '../ledger/text.ts';
+import { wallSpan } from '../ledger/wall-time.ts';
 import type { WithheldDay } from '../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from './clock-text.ts';
 import { EXIT } from './exit-codes.ts';
@@ -74,14 +75,10 @@ const HELD_BACK_NAMED_MAX = 3;
  * A platform that is behind leaves a day open that is over here. Otherwise clocks that differ are good to know; where they
  * differ by much and the run before saw nothing of it, a person is needed.
  */
-export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean): Reason[] {
+export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean, zone: string): Reason[] {
   const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
     if (unsettled.length === 0) return [];
-    const spans = unsettled
-      .slice(0, HELD_BACK_NAMED_MAX)
-      .map(
-        ({ beginMs, endMs }) => `${new Date(beginMs).toISOString()} to ${new Date(endMs + 1).toISOString()}`,
-      );
+    const spans = unsettled.slice(0, HELD_BACK_NAMED_MAX).map((span) => wallSpan(span, zone));
     const what = `${merchantNo}: ${clocksApartText(report)}: ${spans.join(', ')} is not settled there and was not read`;
     const todo = `${SET_THE_CLOCK}; the next run reads on once the platform's clock has come that far`;
     return [{ exitCode: EXIT.incomplete, what, todo, merchantNo }];

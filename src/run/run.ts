@@ -91,7 +91,7 @@ async function runStages(
     const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
     const standing = isAway ? NOTHING_STANDS : await standingAfter(request, deps, runId, failures.length > 0);
     const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
-    const run = { id: runId, failures, wereClocksApart };
+    const run = { id: runId, failures, zone: deps.zone, wereClocksApart };
     const { exitCode, reasons: judged } = judge(outcome, standing, run);
     const reasons =
       deps.timeZoneTrusted === true

@@ -16,6 +16,7 @@ import type { LastRuns } from './last-runs.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
 import { provenOf } from './proven.ts';
 import { requestedStanding, type RequestedStanding } from './requested.ts';
+import { wallSecond } from '../ledger/wall-time.ts';
 
 /** Notices older than this are history. */
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
@@ -93,7 +94,10 @@ async function statusOfMerchant(
   for (const span of unread) alsoMissing(span, 'not read yet');
   for (const { id, requestedAt, missing: spans } of requested) {
     for (const span of spans) {
-      alsoMissing(span, `asked for ${requestedAt.toISOString()} (range ${id}), not read yet`);
+      alsoMissing(
+        span,
+        `asked for ${wallSecond(requestedAt.getTime(), options.zone)} (range ${id}), not read yet`,
+      );
     }
   }
   const lastGood = await lastGoodReading(db, merchantNo);

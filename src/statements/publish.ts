@@ -1,6 +1,7 @@
 /** Publishes every account day that is due and proven, oldest first, and says of the others why not. */
 import { dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { earliestChangedDays, markChangedDays, type DayFilter } from '../store/account-days.ts';
 import { publishedDaysAfter, type AccountOnDay, type DaysOfMerchant } from '../store/openings.ts';
@@ -171,14 +172,17 @@ async function whyWithheld(
   const account = { merchantNo, currency };
   const window = dayWindow(day, zone);
   if (now().getTime() <= window.endMs) {
-    const why = `the day is not over before ${new Date(window.endMs + 1).toISOString()}`;
+    const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
     return { account, day, cause: 'not-over', why };
   }
   const changedFrom = changed.get(keyOf(account))?.day;
   if (changedFrom !== undefined && changedFrom <= day) return { account, day, ...unreconciled(changedFrom) };
   const missing = subtractWindows([window], await certifiedWindows(db, merchantNo, window, currency));
   if (missing.length === 0) return null;
-  const spans = missing.slice(0, SPANS_NAMED_MAX).map(spanText).join(', ');
+  const spans = missing
+    .slice(0, SPANS_NAMED_MAX)
+    .map((span) => wallSpan(span, zone))
+    .join(', ');
   const more = missing.length > SPANS_NAMED_MAX ? ` and ${missing.length - SPANS_NAMED_MAX} more spans` : '';
   return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
 }
@@ -219,6 +223,3 @@ async function refreshManifestsAfter(
     await refreshManifest(account.merchantNo, day, options);
   }
 }
-
-const spanText = ({ beginMs, endMs }: Window): string =>
-  `${new Date(beginMs).toISOString()} to ${new Date(endMs + 1).toISOString()}`;

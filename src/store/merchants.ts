@@ -155,18 +155,19 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
   }));
 }
 
-/** Syncs a merchant, or stops syncing it; what is stored stays. False where it is not known. */
+/** Syncs a merchant, or stops syncing it; what is stored stays. Null where it is not known. */
 export async function setMerchantStatus(
   db: Kysely<DB>,
   merchantNo: string,
   status: MerchantRow['status'],
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+): Promise<{ readonly hasToken: boolean } | null> {
+  const row = await db
     .updateTable('merchant')
     .set({ status })
     .where('merchant_no', '=', merchantNo)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
+    .returning('token_ciphertext')
+    .executeTakeFirst();
+  return row === undefined ? null : { hasToken: row.token_ciphertext !== null };
 }
 
 /** Active merchants with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */

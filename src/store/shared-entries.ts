@@ -11,8 +11,8 @@ const DAYS_A_STATEMENT = 20;
 /** Numbers named of each. */
 const NUMBERS_NAMED_MAX = 3;
 
-/** Every merchant that has entries, each found by one jump along the primary key. */
-const everyMerchant = sql`
+/** Body of a recursive `merchants (merchant_no)`: those that have entries, each found by one jump along the primary key, and a null. */
+export const everyMerchant = sql`
   (SELECT merchant_no FROM ledger_entry ORDER BY merchant_no LIMIT 1)
   UNION ALL
   SELECT (SELECT e.merchant_no FROM ledger_entry e WHERE e.merchant_no > merchants.merchant_no

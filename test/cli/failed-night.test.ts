@@ -134,7 +134,7 @@ describe('status', () => {
     expect(seen.stdout).toMatch(/^last run: run 4, publish, .* 0: done\n/);
     expect(seen.stdout).toContain(`not made up for: run ${failed}, nightly`);
     expect(seen.stdout).toContain('4: incomplete: the object store is away');
-    expect(seen.stdout).toContain('next of the schedule: resweep, 2026-03-06T05:30:00.000Z');
+    expect(seen.stdout).toContain('next of the schedule: resweep, 2026-03-06 13:30:00');
     await scheduledRun('resweep', 3);
     expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
     await scheduledRun('nightly', null);

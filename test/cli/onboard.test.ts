@@ -132,8 +132,9 @@ describe('onboard', () => {
     expect(row.merOrderNo).toMatch(/^DB20260310[0-9a-f]{22}$/);
     const status = await run(AWAY, ['onboard', 'status']);
     expect(status.stdout).toBe(
-      `application ${row.id}: accepted since 2026-03-10T02:00:00.000Z\n  merOrderNo ${row.merOrderNo}, bizFlow ${row.bizFlow}\n` +
-        '  The platform has received it and reviews it; that is no approval yet. Keep `daybook serve` running: the result comes to it.\n',
+      `application ${row.id}: accepted since 2026-03-10 10:00:00\n  merOrderNo ${row.merOrderNo}, bizFlow ${row.bizFlow}\n` +
+        '  The platform has received it and reviews it; that is no approval yet. Keep `daybook serve` running: the result comes to it.\n\n' +
+        'times are of Asia/Shanghai\n',
     );
     expect((await run(AWAY, ['onboard', 'list'])).stdout).toMatch(
       /id +state +merOrderNo +bizFlow.*\n +1 +accepted +DB2026/,

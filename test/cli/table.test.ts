@@ -32,3 +32,40 @@ test.each([
     left === 0 ? [] : [`(${left} column${left > 1 ? 's' : ''} more in a wider terminal, or with --json)`],
   );
 });
+
+test('a sentence is broken into lines, the widest one first, as long as it reads well before a column is left out', () => {
+  const why = 'entries of the day were amended after it was published';
+  const rows = [
+    ['1', 'run', '3: done, but something needs a person', why],
+    ['2', 'sync', '0: done', ''],
+  ];
+  const columns = ['run', '?what', '~end', '~why'];
+  expect(table(columns, rows, 60)).toBe(
+    [
+      'run  end                         why',
+      '1    3: done, but something      entries of the day were',
+      '     needs a person              amended after it was',
+      '                                 published',
+      '2    0: done',
+      '(1 column more in a wider terminal, or with --json)',
+    ].join('\n'),
+  );
+  expect(table(columns, rows, 80).split('\n')[0]).toMatch(/^run  what  end +why$/);
+  expect(table(columns, rows)).not.toContain('(1 column');
+  for (const width of [40, 47, 60, 80]) {
+    const widest = Math.max(
+      ...table(columns, rows, width)
+        .split('\n')
+        .filter((line) => !line.startsWith('('))
+        .map((line) => line.length),
+    );
+    expect(widest).toBeLessThanOrEqual(width);
+  }
+});
+
+test('a word is never cut, however narrow the terminal is', () => {
+  const key = 'merchant=10001/date=2026-03-31/10001_USD_2026-03-31.r1.csv';
+  expect(
+    table(['at', '~with', '~note'], [['now', key, 'asked for by the auditors of the first quarter']], 40),
+  ).toContain(key);
+});

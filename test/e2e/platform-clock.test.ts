@@ -34,7 +34,7 @@ test('ten minutes behind, a day is not published before it is settled by the pla
   expect(early.exitCode).toBe(4);
   expect(publishedIn(early)).toEqual([]);
   expect(early.notes[0]).toMatch(
-    /^SBX-M-1: the platform's clock is 10 min behind this machine's: 2026-03-05T15:49:5\d\.000Z to 2026-03-05T16:00:00\.000Z is not settled there and was not read$/,
+    /^SBX-M-1: the platform's clock is 10 min behind this machine's: 2026-03-05 23:49:5\d to 2026-03-06 00:00:00 \(Asia\/Shanghai\) is not settled there and was not read$/,
   );
   expect(early.reasons[0]!.todo).toContain('set the clock that is wrong');
   const stored = await storedOf(stage);

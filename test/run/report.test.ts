@@ -56,7 +56,11 @@ function verdict(
   troubles: MerchantTrouble[] = [],
 ) {
   const outcome = { sync, reconcile: null, healingReads: [], publish, troubles };
-  const { exitCode, reasons } = judge(outcome, { ...NOTHING_STANDS, ...standing }, { id: 7, failures });
+  const { exitCode, reasons } = judge(
+    outcome,
+    { ...NOTHING_STANDS, ...standing },
+    { id: 7, failures, zone: 'Asia/Shanghai' },
+  );
   return { exitCode, notes: reasons.map(({ what }) => what) };
 }
 const range = (change: Partial<RequestedStanding> = {}): RequestedStanding => ({
@@ -225,7 +229,7 @@ describe('the judgement of a run', () => {
       publish: withheld('uncertified'),
       troubles: [],
     };
-    const { reasons } = judge(outcome, standing, { id: 7, failures: [] });
+    const { reasons } = judge(outcome, standing, { id: 7, failures: [], zone: 'Asia/Shanghai' });
     expect(reasons).toHaveLength(8);
     expect(reasons.filter(({ todo }) => todo === null)).toEqual([]);
   });

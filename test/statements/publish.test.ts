@@ -291,13 +291,13 @@ describe.each(places)('publishing to %s', (_, open) => {
         account: { merchantNo: MERCHANT, currency: 'USD' },
         day: D1,
         cause: 'uncertified',
-        why: 'no certificate covers 2026-03-30T12:00:00.000Z to 2026-03-30T13:00:00.000Z',
+        why: 'no certificate covers 2026-03-30 12:00:00 to 2026-03-30 13:00:00 (UTC)',
       },
       {
         account: { merchantNo: MERCHANT, currency: 'USD' },
         day: D2,
         cause: 'not-over',
-        why: 'the day is not over before 2026-04-01T00:00:00.000Z',
+        why: 'the day is not over before 2026-04-01 00:00:00 (UTC)',
       },
     ]);
     expect(await keysOf(store)).toEqual([]);

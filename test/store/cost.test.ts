@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certifiedWindows } from '../../src/store/certificates.ts';
 import type { Database } from '../../src/store/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
+import { findEntries } from '../../src/store/entry-history.ts';
 import { acquireLease, type Lease } from '../../src/store/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/schema.ts';
@@ -90,6 +91,8 @@ describe.each([
       () => () => drain(readAccount(db, { merchantNo: MERCHANT, currency: 'GBP' }, DAY)),
     ],
     ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
+    ['finds an entry by its number', () => () => findEntries(db, 'OLD777', undefined)],
+    ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', 'M1001')],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
   ])('%s by looking at no more than that', async (__, work) => {
     expect(await rowsLookedAt(db, work())).toBeLessThan(15 * NEW_ENTRIES);

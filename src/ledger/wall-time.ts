@@ -1,5 +1,6 @@
 /** Wall-clock times for people and for slots. */
 import { tzOffset } from '@date-fns/tz';
+import type { Window } from './entry.ts';
 
 /** What a zone's clock shows at an instant, as ms of the same reading in UTC. */
 export const wallMs = (ms: number, zone: string): number => ms + tzOffset(zone, new Date(ms)) * 60_000;
@@ -11,3 +12,11 @@ export const wallTime = (ms: number, zone: string): string =>
 /** `YYYY-MM-DD HH:mm:ss` in a zone. */
 export const wallSecond = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 19).replace('T', ' ');
+
+/** `2026-03-31 22:00:00 to 2026-03-31 23:00:00 (Asia/Shanghai)`: up to the first instant after the window. */
+export const wallSpan = ({ beginMs, endMs }: Window, zone: string): string =>
+  `${wallInstant(beginMs, zone)} to ${wallInstant(endMs + 1, zone)} (${zone})`;
+
+/** To the millisecond where it is no whole second. */
+const wallInstant = (ms: number, zone: string): string =>
+  new Date(wallMs(ms, zone)).toISOString().slice(0, 23).replace('T', ' ').replace('.000', '');

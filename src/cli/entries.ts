@@ -1,0 +1,88 @@
+/** `entries find`: all that is known of an entry, from its number alone. */
+import type { Command } from 'commander';
+import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
+import { EXIT, UsageError } from '../run/exit-codes.ts';
+import { placesOf, type EntryPlaces } from '../statements/entry-places.ts';
+import type { QuarantineRow } from '../store/amendments.ts';
+import type { BreakRow } from '../store/breaks.ts';
+import {
+  breaksBeside,
+  ENTRIES_FOUND_MAX,
+  findEntries,
+  quarantinedOfNumber,
+  type EntryHistory,
+} from '../store/entry-history.ts';
+import { offlineSettings, tell, withHouse } from './context.ts';
+import { entriesText } from './entries-text.ts';
+import { timesOf } from './times.ts';
+
+/** One merchant's entry with all that surrounds it. */
+export interface FoundEntry extends EntryHistory, EntryPlaces {
+  readonly breaks: readonly BreakRow[];
+}
+
+export interface FoundByNumber {
+  readonly batchNo: string;
+  readonly entries: readonly FoundEntry[];
+  readonly quarantined: readonly QuarantineRow[];
+  /** More merchants may have the number than are told. */
+  readonly isCut: boolean;
+}
+
+interface FindFlags {
+  readonly merchant?: string;
+}
+
+export function addEntriesCommand(program: Command): void {
+  const entries = program.command('entries').description('look an entry up');
+  entries
+    .command('find')
+    .argument('<batch-no>', 'the entry’s number, as the platform and the statements have it')
+    .option('--merchant <no>', 'only this merchant; quicker where there are thousands')
+    .description(
+      'everything known of an entry: what it held and when, its statement, line and revision, breaks beside it',
+    )
+    .addHelpText(
+      'after',
+      '\nLines of a statement are counted from 1, the header’s. Ends with 2 where no entry has the number, with 4 where ' +
+        'one of its statements cannot be read.\n\n' +
+        'Examples:\n  daybook entries find SBX1684027663557\n  daybook entries find 59102 --merchant 10001 --json',
+    )
+    .action(async (batchNo: string, { merchant }: FindFlags, self: Command) => {
+      if (batchNo === '') throw new UsageError('the number is empty; write it as the platform has it.');
+      if (merchant !== undefined && !MERCHANT_NO.test(merchant))
+        throw new UsageError(`--merchant ${merchant} is none: it ${MERCHANT_NO_RULE}.`);
+      const settings = offlineSettings(self);
+      await withHouse(settings, async ({ database: { db }, objects }) => {
+        const histories = await findEntries(db, batchNo, merchant);
+        const quarantined = await quarantinedOfNumber(db, batchNo, merchant);
+        if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
+        const found: FoundEntry[] = [];
+        for (const history of histories) {
+          const { merchantNo, contents } = history;
+          const stood = contents.map(({ entry }) => entry);
+          found.push({
+            ...history,
+            ...(await placesOf({ db, objects }, merchantNo, stood)),
+            breaks: await breaksBeside(db, merchantNo, batchNo),
+          });
+        }
+        const isCut = histories.length === ENTRIES_FOUND_MAX;
+        const document: FoundByNumber = { batchNo, entries: found, quarantined, isCut };
+        const isUnread = found.some(({ places }) => places.some(({ problem }) => problem !== null));
+        tell(self, {
+          document,
+          text: entriesText(document, timesOf(settings)),
+          exitCode: isUnread ? EXIT.incomplete : EXIT.done,
+        });
+      });
+    });
+}
+
+const unknownEntry = (batchNo: string, merchant: string | undefined): UsageError =>
+  new UsageError(
+    `no entry ${batchNo}${merchant === undefined ? '' : ` of merchant ${merchant}`} is stored, and no unreadable one has ` +
+      'that number. Numbers are found whole, with capitals and small letters as they are. If it was booked on a day ' +
+      'that was never read (`daybook status` tells which were), `daybook run --from DAY --to DAY` reads it; what came ' +
+      'without a readable number is in `daybook quarantine --all`.',
+  );

@@ -1,0 +1,84 @@
+/** Finds an entry's line in a published statement, reading it as a stream. */
+import { parse } from 'csv-parse/sync';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { StatementRow } from '../store/statements.ts';
+import { fetchStatement } from './fetch.ts';
+import { columnsOf } from './csv.ts';
+
+/** An entry as a statement's file has it. */
+export interface FoundLine {
+  /** Counted from 1, the header's, as editors do. */
+  readonly line: number;
+  /** By the columns that the file has. */
+  readonly cells: Readonly<Record<string, string>>;
+}
+
+const LINE_END = 0x0a;
+
+/**
+ * The line of the entry with that number; null where the file has none. No cell of a statement holds a line's end, so
+ * that only lines with the number in them are taken apart. Reads to the end, as only there it is known that the bytes are
+ * those published: throws what `fetchStatement` throws.
+ */
+export async function findLine(
+  objects: ObjectStore,
+  statement: Pick<StatementRow, 'object_key' | 'sha256' | 'columns'>,
+  batchNo: string,
+): Promise<FoundLine | null> {
+  const columns = columnsOf(statement.columns?.split(','));
+  const needle = Buffer.from(batchNo.replaceAll('"', '""'));
+  const search: Search = { batchNo, needle, columns, linesBefore: 0, found: null };
+  let rest = Buffer.alloc(0);
+  for await (const bytes of fetchStatement(objects, statement)) {
+    if (search.found !== null) continue;
+    const part = Buffer.concat([rest, bytes]);
+    const whole = part.lastIndexOf(LINE_END) + 1;
+    look(part.subarray(0, whole), search);
+    rest = part.subarray(whole);
+  }
+  look(rest, search);
+  return search.found;
+}
+
+interface Search {
+  readonly batchNo: string;
+  /** The number as a cell spells it. */
+  readonly needle: Buffer;
+  readonly columns: readonly string[];
+  linesBefore: number;
+  found: FoundLine | null;
+}
+
+/** Looks through whole lines. */
+function look(part: Buffer, search: Search): void {
+  let from = 0;
+  while (search.found === null) {
+    const hit = part.indexOf(search.needle, from);
+    if (hit === -1) break;
+    const begin = part.lastIndexOf(LINE_END, hit) + 1;
+    const end = endOfLine(part, hit);
+    search.linesBefore += lineEndsIn(part.subarray(from, begin));
+    const isHeader = search.linesBefore === 0;
+    const cells = cellsOf(part.subarray(begin, end), search.columns);
+    search.linesBefore += 1;
+    if (!isHeader && cells['batch_no'] === search.batchNo) search.found = { line: search.linesBefore, cells };
+    from = end;
+  }
+  search.linesBefore += lineEndsIn(part.subarray(from));
+}
+
+const endOfLine = (part: Buffer, at: number): number => {
+  const lineEnd = part.indexOf(LINE_END, at);
+  return lineEnd === -1 ? part.length : lineEnd + 1;
+};
+
+function lineEndsIn(part: Buffer): number {
+  let count = 0;
+  for (let at = part.indexOf(LINE_END); at !== -1; at = part.indexOf(LINE_END, at + 1)) count += 1;
+  return count;
+}
+
+function cellsOf(line: Buffer, columns: readonly string[]): Record<string, string> {
+  const [cells = []] = parse(line, { relax_column_count: true, record_delimiter: '\r\n' });
+  return Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? '']));
+}

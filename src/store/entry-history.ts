@@ -1,0 +1,162 @@
+/** Everything stored under one batch number: what it held and when, what came unreadable, and the breaks beside it. */
+import { sql, type Kysely, type Selectable } from 'kysely';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import type { QuarantineRow } from './amendments.ts';
+import type { BreakRow } from './breaks.ts';
+import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './schema.ts';
+import { everyMerchant } from './shared-entries.ts';
+
+/** A number may be each merchant's own count, so that all of them have it. */
+export const ENTRIES_FOUND_MAX = 20;
+/** Of each: more is a matter for the lists. */
+export const ROWS_BESIDE_MAX = 50;
+
+/** What an entry held from one reading on. */
+export interface EntryContent {
+  readonly version: number;
+  readonly entry: LedgerEntry;
+  readonly seenAt: Date;
+  /** Run that brought it; null for the first one, of which that is not kept. */
+  readonly runId: number | null;
+}
+
+export interface EntryHistory {
+  readonly merchantNo: string;
+  /** Oldest first; the last one stands. */
+  readonly contents: readonly EntryContent[];
+  /** Since when the platform no longer has it; null while it has. */
+  readonly vanishedAt: Date | null;
+  /** Since when readings lack it that are not believed yet. */
+  readonly absentSince: Date | null;
+}
+
+type EntryRow = Selectable<EntryTable>;
+type VersionRow = Selectable<LedgerEntryVersion>;
+
+const entryOf = (row: Omit<EntryRow, 'vanished_at' | 'first_seen_at'> | VersionRow): LedgerEntry => ({
+  batchNo: row.batch_no,
+  currency: row.currency,
+  transactionType: row.transaction_type,
+  credit: row.credit,
+  debit: row.debit,
+  balance: row.balance,
+  bookedAt: row.booked_at,
+  bookedMs: row.booked_ms,
+});
+
+/**
+ * Each merchant's entry of that number, in the merchants' order, up to `ENTRIES_FOUND_MAX`; of one merchant where it is
+ * named. There is no index by number alone, as it would cost every entry stored: every merchant is jumped to and looked
+ * into along the primary key instead.
+ */
+export async function findEntries(
+  db: Kysely<DB>,
+  batchNo: string,
+  merchantNo: string | undefined,
+): Promise<EntryHistory[]> {
+  const rows = await entriesOfNumber(db, batchNo, merchantNo);
+  if (rows.length === 0) return [];
+  const merchants = rows.map((row) => row.merchant_no);
+  const versions = await db
+    .selectFrom('ledger_entry_version')
+    .selectAll()
+    .where('merchant_no', 'in', merchants)
+    .where('batch_no', '=', batchNo)
+    .orderBy('version')
+    .execute();
+  const absent = await db
+    .selectFrom('absent_entry')
+    .select(['merchant_no', 'absent_since'])
+    .where('merchant_no', 'in', merchants)
+    .where('batch_no', '=', batchNo)
+    .execute();
+  return rows.map((row) => ({
+    merchantNo: row.merchant_no,
+    contents: contentsOf(
+      row,
+      versions.filter((version) => version.merchant_no === row.merchant_no),
+    ),
+    vanishedAt: row.vanished_at,
+    absentSince: absent.find((one) => one.merchant_no === row.merchant_no)?.absent_since ?? null,
+  }));
+}
+
+async function entriesOfNumber(
+  db: Kysely<DB>,
+  batchNo: string,
+  merchantNo: string | undefined,
+): Promise<EntryRow[]> {
+  if (merchantNo !== undefined) {
+    return db
+      .selectFrom('ledger_entry')
+      .selectAll()
+      .where('merchant_no', '=', merchantNo)
+      .where('batch_no', '=', batchNo)
+      .execute();
+  }
+  const { rows } = await sql<EntryRow>`
+    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
+    SELECT found.* FROM merchants CROSS JOIN LATERAL (
+      SELECT * FROM ledger_entry e
+      WHERE e.merchant_no = merchants.merchant_no AND e.batch_no = ${batchNo} LIMIT 1
+    ) AS found
+    LIMIT ${ENTRIES_FOUND_MAX}`.execute(db);
+  return rows;
+}
+
+/** A content was seen when the one before it was superseded. */
+function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryContent[] {
+  return [...superseded, row].map((content, at) => ({
+    version: content.version,
+    entry: entryOf(content),
+    seenAt: superseded[at - 1]?.superseded_at ?? row.first_seen_at,
+    runId: superseded[at - 1]?.run_id ?? null,
+  }));
+}
+
+/** Unreadable rows that carry the number, newest first, also those released and acknowledged. */
+export const quarantinedOfNumber = (
+  db: Kysely<DB>,
+  batchNo: string,
+  merchantNo: string | undefined,
+): Promise<QuarantineRow[]> =>
+  db
+    .selectFrom('quarantined_entry')
+    .select([
+      'id',
+      'merchant_no',
+      'batch_no',
+      'raw',
+      'reason',
+      'occurrences',
+      'fingerprint',
+      'begin_ms',
+      'end_ms',
+      'first_seen_at',
+      'run_id',
+      'released_at',
+      'acknowledged_at',
+      'note',
+    ])
+    .where('batch_no', '=', batchNo)
+    .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
+    .orderBy('id', 'desc')
+    .limit(ROWS_BESIDE_MAX)
+    .execute();
+
+/** Breaks, open or closed, that lie right before or after the merchant's entry, or that it is said to explain. */
+export const breaksBeside = (db: Kysely<DB>, merchantNo: string, batchNo: string): Promise<BreakRow[]> =>
+  db
+    .selectFrom('continuity_break')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where((eb) =>
+      eb.or([
+        eb('after_batch_no', '=', batchNo),
+        eb('before_batch_no', '=', batchNo),
+        eb('hint_batch_no', '=', batchNo),
+      ]),
+    )
+    .orderBy('id', 'desc')
+    .limit(ROWS_BESIDE_MAX)
+    .execute();
