@@ -76,7 +76,7 @@ export function commentsOf(example: string): ReadonlyMap<string, string> {
   for (const line of example.split('\n')) {
     const [, name] = /^([a-zA-Z0-9]+):/.exec(line) ?? [];
     const [, key] = /^ {2}([a-zA-Z0-9]+):/.exec(line) ?? [];
-    const [, comment] = /^ {2}# ?(.*)$/.exec(line) ?? [];
+    const [, comment] = /^ {2}# ?(?! {2})(.*)$/.exec(line) ?? [];
     if (name !== undefined) section = name;
     if (comment !== undefined) lines.push(comment.trim());
     else {
@@ -109,7 +109,7 @@ export function settingsPage(example: string): string {
     '# Settings',
     MADE_BY,
     'From the environment, or from a YAML file (`--config FILE`, `DAYBOOK_CONFIG`), where the environment wins. ' +
-      '`NAME_FILE=PATH` reads a value from a file. `config/daybook.example.yaml` holds them all.',
+      '`NAME_FILE=PATH` reads a secret from a file. `config/daybook.example.yaml` holds them all.',
     ...SECTIONS.flatMap((section) => [
       `## ${section}`,
       table(['environment', 'file', 'default', 'what it is'], rowsOf(section)),

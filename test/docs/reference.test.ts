@@ -29,7 +29,7 @@ test('a command’s arguments, options and help are told, and what every command
 
 test('a setting is told by the comment above it', () => {
   const comments = commentsOf(
-    'platform:\n  # The one.\n  # And more.\n  a: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
+    'platform:\n  # The one.\n  # And more.\n  a: 1\n  #   inside: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
   );
   expect([...comments]).toEqual([
     ['platform.a', 'The one. And more.'],
