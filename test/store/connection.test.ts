@@ -172,6 +172,8 @@ describe('the embedded database', () => {
       '0019_statement_columns',
       '0020_views',
       '0021_days_without_entries',
+      '0022_break_cases',
+      '0023_quarantine_by_number',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
