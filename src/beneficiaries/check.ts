@@ -17,7 +17,7 @@ export type CheckedRegistration =
   { readonly registration: Registration } | { readonly problems: readonly RegistrationProblem[] };
 
 /** How the file as a whole is called where it is no mapping of fields. */
-export const WHOLE_FILE = '(the file)';
+const WHOLE_FILE = '(the file)';
 
 /** Checks what a file holds against docs/platform.md 2.5, 2.6, 4.4 and 8. Pure. */
 export function checkRegistration(file: unknown, context: RuleContext): CheckedRegistration {

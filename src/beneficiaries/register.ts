@@ -35,7 +35,7 @@ import { payeeKeyOf } from './payee-key.ts';
 import type { Registration } from './registration.ts';
 
 /** One call with all its retries. */
-export const CALL_MS_MAX = 5 * 60_000;
+const CALL_MS_MAX = 5 * 60_000;
 /** Another host takes a call for ended after this. */
 const CLAIM_MS = CALL_MS_MAX + 60_000;
 /** Times a registration may move under our hands before we give up. */

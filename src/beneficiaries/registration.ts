@@ -8,7 +8,7 @@ import { isCountryCode } from '../ledger/countries.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notify-path.ts';
 
 /** docs/platform.md 8. */
-export const RELATION_PROOF_FILES_MAX = 3;
+const RELATION_PROOF_FILES_MAX = 3;
 
 /** What is wrong with a text, as it goes on after the field's path: `is no ...`; null where nothing is. */
 type TextProblem = (value: string) => string | null;
@@ -116,7 +116,7 @@ const common = {
   callbackUrl: httpsUrl().optional(),
 };
 
-export const enterpriseSchema = z.strictObject({
+const enterpriseSchema = z.strictObject({
   ...common,
   bizMode: z.literal('B'),
   registerCountry: text(),
@@ -127,7 +127,7 @@ export const enterpriseSchema = z.strictObject({
   incorporateCertImg: upload().optional(),
 });
 
-export const individualSchema = z.strictObject({
+const individualSchema = z.strictObject({
   ...common,
   bizMode: z.literal('C'),
   idType: oneOf(['01', '02'], '01 (national ID card) or 02 (passport), in quotes'),

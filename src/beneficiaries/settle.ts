@@ -5,7 +5,7 @@ import { listBeneficiaries, settleBeneficiary, type BeneficiaryRow } from '../st
 import type { DB } from '../store/schema.ts';
 
 /** It stands otherwise than a person could settle; the message says how. Nothing was changed. */
-export class RegistrationStands extends ExpectedError {
+class RegistrationStands extends ExpectedError {
   override readonly name = 'RegistrationStands';
   readonly exitCode = EXIT.usage;
 }

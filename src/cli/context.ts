@@ -11,7 +11,7 @@ import { createRetryLog } from './retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 
 /** A run asked to stop ends at a window's edge; longer than this nobody waits. */
-export const STOP_WITHIN_MS = 25_000;
+const STOP_WITHIN_MS = 25_000;
 
 export interface GlobalFlags {
   readonly config?: string;

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 
-export const ANSWER_MS_MAX = 4_000;
+const ANSWER_MS_MAX = 4_000;
 
 /**
  * Address of /healthz, or null where the process serves none: then it is alive as long as it runs. `commandLine` is

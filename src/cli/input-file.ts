@@ -4,7 +4,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { UsageError } from '../run/exit-codes.ts';
 
 /** A page of fields has some 10 kB; images are named by their paths. */
-export const INPUT_BYTES_MAX = 1_048_576;
+const INPUT_BYTES_MAX = 1_048_576;
 
 /** What the file holds. Throws `UsageError` where it cannot be read, or is neither JSON nor YAML. */
 export function readInputFile(path: string): unknown {

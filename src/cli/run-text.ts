@@ -134,10 +134,7 @@ function readingText({ sync }: RunReport): string | null {
 }
 
 /** `2026-03-02 through 2026-03-05`, or that nothing is proven yet. */
-export const provenText = ({
-  provenFrom,
-  provenThrough,
-}: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
+const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
   provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
 
 /** A range asked for, with what is missing of it. */

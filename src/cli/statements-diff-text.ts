@@ -8,7 +8,7 @@ import type { StatementRow } from '../store/statements.ts';
 import { counted, lines, table } from './text.ts';
 
 /** Rows told of an account; the rest are counted. */
-export const ROWS_SHOWN_MAX = 20;
+const ROWS_SHOWN_MAX = 20;
 
 type Change = 'came' | 'went' | 'changed';
 type Counts = Readonly<Record<Change, number>>;

@@ -25,7 +25,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 
 const MISSING_SHOWN_MAX = 10;
 
 /** `26h` in ms. Throws `UsageError`. */
-export function parseAge(text: string): number {
+function parseAge(text: string): number {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const unitMs = UNIT_MS[unit ?? ''];
   if (count === undefined || unitMs === undefined) {

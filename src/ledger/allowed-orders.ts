@@ -9,11 +9,11 @@ import type { Edge } from './survey.ts';
 /** An order without a break over up to so many entries is always found where there is one. */
 export const MIXED_ENTRIES_SURE = 12;
 /** No order that mixes more entries is looked for. */
-export const MIXED_ENTRIES_MAX = 1_000;
+const MIXED_ENTRIES_MAX = 1_000;
 /** Ways to begin an order that are looked at: enough for every one of `MIXED_ENTRIES_SURE` entries. */
-export const SEARCH_STATES_SURE = 60_000;
+const SEARCH_STATES_SURE = 60_000;
 /** The same where there are more entries: those of a true order are few, as balances seldom repeat. */
-export const SEARCH_STATES_MAX = 1_000;
+const SEARCH_STATES_MAX = 1_000;
 /** So many entries after the oldest one not yet taken are looked at, as bits of one number. */
 const LOOKED_AHEAD_MAX = 31;
 /** Room for the number of a balance beside those bits, in a number that stays exact. */

@@ -27,7 +27,7 @@ import { onlyOrder } from './trail.ts';
  * Most entries held while more than one balance is possible. Where that many do not decide, the way known by then is
  * taken, which may cost one break more than necessary.
  */
-export const HELD_ENTRIES_MAX = 250_000;
+const HELD_ENTRIES_MAX = 250_000;
 
 export class Places<E extends Edge> {
   readonly #toleranceMs: number;

@@ -18,7 +18,7 @@ import { belongsToAnother } from './process-onboarding.ts';
 import type { ProcessContext } from './verdict.ts';
 
 /** It cannot be applied; the message says why and what can be done. Nothing was changed. */
-export class NotApplicable extends ExpectedError {
+class NotApplicable extends ExpectedError {
   override readonly name = 'NotApplicable';
   readonly exitCode = EXIT.usage;
 }

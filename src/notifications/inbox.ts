@@ -21,11 +21,11 @@ export { InboxUnavailable } from './inbox-unavailable.ts';
 export const COMMIT_POSTS_MAX = 64;
 /** Posts of a lane held in memory at a time; the sender of one more is told to come again. */
 export const POSTS_WAITING_MAX = 1_000;
-export const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
+const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
 /** Paths of one look-up. */
-export const LOOK_UP_PATHS_MAX = 500;
+const LOOK_UP_PATHS_MAX = 500;
 /** Longer than this no sender waits for a commit or a look-up. */
-export const COMMIT_MS_MAX = 5_000;
+const COMMIT_MS_MAX = 5_000;
 
 export interface Post {
   readonly kind: NotificationKind;

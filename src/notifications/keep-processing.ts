@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { processNotifications, type ProcessDeps, type ProcessReport } from './process.ts';
 
 /** Between passes nobody asked for. */
-export const PASS_EVERY_MS = 10_000;
+const PASS_EVERY_MS = 10_000;
 /** So often old posts of unknown paths are thrown away, however often it is woken. */
 const SWEEP_EVERY_MS = 60_000;
 

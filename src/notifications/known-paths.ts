@@ -4,9 +4,9 @@ import type { Kysely } from 'kysely';
 import type { DB } from '../store/schema.ts';
 
 /** Paths of each kind held; older ones are looked up when they are posted to. */
-export const PATHS_HELD_MAX = 50_000;
+const PATHS_HELD_MAX = 50_000;
 /** Read again after this long, so that paths that ended are let go. */
-export const PATHS_READ_EVERY_MS = 60_000;
+const PATHS_READ_EVERY_MS = 60_000;
 
 export interface KnownPaths {
   /** False says nothing yet: the database has to be asked. */

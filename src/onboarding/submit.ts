@@ -114,7 +114,7 @@ async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
  * What the platform told for the resubmission, in its result or in the message of it; from V2 on
  * (docs/platform.md 9, rule 2).
  */
-export async function processVersionOf(
+async function processVersionOf(
   { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
   { id, state, processVersion }: ApplicationRow,
 ): Promise<string | null> {

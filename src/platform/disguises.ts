@@ -4,7 +4,7 @@
  */
 
 /** A piece of a secret this long, in any form, is taken for the secret; shorter secrets are looked for whole. */
-export const PIECE_CHARACTERS = 8;
+const PIECE_CHARACTERS = 8;
 /** Below this, chance alone finds it in any text. */
 const SECRET_CHARACTERS_MIN = 6;
 /** Of a text no more is searched: a message repeats far less. */

@@ -15,7 +15,7 @@ import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './wire.ts';
  * Longest batch number or transaction type kept: the document names no length (docs/platform.md 2.1), and its
  * longest text has this.
  */
-export const NAME_CHARACTERS_MAX = 255;
+const NAME_CHARACTERS_MAX = 255;
 const HOUR_MS = 3_600_000;
 /**
  * Earliest and latest booking kept. An entry is asked about again, to prove the zone or to read the span of a break, and

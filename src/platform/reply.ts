@@ -30,7 +30,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** JSON with every number as the text of its digits: an identifier sent as a number keeps them all. Throws `SyntaxError`. */
-export function parseDigitsAsText(text: string): unknown {
+function parseDigitsAsText(text: string): unknown {
   const { value, digitsOf } = parseExactJson(text.replace(/^\uFEFF/, ''));
   const plain = (node: unknown, depth: number): unknown => {
     if (typeof node === 'string') return digitsOf(node) ?? node;

@@ -1,7 +1,7 @@
 /** When a call is sent again, and how long to wait before. Pure: clock and randomness come in. */
 
-export const BACKOFF_BASE_MS = 250;
-export const BACKOFF_MAX_MS = 20_000;
+const BACKOFF_BASE_MS = 250;
+const BACKOFF_MAX_MS = 20_000;
 /** Who asks for a longer wait (Retry-After) is not called again: a run should end and say so rather than sleep for an hour. */
 export const RETRY_AFTER_MAX_MS = 600_000;
 /** Sends for a reply that is none of the contract's, which rarely passes by itself. */

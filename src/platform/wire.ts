@@ -56,6 +56,3 @@ export type BeneficiaryStatus = (typeof BENEFICIARY_STATUSES)[number];
 
 /** `respCode` of a registration that was accepted for review (docs/platform.md 2.6, 7). */
 export const BENEFICIARY_ACCEPTED = 'S00000';
-
-/** Longest callbackUrl (docs/platform.md 8). */
-export const CALLBACK_URL_CHARACTERS_MAX = 255;

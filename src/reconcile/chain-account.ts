@@ -8,7 +8,7 @@ import { differ } from './same-figures.ts';
 import { createSight, joinsDay, type AccountInZone, type Sight } from './sight.ts';
 
 /** What one pass holds in memory and one transaction writes; the rest is left to the next pass. */
-export const PASS_MAX = { days: 3_660, breaks: 20_000 } as const;
+const PASS_MAX = { days: 3_660, breaks: 20_000 } as const;
 
 export interface FiguredDay {
   readonly figures: DayFigures;

@@ -10,7 +10,7 @@ import { sameFigures } from './same-figures.ts';
 import { joinsAt, joinsDay, type AccountInZone, type Sight } from './sight.ts';
 
 /** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */
-export const DAYS_TOGETHER_MAX = 8;
+const DAYS_TOGETHER_MAX = 8;
 
 export interface StretchOptions extends AccountInZone {
   readonly clockToleranceS: number;

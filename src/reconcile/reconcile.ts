@@ -13,7 +13,7 @@ import {
   type DayFilter,
 } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/break-hints.ts';
-import { listBreaks, replaceBreaks, type BreakRow } from '../store/breaks.ts';
+import { replaceBreaks, type BreakRow } from '../store/breaks.ts';
 import type { QuarantinedReader } from '../ledger/quarantined.ts';
 import type { Lease } from '../store/lease.ts';
 import type { DB } from '../store/schema.ts';
@@ -217,12 +217,3 @@ async function emptyDays(
 }
 
 const accountKey = ({ merchantNo, currency }: Account): string => JSON.stringify([merchantNo, currency]);
-
-/** Open breaks of the merchants and currencies asked for. */
-export const openBreaks = (
-  options: Pick<ReconcileOptions, 'db' | 'merchants' | 'currenciesAsked'>,
-): Promise<BreakRow[]> =>
-  listBreaks(options.db, {
-    merchants: options.merchants ?? undefined,
-    currencies: options.currenciesAsked ?? undefined,
-  });

@@ -18,7 +18,7 @@ import type { DB } from '../store/schema.ts';
 import { certificatesOf, type CertificateRow } from '../store/statements.ts';
 
 /** Rows shown on either side of a break. */
-export const ROWS_BESIDE = 5;
+const ROWS_BESIDE = 5;
 /** Entries chained on either side, so that those shown stand as the statement has them. */
 const CHAINED_BESIDE = 60;
 /** Quarantined entries of the span that are looked at. */

@@ -2,10 +2,10 @@
 import type { SyncReport } from '../sync/sync.ts';
 
 /** A smaller difference is no news where nothing was held back because of it. */
-export const CLOCK_TOLD_MS_MIN = 60_000;
+const CLOCK_TOLD_MS_MIN = 60_000;
 
 /** A difference beyond any settle delay books entries near midnight on another day: told to a person once, as it appears. */
-export const CLOCK_FOR_PERSON_MS_MIN = 300_000;
+const CLOCK_FOR_PERSON_MS_MIN = 300_000;
 
 export type ClocksApart = Pick<SyncReport, 'platformBehindMs' | 'platformAheadMs'>;
 

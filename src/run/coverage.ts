@@ -5,7 +5,7 @@ import { mergeWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
 
 /** A longer stretch without certificates lies between two histories read on purpose, and is not a missed night. */
-export const GAP_MAX_MS = 31 * 24 * 3_600_000;
+const GAP_MAX_MS = 31 * 24 * 3_600_000;
 
 export interface Coverage {
   /** Last instant of unbroken proof, null where nothing was ever certified. */

@@ -13,7 +13,7 @@ import { planWindows } from '../sync/plan.ts';
 import type { RunDeps, RunRequest } from './work.ts';
 
 /** Read of today in any case: all there is of it at night. */
-export const FRONTIER_MIN_MS = 2 * 3_600_000;
+const FRONTIER_MIN_MS = 2 * 3_600_000;
 /** Days looked back at to tell how much of today fits on a page. */
 const DAYS_BACK = 7;
 /** A platform's clock may be so far behind ours before a look at today makes the whole reading begin anew. */

@@ -7,7 +7,7 @@ import type { HealingRead } from './report.ts';
 /** Spans read again for breaks in one run; a ledger broken all over is for a person, not for more calls. */
 export const HEALING_READS_MAX = 50;
 /** Of these, kept for breaks that wait since earlier runs, so that new ones every night do not starve them. */
-export const HEALING_READS_FOR_WAITING = 20;
+const HEALING_READS_FOR_WAITING = 20;
 /** A break's span longer than this is no narrow span: the next re-sweep reads it anyway. */
 export const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 

@@ -28,7 +28,7 @@ export interface MerchantDays extends DayRange {
 export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
 
 /** Days per merchant number. With `asked`, those and no others; without, what is left of earlier requests as well. */
-export async function merchantRanges(options: {
+async function merchantRanges(options: {
   readonly db: Kysely<DB>;
   readonly merchants: readonly string[];
   readonly asked: DayRange | null;
@@ -94,7 +94,7 @@ async function reconciled(
 }
 
 /** Days of `range` up to the first instant under certificate, without those that `open` requests hold already. Pure. */
-export function daysBeforeProof(
+function daysBeforeProof(
   { from, to }: DayRange,
   certified: readonly Window[],
   open: readonly DayRange[],

@@ -11,7 +11,7 @@ import type { PlatformHouse } from './house.ts';
 
 const FILES_NAMED_MAX = 5;
 /** Older days looked at, of all merchants together: a listing each. */
-export const OLDER_DAYS_SAMPLED = 20;
+const OLDER_DAYS_SAMPLED = 20;
 
 /**
  * Compares the days a nightly run compares, and samples those before; writes nothing. Throws `StoreOwnedByAnother` and

@@ -5,7 +5,7 @@ import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** Longest range one run takes; a longer one is a slip more often than a wish. */
-export const RANGE_DAYS_MAX = 3_660;
+const RANGE_DAYS_MAX = 3_660;
 
 export interface DayRange {
   readonly from: BusinessDay;

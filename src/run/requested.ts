@@ -14,7 +14,7 @@ import { daysTouched } from './coverage.ts';
 import type { DayRange } from './range.ts';
 
 /** Days of one merchant's requested ranges that one run takes up; the next run goes on from there. */
-export const TAKEN_UP_DAYS_MAX = 92;
+const TAKEN_UP_DAYS_MAX = 92;
 
 /** An open range, and what of it is not under certificate. */
 export interface RequestedStanding extends RequestedRange {

@@ -6,7 +6,7 @@ import { dueJobs, lastSlot, type DueJob, type ScheduledJob } from './due.ts';
 /** The database is asked at each full minute; the jobs' own times are in their cron expressions. */
 const TICK = '* * * * *';
 /** A tick that has not come this long after the one before is made up for. */
-export const TICK_MISSED_MS = 75_000;
+const TICK_MISSED_MS = 75_000;
 
 export interface ScheduleOptions {
   readonly jobs: readonly ScheduledJob[];

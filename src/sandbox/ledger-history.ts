@@ -89,12 +89,7 @@ function placer(
 }
 
 /** One entry as the platform writes it. */
-export function entryText(
-  entry: SandboxEntry,
-  timeZone: string,
-  shiftMs = 0,
-  latitude = LATITUDE_DEFAULTS,
-): string {
+function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0, latitude = LATITUDE_DEFAULTS): string {
   return objectText(
     [
       `"batchNo":${JSON.stringify(entry.batchNo)}`,

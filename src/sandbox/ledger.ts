@@ -30,7 +30,7 @@ const BATCH_PRIME = 2_147_483_647;
 const BATCH_ROOT = 48_271;
 
 /** A value in minor units as some platform may write it: plain, without trailing zeros, or with an exponent. */
-export function wireNumber(units: bigint, minorUnits: number, random: Random): string {
+function wireNumber(units: bigint, minorUnits: number, random: Random): string {
   const negative = units < 0n;
   const digits = (negative ? -units : units).toString().padStart(minorUnits + 1, '0');
   const sign = negative ? '-' : '';

@@ -11,7 +11,7 @@ import type { Pushes } from './pushes.ts';
 import { Refused } from './refusal.ts';
 
 /** `never`: stays under review, as if nobody looked at it. */
-export const OUTCOMES = ['approve', 'supplement', 'reject', 'never'] as const;
+const OUTCOMES = ['approve', 'supplement', 'reject', 'never'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const reviewSchema = z.strictObject({

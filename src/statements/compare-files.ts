@@ -12,7 +12,7 @@ import { storedRow } from './settle-manifest.ts';
 import { currentOf } from './summary.ts';
 
 /** Days compared at once: what is held in memory of them is a row and a listed name for each file. */
-export const DAYS_COMPARED_AT_ONCE = 100;
+const DAYS_COMPARED_AT_ONCE = 100;
 
 /** Behind every key of a day, whatever its file is called. */
 const LAST = '\u{10ffff}';

@@ -7,7 +7,7 @@
 import { cellsOf, NoStatement, recordsOf } from './csv-records.ts';
 
 /** Rows held of both files at once, and differences found: some 200 bytes each. */
-export const HELD_ROWS_MAX = 200_000;
+const HELD_ROWS_MAX = 200_000;
 
 export interface ComparedFile {
   /** For errors. */

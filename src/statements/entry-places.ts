@@ -10,7 +10,7 @@ import { findLine, type FoundLine } from './find-line.ts';
 import { fileOf } from './keys.ts';
 
 /** Newest revisions of an account's day that are read; what a statement was published as before those is history. */
-export const REVISIONS_READ_MAX = 10;
+const REVISIONS_READ_MAX = 10;
 
 /** A revision of a statement that is, or was, the entry's. */
 export interface EntryPlace {

@@ -29,7 +29,7 @@ export function monthOf(name: string): Month | null {
   return { name, from, to: days.at(-1)! };
 }
 
-export const MONTH_COLUMNS = [
+const MONTH_COLUMNS = [
   'merchant_no',
   'currency',
   'month',

@@ -10,7 +10,7 @@ const IS_TEXT = STATEMENT_COLUMNS.map((column) => !AMOUNT_COLUMNS.has(column));
 const BATCH_ROWS = 2_000;
 
 /** Leads with an apostrophe the text cells that would start a formula. Amounts stay as they are. */
-export const withoutFormulas = (cells: readonly string[]): string[] =>
+const withoutFormulas = (cells: readonly string[]): string[] =>
   cells.map((cell, index) => (IS_TEXT[index] === true && FORMULA_START.test(cell) ? `'${cell}` : cell));
 
 /** A canonical statement's bytes in, the spreadsheet file's bytes out, as a stream. */

@@ -5,7 +5,7 @@ import { csvText } from './csv.ts';
 import { NOTHING_EXPLAINED, type Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
 
-export const SUMMARY_COLUMNS = [
+const SUMMARY_COLUMNS = [
   'merchant_no',
   'day',
   'currency',
@@ -23,7 +23,7 @@ export const SUMMARY_COLUMNS = [
 ] as const;
 
 /** Behind the others, on days that have a break which a person resolved. */
-export const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
+const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
 
 /** Notes of one line; the manifest has more of them. */
 const EXPLANATIONS_MAX = 20;

@@ -13,7 +13,7 @@ import { parseManifest, type Manifest, type ManifestStatement } from './manifest
 import { checkRows } from './verify-rows.ts';
 
 /** A path that is not there. */
-export class NothingToVerify extends ExpectedError {
+class NothingToVerify extends ExpectedError {
   override readonly name = 'NothingToVerify';
   readonly exitCode = EXIT.usage;
 }

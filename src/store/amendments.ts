@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import type { DB, QuarantinedEntry } from './schema.ts';
 
 /** Rows one list gives at most. */
-export const LIST_ROWS_MAX = 10_000;
+const LIST_ROWS_MAX = 10_000;
 
 export interface PersonFilter {
   readonly merchants?: readonly string[] | undefined;

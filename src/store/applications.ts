@@ -18,7 +18,7 @@ export type ApplicationState =
   'submitting' | 'accepted' | 'refused' | 'unknown' | 'approved' | 'supplement' | 'rejected';
 
 /** States in which the platform has the application, or may have it, and has not decided. */
-export const OPEN_STATES = ['submitting', 'accepted', 'unknown'] as const satisfies ApplicationState[];
+const OPEN_STATES = ['submitting', 'accepted', 'unknown'] as const satisfies ApplicationState[];
 
 export interface ApplicationRow {
   readonly id: number;
@@ -39,7 +39,7 @@ export interface ApplicationRow {
   readonly forgottenAt: Date | null;
 }
 
-export const payloadPlace = (merOrderNo: string): SecretPlace => ({
+const payloadPlace = (merOrderNo: string): SecretPlace => ({
   table: 'application',
   row: merOrderNo,
   column: 'payload_ciphertext',

@@ -26,7 +26,7 @@ export const stateOf = ({ status }: Pick<BreakRow, 'status'>, last: CaseStep | u
   status === 'open' && last?.kind === 'taken' ? 'taken' : (status as CaseState);
 
 /** More steps of one break than anybody reads. */
-export const STEPS_SHOWN_MAX = 1_000;
+const STEPS_SHOWN_MAX = 1_000;
 
 export const breakById = (db: Kysely<DB>, id: number): Promise<BreakRow | undefined> =>
   db.selectFrom('continuity_break').selectAll().where('id', '=', id).executeTakeFirst();

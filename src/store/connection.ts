@@ -21,8 +21,8 @@ import { sturdyDialect } from './sturdy-dialect.ts';
 import { troubleOf } from './troubles.ts';
 import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } from './waits.ts';
 
-export const POOL_CONNECTIONS_MAX = 10;
-export const SERVER_VERSION_MIN = 140_000;
+const POOL_CONNECTIONS_MAX = 10;
+const SERVER_VERSION_MIN = 140_000;
 const ENCODING = 'UTF8';
 
 export interface DatabaseSettings {

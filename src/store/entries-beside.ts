@@ -4,7 +4,7 @@ import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import type { DB } from './schema.ts';
 
 /** Entries of the span itself; between the two of a break lie those of their seconds alone. */
-export const ENTRIES_WITHIN_MAX = 2_000;
+const ENTRIES_WITHIN_MAX = 2_000;
 
 const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
   db

@@ -7,8 +7,8 @@ import { arrayLiteral } from './array-literal.ts';
 import type { DB } from './schema.ts';
 
 /** Above this a batch gets hardly cheaper, and memory only grows; what the chain looks at takes less of it. */
-export const READ_BATCH_SIZE = 2_000;
-export const READ_TO_CHAIN_BATCH_SIZE = 5_000;
+const READ_BATCH_SIZE = 2_000;
+const READ_TO_CHAIN_BATCH_SIZE = 5_000;
 
 interface ReadOptions {
   readonly batchSize?: number;

@@ -9,7 +9,7 @@ import { everyMerchant } from './shared-entries.ts';
 /** A number may be each merchant's own count, so that all of them have it. */
 export const ENTRIES_FOUND_MAX = 20;
 /** Of each: more is a matter for the lists. */
-export const ROWS_BESIDE_MAX = 50;
+const ROWS_BESIDE_MAX = 50;
 
 /** What an entry held from one reading on. */
 export interface EntryContent {

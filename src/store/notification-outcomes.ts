@@ -6,22 +6,13 @@ import { bodyPlace } from './notifications.ts';
 import type { NotificationKind } from './notify-path.ts';
 import { decryptSecret, type SecretKey } from './secrets.ts';
 
-export const NOTIFICATION_OUTCOMES = [
-  'applied',
-  'duplicate',
-  'unknown',
-  'contradiction',
-  'second-token',
-  'malformed',
-  'waiting',
-] as const;
-
 /**
  * What became of a notification. `applied`: it moved what its path belongs to. `waiting`: our own request has no reply
  * stored yet. The others changed nothing: a replay, a path nobody was told, something else than is known, another token
  * than the one delivered, nothing the document describes.
  */
-export type NotificationOutcome = (typeof NOTIFICATION_OUTCOMES)[number];
+export type NotificationOutcome =
+  'applied' | 'duplicate' | 'unknown' | 'contradiction' | 'second-token' | 'malformed' | 'waiting';
 
 /** Outcomes a person has to look at. A path nobody was told is noise, and a replay is the platform's good right. */
 export const NEEDS_PERSON: readonly NotificationOutcome[] = ['contradiction', 'second-token', 'malformed'];

@@ -71,7 +71,7 @@ interface HeldItem extends ReferenceItem {
  * What a reading changes in what is held. An item that was set aside is not gone; and where it cannot be told which one
  * that is, none is. Pure.
  */
-export function changesOf(
+function changesOf(
   held: readonly HeldItem[],
   { items: read, setAside = [] }: Pick<ReadList, 'items' | 'setAside'>,
 ): ReferenceChanges {

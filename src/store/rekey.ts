@@ -12,7 +12,7 @@ import {
 } from './secrets.ts';
 
 /** Rows of one transaction. */
-export const REKEY_BATCH_ROWS = 200;
+const REKEY_BATCH_ROWS = 200;
 /** Ciphertexts that could not be read and are named; more are only counted. */
 const UNREADABLE_NAMED_MAX = 20;
 

@@ -5,9 +5,9 @@ import type { Window } from '../ledger/entry.ts';
  * A reading that lacks more than this share of what a window holds in a currency is more often a fault of the platform
  * than entries taken back: one after another they are seldom taken back by the half.
  */
-export const ABSENT_SHARE_MAX = 0.5;
+const ABSENT_SHARE_MAX = 0.5;
 /** Fewer than this are believed at once even where they are more than that share: two of three are no outage. */
-export const ABSENT_FEW = 3;
+const ABSENT_FEW = 3;
 /** How much later a second reading, of another run, has to say the same. Outages are over, or known, by then. */
 export const SECOND_READING_AFTER_MS = 3_600_000;
 

@@ -61,7 +61,7 @@ export type Outcome =
   | ({ readonly kind: 'split'; readonly orderUnsteady: boolean } & Split);
 
 /** Entries one reading keeps that were not asked for: a platform that ignores what it is asked sends its whole book. */
-export const STRANGERS_KEPT_MAX = 100;
+const STRANGERS_KEPT_MAX = 100;
 
 export async function certifyWindow(
   task: CertifyTask,

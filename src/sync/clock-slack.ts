@@ -22,7 +22,7 @@ const isPutBack = (ms: number, zone: string): boolean =>
  * before it, and nothing reaches beyond the instant a clock is put back: on the other side, the same timestamp would
  * mean another hour.
  */
-export function widened({ beginMs, endMs }: Window, slackMs: number, zone: string): Window {
+function widened({ beginMs, endMs }: Window, slackMs: number, zone: string): Window {
   const isPart = beginMs % 1_000 !== 0;
   return {
     beginMs: isPart ? beginMs + slackMs : isPutBack(beginMs, zone) ? beginMs : beginMs - slackMs,

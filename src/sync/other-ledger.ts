@@ -6,7 +6,7 @@ import { merchantWith } from '../store/shared-entries.ts';
 import { TimeZoneUnproven } from './time-zone-proof.ts';
 
 /** The platform answered a merchant's call by another merchant's entries, and nothing of them was written. */
-export class OtherLedgerAnswered extends ExpectedError {
+class OtherLedgerAnswered extends ExpectedError {
   override readonly name = 'OtherLedgerAnswered';
   readonly exitCode = EXIT.incomplete;
 

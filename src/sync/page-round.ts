@@ -8,8 +8,7 @@
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 
-export const PAGE_ORDERS = ['oldest first', 'newest first', 'mixed'] as const;
-export type PageOrder = (typeof PAGE_ORDERS)[number];
+export type PageOrder = 'oldest first' | 'newest first' | 'mixed';
 
 /** How far a round is. */
 export interface PageRound {

@@ -7,7 +7,7 @@ import type { DB } from '../store/schema.ts';
 import type { SecretKey } from '../store/secrets.ts';
 import type { Readiness } from './health.ts';
 
-export const DATABASE_ANSWER_MS_MAX = 2_000;
+const DATABASE_ANSWER_MS_MAX = 2_000;
 /** Anyone may ask as often as they like: the database is asked once in this time. */
 export const READINESS_LASTS_MS = 1_000;
 

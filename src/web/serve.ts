@@ -15,9 +15,9 @@ import { createReadiness } from './readiness.ts';
 import { createHealthServer, createWebServer, listenOn, type WebEvent } from './server.ts';
 
 /** Requests at work when asked to stop have this long to end; then their connections are cut. */
-export const DRAIN_MS_MAX = 11_000;
+const DRAIN_MS_MAX = 11_000;
 /** And the notification being looked at has this long. */
-export const LOOK_MS_MAX = 6_000;
+const LOOK_MS_MAX = 6_000;
 
 export interface ServeEvents {
   readonly onRefusal: (event: WebEvent) => void;

@@ -18,12 +18,12 @@ export interface Times {
   /** How often it is looked who has taken too long. */
   readonly lookedEveryMs: number;
 }
-export const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
+const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
 
 /** A connection on which nothing moves. */
-export const CONNECTION_IDLE_MS_MAX = 20_000;
-export const CONNECTIONS_MAX = 2_000;
-export const CONNECTIONS_PER_ADDRESS_MAX = 200;
+const CONNECTION_IDLE_MS_MAX = 20_000;
+const CONNECTIONS_MAX = 2_000;
+const CONNECTIONS_PER_ADDRESS_MAX = 200;
 
 /** The address cannot be listened on. */
 export class ListenRefused extends ExpectedError {
@@ -79,7 +79,7 @@ export function createHealthServer({
   return server;
 }
 
-export const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
+const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
 
 function bareServer(
   onRefusal: WebDeps['onRefusal'],

@@ -16,7 +16,7 @@ export interface Booking {
   readonly stampMs: number;
 }
 
-export const MINOR_UNITS: Readonly<Record<string, number>> = { USD: 2, EUR: 2, JPY: 0, KWD: 3 };
+const MINOR_UNITS: Readonly<Record<string, number>> = { USD: 2, EUR: 2, JPY: 0, KWD: 3 };
 const TYPES = ['T1', 'T2', 'T3'];
 /** Entries of one account are further apart than clocks may be off, so that time alone tells their order. */
 const APART_MS = 10_000;

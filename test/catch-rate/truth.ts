@@ -41,7 +41,7 @@ interface TrueDay extends Place {
 }
 
 /** The true account days that are over, by `currency day`. */
-export function trueDays(
+function trueDays(
   books: readonly Booking[],
   zone: string,
   { from, nowMs }: { readonly from: string; readonly nowMs: number },

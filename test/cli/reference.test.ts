@@ -62,7 +62,7 @@ describe('reference', () => {
         'CN       CN1   One   2026-03-02  2026-03-02\n' +
         'CN       CN2   Two   2026-03-02  2026-03-02\n' +
         'bank of AQ: the platform found nothing on 2026-03-02\n' +
-        '2 codes\n',
+        '2 codes; days are of UTC\n',
     );
     const natures = await run(['reference', 'list', 'business-nature'], env);
     expect(natures.stdout).toContain('OTHER asks for one of your own');

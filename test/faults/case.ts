@@ -1,7 +1,7 @@
 /** What one faulted run is drawn as: a kind, a night, a place for the statements, and three shares that set its moment. */
 
 /** `first`: nothing is stored yet. `late`: all is published, and entries of two days came late. */
-export const STORIES = ['first', 'late'] as const;
+const STORIES = ['first', 'late'] as const;
 export type Story = (typeof STORIES)[number];
 
 /** Where rows and statements lie. */
@@ -29,7 +29,7 @@ export interface Drawable {
 }
 
 /** A generator of numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

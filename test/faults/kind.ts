@@ -125,7 +125,7 @@ export function atEffect(
 }
 
 /** The same for requests to an S3 server: the request is held on the wire, and the run stands still. */
-export function atRequest(scene: Scene, change: (child: ChildProcess) => Promise<void>): Planted {
+function atRequest(scene: Scene, change: (child: ChildProcess) => Promise<void>): Planted {
   atNth(scene, 'objects', calls(scene, 'objects'), async (): Promise<Fate> => {
     const child = scene.child();
     child.kill('SIGSTOP');

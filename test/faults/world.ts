@@ -26,8 +26,8 @@ import { runner, startCommand, type Child, type Ended, type Env } from './child.
 import type { Family, HookOrders } from './hook.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 
-export const ZONE = 'Asia/Shanghai';
-export const FROM = '2026-03-02';
+const ZONE = 'Asia/Shanghai';
+const FROM = '2026-03-02';
 export const TO = '2026-03-04';
 /** A day that no late entry touches. */
 export const QUIET_DAY = '2026-03-03';
@@ -39,10 +39,10 @@ const FIRST = { merchantNo: 'SBX-M-1', token: 'made-up-token-1' };
 const SECOND = { merchantNo: 'SBX-M-2', token: 'made-up-token-2' };
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 const HOOK = new URL('hook.ts', import.meta.url).href;
-export const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
+const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
 
 /** No faulted run may take longer: several times the longest wait that is documented. */
-export const RUN_LIMIT_MS = 180_000;
+const RUN_LIMIT_MS = 180_000;
 /** Room of the file system that a fault fills up: three databases of the size used here. */
 const SMALL_DISK = '120m';
 

@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 
 export const MIDNIGHT_MS = Date.UTC(2026, 2, 1);
 /** 40,320 orders. */
-export const ENTRIES_MAX = 8;
+const ENTRIES_MAX = 8;
 
 /** An entry by its second and the balances around it. */
 export interface Line {

@@ -4,7 +4,7 @@ import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 
 export const MERCHANT = { merchantNo: 'SBX-M-1', token: 'made-up-token-1' };
 export const OTHER = { merchantNo: 'SBX-M-2', token: 'made-up-token-2' };
-export const DAY = '2026-03-02';
+const DAY = '2026-03-02';
 export const DAY_BEGIN_MS = Date.parse(`${DAY}T00:00:00+08:00`);
 export const WHOLE_DAY = { beginDate: DAY_BEGIN_MS, endDate: DAY_BEGIN_MS + 86_400_000 - 1 };
 

@@ -6,7 +6,7 @@ import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { createSandbox } from '../../src/sandbox/server.ts';
 
 export const TOKEN = 'made-up-token';
-export const MERCHANT = { authorization: `Bearer ${TOKEN}`, merchantno: 'M1' };
+const MERCHANT = { authorization: `Bearer ${TOKEN}`, merchantno: 'M1' };
 
 /** One merchant with a day of ledger; reviews take no time. */
 export async function sandbox(more: Partial<ScenarioInput> = {}) {

@@ -18,7 +18,7 @@ const SEARCHED_TOGETHER_MAX = 10;
 const bySecond = (a: Move, b: Move) => a.second - b.second;
 
 /** Cuts a ledger where neighbours in time are further apart than the tolerance: nothing trades places across a cut. */
-export function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
+function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
   const clusters: Move[][] = [];
   for (const move of [...moves].sort(bySecond)) {
     const cluster = clusters.at(-1);

@@ -24,7 +24,7 @@ export interface Explored {
 }
 
 /** The law a finding speaks of: what stands before its figures and names. */
-export const lawOf = (finding: string): string =>
+const lawOf = (finding: string): string =>
   finding
     .replace(/^(?:step \d+ \([a-z]+\)|reading \d+|at the end|fresh tables): /, '')
     .replace(/:.*/s, '')

@@ -17,7 +17,7 @@ export interface Kill {
   readonly done: boolean;
 }
 
-export class Killed extends Error {
+class Killed extends Error {
   override readonly name = 'Killed';
   constructor() {
     super('the process is dead');

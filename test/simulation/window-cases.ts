@@ -1,7 +1,7 @@
 /** Draws hostile platforms: what they hold, in what order they tell it, and what goes on while they are read. */
 import fc from 'fast-check';
 
-export const WRECKS = ['none', 'named', 'identical'] as const;
+const WRECKS = ['none', 'named', 'identical'] as const;
 
 /** Entries booked together. */
 export interface Group {
