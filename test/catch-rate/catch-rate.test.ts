@@ -53,20 +53,23 @@ interface Floor {
   readonly told: number;
 }
 
-/** At least so many of the chosen forms: whoever makes a check better raises its family's numbers. */
+/**
+ * At least so many of the chosen forms, as the card shows of each of their histories: whoever makes a check better raises its
+ * family's numbers.
+ */
 const FLOORS: Readonly<Record<Family, Floor>> = {
   missing: { inTime: 2, told: 4 },
-  totals: { inTime: 2, told: 3 },
+  totals: { inTime: 2, told: 4 },
   doubled: { inTime: 4, told: 4 },
   'moved in time': { inTime: 4, told: 4 },
   amounts: { inTime: 4, told: 4 },
   balances: { inTime: 4, told: 4 },
   'currency and type': { inTime: 2, told: 2 },
-  amended: { inTime: 3, told: 3 },
-  'late and vanished': { inTime: 2, told: 2 },
+  amended: { inTime: 4, told: 4 },
+  'late and vanished': { inTime: 4, told: 4 },
   merchants: { inTime: 4, told: 4 },
-  'clocks and replicas': { inTime: 1, told: 1 },
-  zone: { inTime: 3, told: 4 },
+  'clocks and replicas': { inTime: 1, told: 4 },
+  zone: { inTime: 4, told: 4 },
   'filters and pages': { inTime: 4, told: 4 },
   unreadable: { inTime: 4, told: 4 },
 };
@@ -87,10 +90,7 @@ describe('the catch rate', () => {
       .filter(({ form }) => below.includes(formNamed(form).family))
       .map(({ form, ending }) => `${form}: ${ending}`);
     expect(endings).toEqual([]);
-    // Another merchant's entries are told as what they are in part only.
-    const caught = outcomes.filter(
-      ({ form, isRightSentence }) => isRightSentence !== null && formNamed(form).family !== 'merchants',
-    );
+    const caught = outcomes.filter(({ isRightSentence }) => isRightSentence !== null);
     const wronglyTold = caught.filter(({ isRightSentence }) => isRightSentence === false);
     expect(wronglyTold.slice(Math.floor((1 - RIGHT_SENTENCE_SHARE) * caught.length))).toEqual([]);
     expect(outcomes.map(({ spoiled }) => spoiled).filter((spoiled) => spoiled !== null)).toEqual([]);
