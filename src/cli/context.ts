@@ -9,6 +9,7 @@ import { openHouse, openPlatformHouse, type House, type PlatformHouse } from '..
 import { loadSettings } from '../settings/load.ts';
 import { createRetryLog } from './retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+import { fitted } from './wrapped.ts';
 
 /** A run asked to stop ends at a window's edge; longer than this nobody waits. */
 const STOP_WITHIN_MS = 25_000;
@@ -105,7 +106,9 @@ export interface Told {
 export function tell(command: Command, told: Told): void {
   const { json } = command.optsWithGlobals<GlobalFlags>();
   process.stdout.write(
-    `${showableLines(json === true ? JSON.stringify(told.document, null, 2) : told.text)}\n`,
+    json === true
+      ? `${showableLines(JSON.stringify(told.document, null, 2))}\n`
+      : `${fitted(showableLines(told.text))}\n`,
   );
   process.exitCode = told.exitCode ?? EXIT.done;
 }
