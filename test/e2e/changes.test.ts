@@ -113,7 +113,13 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
   const report = await stage.run();
   expect(report).toMatchObject({
     exitCode: 3,
-    notes: ['1 new break: see `daybook breaks`', '1 quarantined: see `daybook quarantine`'],
+    notes: [
+      '1 new break: see `daybook breaks`',
+      '1 quarantined: see `daybook quarantine`',
+      expect.stringContaining(
+        `: Quarantined entry ${wreck.batchNo} explains it: the platform sends just that amount`,
+      ),
+    ],
     sync: [{ report: { uncertified: [] } }],
   });
   expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
