@@ -2,7 +2,10 @@
 import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
 import { utc } from '@date-fns/utc';
-import { addDays as daysLater, eachDayOfInterval, isValid, parseISO } from 'date-fns';
+import { addDays as daysLater } from 'date-fns/addDays';
+import { eachDayOfInterval } from 'date-fns/eachDayOfInterval';
+import { isValid } from 'date-fns/isValid';
+import { parseISO } from 'date-fns/parseISO';
 import type { BusinessDay, Window } from './entry.ts';
 
 const DAY_MS = 86_400_000;
