@@ -1,5 +1,7 @@
 /** Help as it fits the terminal. */
 import { Help, type Command, type Option } from 'commander';
+import { terminalWidth } from './text.ts';
+import { filledLines } from './wrapped.ts';
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const WIDTH_MAX = 120;
@@ -7,12 +9,14 @@ const WIDTH_MAX = 120;
 /** For a program before its commands are added, which take it over. */
 export const withFittingHelp = (program: Command): Command =>
   program
-    .configureOutput({ writeOut: (text) => void process.stdout.write(refilled(text, outWidth())) })
+    .configureOutput({ writeOut: (text) => void process.stdout.write(refilled(text, helpWidth())) })
     .configureHelp({ optionDescription });
 
 /** Without a terminal, lines stay as they are written. */
-const outWidth = (): number =>
-  process.stdout.isTTY ? Math.min(process.stdout.columns, WIDTH_MAX) : Infinity;
+const helpWidth = (): number => {
+  const width = terminalWidth();
+  return width === Infinity ? width : Math.min(width, WIDTH_MAX);
+};
 
 /** That an option is given by nobody at first is no default to tell. */
 function optionDescription(this: Help, option: Option): string {
@@ -27,11 +31,5 @@ export const refilled = (text: string, width: number): string =>
   text.replace(/(?:^(?!\s).+\n?)+/gm, (paragraph) => {
     if (paragraph.split('\n').every((line) => line.length <= width)) return paragraph;
     const end = paragraph.endsWith('\n') ? '\n' : '';
-    const filled: string[] = [];
-    for (const word of paragraph.trimEnd().split(/\s+/)) {
-      const last = filled.at(-1);
-      if (last === undefined || last.length + 1 + word.length > width) filled.push(word);
-      else filled[filled.length - 1] = `${last} ${word}`;
-    }
-    return filled.join('\n') + end;
+    return filledLines(paragraph.trimEnd().split(/\s+/), width).join('\n') + end;
   });

@@ -24,7 +24,7 @@ const NO_LINES = Object.fromEntries(
 type Row = readonly (string | number | null)[];
 
 /** How wide the terminal is; without one, a table may be as wide as it likes. */
-const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
+export const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
 
 /** So wide a sentence reads well: before it gets narrower, columns are left out. */
 const SENTENCE_WIDTH_GOOD = 30;

@@ -30,7 +30,7 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
   const readFrom = async (from: BusinessDay) => {
     const rows = await accountDaysFrom(db, account, from, READ_AHEAD_DAYS);
     const to = rows.length < READ_AHEAD_DAYS ? LAST_DAY : rows.at(-1)!.day;
-    return (ahead = { from, to, days: rows.map(figuresOf) });
+    return (ahead = { from, to, days: rows.map(dayFigures) });
   };
   const around = async (day: BusinessDay) =>
     ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
@@ -47,7 +47,7 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
     const found = (await around(day)).days.findLast((one) => one.day < day);
     if (found !== undefined) return found;
     const row = await dayBefore(db, account, ahead!.from);
-    return row === undefined ? undefined : figuresOf(row);
+    return row === undefined ? undefined : dayFigures(row);
   };
 
   const before = async (day: BusinessDay) => {
@@ -74,7 +74,8 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
 
 const LAST_DAY = '9999-12-31';
 
-const figuresOf = (row: AccountDayRow): DayFigures => ({
+/** A stored day as the chain makes it. */
+export const dayFigures = (row: AccountDayRow): DayFigures => ({
   currency: row.currency,
   day: row.day,
   opening: row.opening,

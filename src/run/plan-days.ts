@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import { seenFigures, type DayChange, type SeenFigures } from '../reconcile/reconcile.ts';
+import { dayFigures } from '../reconcile/known-days.ts';
+import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
 import { dayContent, isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import type { DB } from '../store/schema.ts';
@@ -118,16 +119,7 @@ async function publishingOf(
 
 /** A day that is due though its figures stay as they are: its rows changed, or it was not published before. */
 function unchanged({ account, row }: DueAccountDay): DayChange {
-  const figures = seenFigures({
-    opening: row.opening,
-    creditTotal: row.credit_total,
-    creditCount: row.credit_count,
-    debitTotal: row.debit_total,
-    debitCount: row.debit_count,
-    closing: row.closing,
-    verdict: row.verdict as SeenFigures['verdict'],
-    breakCount: row.break_count,
-  });
+  const figures = seenFigures(dayFigures(row));
   return {
     account,
     day: row.day,

@@ -1,9 +1,9 @@
 /** Finds an entry's line in a published statement, reading it as a stream. */
-import { parse } from 'csv-parse/sync';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements.ts';
-import { fetchStatement } from './fetch.ts';
 import { columnsOf } from './csv.ts';
+import { cellsOf } from './csv-records.ts';
+import { fetchStatement } from './fetch.ts';
 
 /** An entry as a statement's file has it. */
 export interface FoundLine {
@@ -59,7 +59,7 @@ function look(part: Buffer, search: Search): void {
     const end = endOfLine(part, hit);
     search.linesBefore += lineEndsIn(part.subarray(from, begin));
     const isHeader = search.linesBefore === 0;
-    const cells = cellsOf(part.subarray(begin, end), search.columns);
+    const cells = cellsByColumn(part.subarray(begin, end), search.columns);
     search.linesBefore += 1;
     if (!isHeader && cells['batch_no'] === search.batchNo) search.found = { line: search.linesBefore, cells };
     from = end;
@@ -78,7 +78,7 @@ function lineEndsIn(part: Buffer): number {
   return count;
 }
 
-function cellsOf(line: Buffer, columns: readonly string[]): Record<string, string> {
-  const [cells = []] = parse(line, { relax_column_count: true, record_delimiter: '\r\n' });
+function cellsByColumn(line: Buffer, columns: readonly string[]): Record<string, string> {
+  const cells = cellsOf(line.toString().replace(/\r\n$/, '')) ?? [];
   return Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? '']));
 }

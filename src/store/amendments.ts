@@ -1,6 +1,7 @@
 /** What the platform changed, took back or sent unreadable: the lists a person works through. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entry-columns.ts';
 import type { DB, QuarantinedEntry } from './schema.ts';
 
 /** Rows one list gives at most. */
@@ -32,39 +33,6 @@ export interface VanishedEntry {
 }
 
 export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
-
-interface EntryColumns {
-  readonly batch_no: string;
-  readonly currency: string;
-  readonly transaction_type: string;
-  readonly credit: string | null;
-  readonly debit: string | null;
-  readonly balance: string;
-  readonly booked_at: string;
-  readonly booked_ms: number;
-}
-
-const ENTRY_COLUMNS = [
-  'batch_no',
-  'currency',
-  'transaction_type',
-  'credit',
-  'debit',
-  'balance',
-  'booked_at',
-  'booked_ms',
-] as const;
-
-const entryOf = (row: EntryColumns): LedgerEntry => ({
-  batchNo: row.batch_no,
-  currency: row.currency,
-  transactionType: row.transaction_type,
-  credit: row.credit,
-  debit: row.debit,
-  balance: row.balance,
-  bookedAt: row.booked_at,
-  bookedMs: row.booked_ms,
-});
 
 type AmendmentRow = EntryColumns & {
   readonly merchant_no: string;
@@ -134,12 +102,9 @@ export async function listVanished(
   }));
 }
 
-/** Rejected entries with their raw text, newest first; only those the platform still sends unless `all`. */
-export function listQuarantine(
-  db: Kysely<DB>,
-  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean | undefined } = {},
-): Promise<QuarantineRow[]> {
-  let query = db
+/** Rejected entries as people see them. */
+export const quarantineRows = (db: Kysely<DB>) =>
+  db
     .selectFrom('quarantined_entry')
     .select([
       'id',
@@ -156,7 +121,14 @@ export function listQuarantine(
       'released_at',
       'acknowledged_at',
       'note',
-    ])
+    ]);
+
+/** Rejected entries with their raw text, newest first; only those the platform still sends unless `all`. */
+export function listQuarantine(
+  db: Kysely<DB>,
+  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean | undefined } = {},
+): Promise<QuarantineRow[]> {
+  let query = quarantineRows(db)
     .orderBy('id', 'desc')
     .limit(filter.limit ?? LIST_ROWS_MAX);
   if (filter.all !== true)

@@ -1,6 +1,7 @@
 /** An account's entries around a span, a few of each side: for a person to look at, whatever the account's size. */
 import type { Kysely } from 'kysely';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
+import { ENTRY_COLUMNS, entryOf } from './entry-columns.ts';
 import type { DB } from './schema.ts';
 
 /** Entries of the span itself; between the two of a break lie those of their seconds alone. */
@@ -9,16 +10,7 @@ const ENTRIES_WITHIN_MAX = 2_000;
 const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
   db
     .selectFrom('ledger_entry')
-    .select([
-      'batch_no as batchNo',
-      'currency',
-      'transaction_type as transactionType',
-      'credit',
-      'debit',
-      'balance',
-      'booked_at as bookedAt',
-      'booked_ms as bookedMs',
-    ])
+    .select(ENTRY_COLUMNS)
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency)
     .where('vanished_at', 'is', null);
@@ -52,7 +44,7 @@ export async function entriesAround(
     .orderBy('batch_no')
     .limit(beside)
     .execute();
-  return [...before.reverse(), ...within, ...after];
+  return [...before.reverse(), ...within, ...after].map(entryOf);
 }
 
 /** Those of the merchant's entries that are stored and have not vanished, by number. Served by the primary key. */
@@ -64,19 +56,10 @@ export async function entriesByNumber(
   if (batchNos.length === 0) return new Map();
   const rows = await db
     .selectFrom('ledger_entry')
-    .select([
-      'batch_no as batchNo',
-      'currency',
-      'transaction_type as transactionType',
-      'credit',
-      'debit',
-      'balance',
-      'booked_at as bookedAt',
-      'booked_ms as bookedMs',
-    ])
+    .select(ENTRY_COLUMNS)
     .where('merchant_no', '=', merchantNo)
     .where('batch_no', 'in', [...batchNos])
     .where('vanished_at', 'is', null)
     .execute();
-  return new Map(rows.map((row) => [row.batchNo, row]));
+  return new Map(rows.map((row) => [row.batch_no, entryOf(row)]));
 }

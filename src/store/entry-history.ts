@@ -1,8 +1,9 @@
 /** Everything stored under one batch number: what it held and when, what came unreadable, and the breaks beside it. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import type { QuarantineRow } from './amendments.ts';
+import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks.ts';
+import { entryOf } from './entry-columns.ts';
 import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './schema.ts';
 import { everyMerchant } from './shared-entries.ts';
 
@@ -32,17 +33,6 @@ export interface EntryHistory {
 
 type EntryRow = Selectable<EntryTable>;
 type VersionRow = Selectable<LedgerEntryVersion>;
-
-const entryOf = (row: Omit<EntryRow, 'vanished_at' | 'first_seen_at'> | VersionRow): LedgerEntry => ({
-  batchNo: row.batch_no,
-  currency: row.currency,
-  transactionType: row.transaction_type,
-  credit: row.credit,
-  debit: row.debit,
-  balance: row.balance,
-  bookedAt: row.booked_at,
-  bookedMs: row.booked_ms,
-});
 
 /**
  * Each merchant's entry of that number, in the merchants' order, up to `ENTRIES_FOUND_MAX`; of one merchant where it is
@@ -120,24 +110,7 @@ export const quarantinedOfNumber = (
   batchNo: string,
   merchantNo: string | undefined,
 ): Promise<QuarantineRow[]> =>
-  db
-    .selectFrom('quarantined_entry')
-    .select([
-      'id',
-      'merchant_no',
-      'batch_no',
-      'raw',
-      'reason',
-      'occurrences',
-      'fingerprint',
-      'begin_ms',
-      'end_ms',
-      'first_seen_at',
-      'run_id',
-      'released_at',
-      'acknowledged_at',
-      'note',
-    ])
+  quarantineRows(db)
     .where('batch_no', '=', batchNo)
     .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
     .orderBy('id', 'desc')

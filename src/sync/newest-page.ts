@@ -47,8 +47,10 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
     signal.throwIfAborted();
     const query = { merchant, window, pageNum, ...(currency === undefined ? {} : { currency }) };
     const key = keyOf(query);
-    const page = known.get(key)?.page ?? reader.page({ ...query, isUrgent: true }, signal);
-    if (!known.has(key)) known.set(key, { page, isTaken: false });
+    const kept = known.get(key);
+    if (kept !== undefined) return kept.page;
+    const page = reader.page({ ...query, isUrgent: true }, signal);
+    known.set(key, { page, isTaken: false });
     return page;
   };
 
