@@ -1,10 +1,10 @@
 /** Applications that wait for their result, and the result the platform pushes for each. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { markAccepted, recordApplication } from '../src/store/applications.ts';
-import { newNotifySecret, notifyHashOf } from '../src/store/notify-path.ts';
-import { thisHolder } from '../src/store/process-identity.ts';
-import type { DB } from '../src/store/schema.ts';
+import { markAccepted, recordApplication } from '../src/store/onboarding/applications.ts';
+import { newNotifySecret, notifyHashOf } from '../src/store/notifications/notify-path.ts';
+import { thisHolder } from '../src/host/process-identity.ts';
+import type { DB } from '../src/store/engine/schema.ts';
 
 export const BENCH_KEY = randomBytes(32);
 

@@ -2,24 +2,24 @@
 import { readFileSync } from 'node:fs';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';
-import { openPlatformHouse, runDeps } from '../src/run/house.ts';
+import { openPlatformApp, runDeps } from '../src/run/app.ts';
 import { figuresOf } from '../src/run/report.ts';
 import { executeRun } from '../src/run/run.ts';
-import type { RunRequest } from '../src/run/work.ts';
+import type { RunRequest } from '../src/run/active-run.ts';
 import { loadSettings } from '../src/settings/load.ts';
 
 keepHeapSmall();
 const { command, range } = JSON.parse(process.argv[2] ?? '{}') as Pick<RunRequest, 'command' | 'range'>;
 const settings = loadSettings({ env: process.env, readFile: (path) => readFileSync(path, 'utf8') });
-const house = await openPlatformHouse(settings, { env: process.env });
-const merchants = await chosenMerchants(house, []);
+const app = await openPlatformApp(settings, { env: process.env });
+const merchants = await chosenMerchants(app, []);
 const started = performance.now();
 const report = await executeRun(
   { command, range, merchants, currencies: null },
-  runDeps(house, new AbortController().signal),
+  runDeps(app, new AbortController().signal),
 );
 const elapsedMs = performance.now() - started;
-await house.close();
+await app.close();
 const { exitCode, notes } = report;
 const peakMegabytes = process.resourceUsage().maxRSS / 1_024;
 process.stdout.write(

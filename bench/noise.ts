@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { newNotifySecret } from '../src/store/notify-path.ts';
+import { newNotifySecret } from '../src/store/notifications/notify-path.ts';
 
 const CONNECTIONS = 100;
 /** Posts on their way at a time: beyond it the receiver is what limits the rate. */

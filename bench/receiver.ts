@@ -1,6 +1,6 @@
 /** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
 import { createInbox } from '../src/notifications/inbox.ts';
-import { openDatabase } from '../src/store/connection.ts';
+import { openDatabase } from '../src/store/engine/connection.ts';
 import { createWebServer } from '../src/web/server.ts';
 import { serve } from '../src/web/serve.ts';
 
@@ -12,7 +12,7 @@ const { databaseUrl, key, processing } = JSON.parse(process.argv[2] ?? '{}') as 
 };
 const database = await openDatabase({ databaseUrl, dataDir: '' });
 const secretKeys = [{ id: 'bench', key: Buffer.from(key, 'base64') }];
-const house = { database, now: () => new Date() };
+const app = { database, now: () => new Date() };
 const anyPort = { host: '127.0.0.1', port: 0 };
 const tell = ({ status, reason }: { status: number; reason: string }) => {
   if (status !== 200) process.stderr.write(`refused with ${status}: ${reason}\n`);
@@ -20,7 +20,7 @@ const tell = ({ status, reason }: { status: number; reason: string }) => {
 process.stdout.write(`${processing ? await serveAll() : await takeIn()}\n`);
 
 async function serveAll(): Promise<string> {
-  const { url } = await serve(house, { secretKeys, listen: anyPort }, new AbortController().signal, {
+  const { url } = await serve(app, { secretKeys, listen: anyPort }, new AbortController().signal, {
     onRefusal: tell,
     onProcessed: () => undefined,
     onFault: (error) => process.stderr.write(`${String(error)}\n`),
@@ -29,7 +29,7 @@ async function serveAll(): Promise<string> {
 }
 
 async function takeIn(): Promise<string> {
-  const inbox = createInbox({ db: database.db, secretKeys, now: house.now });
+  const inbox = createInbox({ db: database.db, secretKeys, now: app.now });
   await inbox.readPaths();
   return createWebServer({ inbox, readiness: null, onRefusal: tell }).listen(anyPort);
 }

@@ -1,6 +1,6 @@
 /** Fills a database with a consistent ledger by SQL alone, for measures that need stored entries and no platform. */
 import { sql, type Kysely } from 'kysely';
-import type { DB } from '../src/store/schema.ts';
+import type { DB } from '../src/store/engine/schema.ts';
 import { ZONE } from './scenario.ts';
 
 export interface Seed {

@@ -1,9 +1,9 @@
 /** The bench's own PostgreSQL: durable as in production, with memory and WAL for its size, and databases to throw away. */
 import { sql, type Kysely } from 'kysely';
 import pg from 'pg';
-import { openDatabase } from '../src/store/connection.ts';
-import type { DB } from '../src/store/schema.ts';
-import { MIGRATION_WAITS } from '../src/store/waits.ts';
+import { openDatabase } from '../src/store/engine/connection.ts';
+import type { DB } from '../src/store/engine/schema.ts';
+import { MIGRATION_WAITS } from '../src/store/engine/waits.ts';
 import { createTemplate, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts';
 
 /** With the defaults a checkpoint every few seconds would be what is measured. */

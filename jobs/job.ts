@@ -1,7 +1,7 @@
 /** What a scheduled job is: a name, when it is due, and what it runs. */
-import type { DueJob } from '../src/run/due.ts';
-import type { PlatformHouse } from '../src/run/house.ts';
-import type { JobReport } from '../src/run/scheduled-job.ts';
+import type { DueJob } from '../src/run/schedule/due.ts';
+import type { PlatformApp } from '../src/run/app.ts';
+import type { JobReport } from '../src/run/schedule/scheduled-job.ts';
 import type { Schedule } from '../src/settings/settings.ts';
 
 export interface Job {
@@ -14,5 +14,5 @@ export interface Job {
   /** Whether it brings the ledger up to date: a good run of one such job makes up for a failed one of another. */
   readonly isLedger: boolean;
   /** Does the work of a slot; null where another process did it meanwhile. */
-  readonly run: (house: PlatformHouse, due: DueJob, signal: AbortSignal) => Promise<JobReport | null>;
+  readonly run: (app: PlatformApp, due: DueJob, signal: AbortSignal) => Promise<JobReport | null>;
 }

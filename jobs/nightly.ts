@@ -1,5 +1,5 @@
 /** Every night: read yesterday and the last days again, prove them, publish what changed. */
-import { runLedgerJob } from '../src/run/scheduled-job.ts';
+import { runLedgerJob } from '../src/run/schedule/scheduled-job.ts';
 import type { Job } from './job.ts';
 
 export const nightly: Job = {
@@ -7,5 +7,5 @@ export const nightly: Job = {
   what: 'yesterday, whatever downtime left unread, and the last days again for late entries',
   when: (schedule) => schedule.nightly,
   isLedger: true,
-  run: (house, due, signal) => runLedgerJob(house, due, signal),
+  run: (app, due, signal) => runLedgerJob(app, due, signal),
 };

@@ -7,5 +7,5 @@ export const reference: Job = {
   what: 'the platform’s lists: banks and payout methods of the countries in the settings, occupations, natures, purposes',
   when: (schedule) => schedule.reference,
   isLedger: false,
-  run: (house, due, signal) => executeReferenceRun({ ...referenceWork(house, signal), scheduled: due }),
+  run: (app, due, signal) => executeReferenceRun({ ...referenceWork(app, signal), scheduled: due }),
 };

@@ -1,5 +1,5 @@
 /** Around midday: further back than the night reads, so that what is late is in the statements by evening. */
-import { runLedgerJob } from '../src/run/scheduled-job.ts';
+import { runLedgerJob } from '../src/run/schedule/scheduled-job.ts';
 import type { Job } from './job.ts';
 
 export const resweep: Job = {
@@ -7,6 +7,5 @@ export const resweep: Job = {
   what: 'late entries, further back than the night looks for them',
   when: (schedule) => schedule.resweep,
   isLedger: true,
-  run: (house, due, signal) =>
-    runLedgerJob(house, due, signal, { lateSweepDays: house.settings.lateSweepDays }),
+  run: (app, due, signal) => runLedgerJob(app, due, signal, { lateSweepDays: app.settings.lateSweepDays }),
 };

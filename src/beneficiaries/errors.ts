@@ -1,6 +1,6 @@
 /** Why a registration was not sent, or brought no reply: values a caller decides on, without anything personal. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import type { BeneficiaryRow } from '../store/beneficiaries.ts';
+import type { BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
 import type { RegistrationProblem } from './check.ts';
 
 /** The file breaks rules of the document; nothing was recorded or sent. */

@@ -1,7 +1,7 @@
 /** From a file to a registration that may be sent: checked against the document and against stored reference data. */
 import type { Kysely } from 'kysely';
-import { payoutMethodTypes, referenceCodes } from '../store/reference.ts';
-import type { DB } from '../store/schema.ts';
+import { payoutMethodTypes, referenceCodes } from '../store/reference/reference-lists.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { bankCountryOf, checkRegistration, type StoredReference } from './check.ts';
 import { RegistrationInvalid } from './errors.ts';
 import type { Registration } from './registration.ts';

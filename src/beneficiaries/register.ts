@@ -13,7 +13,7 @@ import {
   beneficiaryByOrderNo,
   beneficiaryInReview,
   type BeneficiaryRow,
-} from '../store/beneficiaries.ts';
+} from '../store/beneficiaries/beneficiaries.ts';
 import {
   beneficiaryPayload,
   claimBeneficiary,
@@ -23,13 +23,13 @@ import {
   storeBeneficiaryReply,
   type BeneficiaryDraft,
   type Claim,
-} from '../store/beneficiary-calls.ts';
-import { fingerprintKey } from '../store/fingerprint-key.ts';
-import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notify-path.ts';
-import type { Holder } from '../store/process-identity.ts';
-import { repeatStatement } from '../store/repeat-statement.ts';
-import type { DB } from '../store/schema.ts';
-import type { SecretKey } from '../store/secrets.ts';
+} from '../store/beneficiaries/beneficiary-calls.ts';
+import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
+import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notifications/notify-path.ts';
+import type { Holder } from '../host/process-identity.ts';
+import { repeatStatement } from '../store/engine/repeat-statement.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
 import { OrderNoTaken, PayeeInReview, RegistrationInFlight, RegistrationUnanswered } from './errors.ts';
 import { payeeKeyOf } from './payee-key.ts';
 import type { Registration } from './registration.ts';

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { isCountryCode } from '../ledger/countries.ts';
-import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notify-path.ts';
+import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notifications/notify-path.ts';
 
 /** docs/platform.md 8. */
 const RELATION_PROOF_FILES_MAX = 3;

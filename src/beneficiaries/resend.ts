@@ -1,6 +1,6 @@
 /** What an engineer can do about a registration without a reply when its file is no longer at hand. */
-import { type BeneficiaryRow } from '../store/beneficiaries.ts';
-import { beneficiaryPayload } from '../store/beneficiary-calls.ts';
+import { type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
+import { beneficiaryPayload } from '../store/beneficiaries/beneficiary-calls.ts';
 import { asInTheFile, registerBeneficiary, type RegisterDeps, type Registered } from './register.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Registration } from './registration.ts';

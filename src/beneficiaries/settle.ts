@@ -1,8 +1,12 @@
 /** A person has asked the platform (sp2402 in its document) what became of a registration whose result never came. */
 import type { Transaction } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { listBeneficiaries, settleBeneficiary, type BeneficiaryRow } from '../store/beneficiaries.ts';
-import type { DB } from '../store/schema.ts';
+import {
+  listBeneficiaries,
+  settleBeneficiary,
+  type BeneficiaryRow,
+} from '../store/beneficiaries/beneficiaries.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 /** It stands otherwise than a person could settle; the message says how. Nothing was changed. */
 class RegistrationStands extends ExpectedError {

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
-import { lines, table } from './text.ts';
-import { timesOf } from './times.ts';
+import { offlineSettings, print, withApp } from './context.ts';
+import { lines, table } from './output/text.ts';
+import { timesOf } from './output/times.ts';
 
 const FIELDS = ['currency', 'transactionType', 'credit', 'debit', 'balance', 'bookedAt'] as const;
 const WORDS: Readonly<Record<(typeof FIELDS)[number], string>> = {
@@ -34,10 +34,10 @@ export function addAmendmentsCommand(program: Command): void {
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         const amended = await listAmendments(database.db);
         const vanished = await listVanished(database.db);
-        tell(self, {
+        print(self, {
           document: { amended, vanished },
           text: lines(
             amended.length === 0

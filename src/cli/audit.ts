@@ -1,9 +1,9 @@
 /** `audit`: who showed, settled, resolved or downloaded what. */
 import type { Command } from 'commander';
 import { listDeeds } from '../store/audit.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
-import { lines, table } from './text.ts';
-import { timesOf } from './times.ts';
+import { offlineSettings, print, withApp } from './context.ts';
+import { lines, table } from './output/text.ts';
+import { timesOf } from './output/times.ts';
 
 const ROWS_MAX = 1_000;
 
@@ -14,9 +14,9 @@ export function addAuditCommand(program: Command): void {
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         const deeds = await listDeeds(database.db, ROWS_MAX);
-        tell(self, {
+        print(self, {
           document: deeds.map(({ at, by_whom, command, subject, note }) => ({
             at,
             by: by_whom,

@@ -6,18 +6,18 @@ import { registerBeneficiary, type RegisterDeps, type Registered } from '../bene
 import { resendBeneficiary } from '../beneficiaries/resend.ts';
 import { settleRegistration } from '../beneficiaries/settle.ts';
 import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
-import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
-import type { PlatformHouse } from '../run/house.ts';
+import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import type { PlatformApp } from '../run/app.ts';
 import { oneMerchant } from '../run/one-merchant.ts';
 import type { FileRules } from '../settings/settings.ts';
-import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries.ts';
-import { releaseBeneficiary } from '../store/beneficiary-calls.ts';
-import { thisHolder } from '../store/process-identity.ts';
-import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
+import { listBeneficiaries, type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
+import { releaseBeneficiary } from '../store/beneficiaries/beneficiary-calls.ts';
+import { thisHolder } from '../host/process-identity.ts';
+import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
-import { line, lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { line, lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 export function addBeneficiaryCommand(program: Command): void {
   const beneficiary = program
@@ -47,10 +47,10 @@ function addCheck(beneficiary: Command): void {
     .action(async (path: string, _flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const file = readInputFile(path);
-      await withHouse(settings, async ({ database, now }) => {
+      await withApp(settings, async ({ database, now }) => {
         const warnings: FileWarning[] = [];
         await prepareRegistration(database.db, file, rulesOf(settings.fileRules, now(), warnings));
-        tell(self, {
+        print(self, {
           document: { problems: [], warnings },
           text: lines('nothing to mend; it can be registered', ...warnings.map(warningText)),
         });
@@ -74,12 +74,12 @@ function addRegister(beneficiary: Command): void {
     .action(async (path: string, { merchant: asked }: { readonly merchant?: string }, self: Command) => {
       const settings = platformSettings(self);
       const file = readInputFile(path);
-      await withPlatform(settings, async (house) => {
-        const merchant = await oneMerchant(house, asked);
+      await withPlatform(settings, async (app) => {
+        const merchant = await oneMerchant(app, asked);
         const warnings: FileWarning[] = [];
-        const rules = rulesOf(settings.fileRules, house.now(), warnings);
-        const registration = await prepareRegistration(house.database.db, file, rules);
-        tellRegistered(self, await registerBeneficiary(depsOf(house), merchant, registration), warnings);
+        const rules = rulesOf(settings.fileRules, app.now(), warnings);
+        const registration = await prepareRegistration(app.database.db, file, rules);
+        tellRegistered(self, await registerBeneficiary(depsOf(app), merchant, registration), warnings);
       });
     });
 }
@@ -91,15 +91,15 @@ function addStatus(beneficiary: Command): void {
     .description('how registrations stand')
     .action(async (id: string | undefined, _flags: object, self: Command) => {
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         if (id === undefined) {
           const rows = await listBeneficiaries(database.db);
           const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
-          tell(self, { document: rows.map(documentOf), text: listText(rows, timesOf(settings)), exitCode });
+          print(self, { document: rows.map(documentOf), text: listText(rows, timesOf(settings)), exitCode });
         } else {
           const row = await registrationOf(database.db, id);
           const exitCode = isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
-          tell(self, { document: documentOf(row), text: rowText(row), exitCode });
+          print(self, { document: documentOf(row), text: rowText(row), exitCode });
         }
       });
     });
@@ -111,10 +111,10 @@ function addResend(beneficiary: Command): void {
     .argument('<id>', 'the registration’s number')
     .description('send one without a reply again as it was recorded, when its file is no longer at hand')
     .action(async (id: string, _flags: object, self: Command) => {
-      await withPlatform(platformSettings(self), async (house) => {
-        const row = await registrationOf(house.database.db, id);
-        const merchant = await oneMerchant(house, row.merchantNo);
-        tellRegistered(self, await resendBeneficiary(depsOf(house), merchant, row));
+      await withPlatform(platformSettings(self), async (app) => {
+        const row = await registrationOf(app.database.db, id);
+        const merchant = await oneMerchant(app, row.merchantNo);
+        tellRegistered(self, await resendBeneficiary(depsOf(app), merchant, row));
       });
     });
 }
@@ -126,7 +126,7 @@ function addRelease(beneficiary: Command): void {
     .description('let go of a registration without a reply, so that its payee can be registered anew')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
       if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
+      await withApp(offlineSettings(self), async ({ database, now }) => {
         const { id: number } = await registrationOf(database.db, id);
         await doneBy(database.db, deedOf(self, number, note.trim()), now(), async (trx) => {
           if (await releaseBeneficiary(trx, number, `released by a person: ${note.trim()}`)) return;
@@ -135,7 +135,7 @@ function addRelease(beneficiary: Command): void {
           );
         });
         const released = await registrationOf(database.db, id);
-        tell(self, { document: documentOf(released), text: rowText(released) });
+        print(self, { document: documentOf(released), text: rowText(released) });
       });
     });
 }
@@ -161,7 +161,7 @@ function addSettle(beneficiary: Command): void {
       if (status === '03' && payeeId !== null)
         throw new UsageError('a rejected registration has no payee to pay; leave out --payee-id.');
       if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
+      await withApp(offlineSettings(self), async ({ database, now }) => {
         const { id: number } = await registrationOf(database.db, id);
         const known = { id: number, status, payeeId, note: note?.trim() ?? null };
         const at = now();
@@ -172,7 +172,7 @@ function addSettle(beneficiary: Command): void {
         );
         const settled = await doneBy(database.db, deed, at, (trx) => settleRegistration(trx, known, at));
         const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;
-        tell(self, { document: documentOf(settled), text: rowText(settled), exitCode });
+        print(self, { document: documentOf(settled), text: rowText(settled), exitCode });
       });
     });
 }
@@ -183,7 +183,7 @@ interface SettleFlags {
   readonly note?: string;
 }
 
-const depsOf = ({ database, beneficiaries, settings, now }: PlatformHouse): RegisterDeps => ({
+const depsOf = ({ database, beneficiaries, settings, now }: PlatformApp): RegisterDeps => ({
   db: database.db,
   client: beneficiaries,
   secretKeys: settings.secretKeys,
@@ -205,7 +205,7 @@ function tellRegistered(
   { beneficiary, sent, approvedBefore }: Registered,
   warnings: readonly FileWarning[] = [],
 ): void {
-  tell(self, {
+  print(self, {
     document: { ...documentOf(beneficiary), sent, approvedBefore: approvedBefore.map(documentOf), warnings },
     text: lines(
       !sent && 'nothing was sent: this number was registered before',

@@ -1,13 +1,19 @@
 /** `breaks take`, `comment`, `resolve` and `reopen`: what a person does about a break, each with who and when. */
 import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
-import { UsageError } from '../run/exit-codes.ts';
-import { breakById, recordStep, reopenBreak, resolveBreak, type StepKind } from '../store/break-cases.ts';
-import type { BreakRow } from '../store/breaks.ts';
-import type { DB } from '../store/schema.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import {
+  breakById,
+  recordStep,
+  reopenBreak,
+  resolveBreak,
+  type StepKind,
+} from '../store/breaks/break-cases.ts';
+import type { BreakRow } from '../store/breaks/breaks.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { lines } from './text.ts';
+import { lines } from './output/text.ts';
 
 const NOTE_CHARACTERS_MAX = 1_000;
 const PUBLISHED_LATER = 'the next run or `daybook publish` tells it in the manifest and summary of its day';
@@ -100,7 +106,7 @@ async function take(step: Step, text: string, noteGiven: string | undefined, sel
     );
   if (note === '')
     throw new UsageError(`--note is empty; say ${step.noteOf ?? 'something, or leave it out'}.`);
-  await withHouse(offlineSettings(self), async ({ database, now }) => {
+  await withApp(offlineSettings(self), async ({ database, now }) => {
     const at = now();
     const row = await doneBy(database.db, deedOf(self, id, note), at, async (trx, deedId) => {
       const changed = await step.act(trx, id, note ?? '', at);
@@ -108,6 +114,6 @@ async function take(step: Step, text: string, noteGiven: string | undefined, sel
       await recordStep(trx, id, step.kind, deedId);
       return changed;
     });
-    tell(self, { document: row, text: step.done(text) });
+    print(self, { document: row, text: step.done(text) });
   });
 }

@@ -1,18 +1,18 @@
 /** `breaks show`: one break as a case, with all that is known of it and what the platform answers now. */
 import type { Command } from 'commander';
 import { readQuarantined } from '../platform/quarantined.ts';
-import { askAboutBreak, type Asked } from '../run/break-answer.ts';
-import { breakCase, type BreakCase } from '../run/break-case.ts';
-import { messageToPlatform } from '../run/break-message.ts';
+import { askAboutBreak, type Asked } from '../run/breaks/break-answer.ts';
+import { breakCase, type BreakCase } from '../run/breaks/break-case.ts';
+import { messageToPlatform } from '../run/breaks/break-message.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
-import { UsageError } from '../run/exit-codes.ts';
-import { openPlatform, type House } from '../run/house.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import { openPlatform, type App } from '../run/app.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { caseText } from './break-case-text.ts';
+import { caseText } from './output/break-case-text.ts';
 import { breakIdOf } from './breaks-case.ts';
-import { createLog, offlineSettings, tell, withHouse } from './context.ts';
-import { createRetryLog } from './retry-log.ts';
-import { timesOf } from './times.ts';
+import { createLog, offlineSettings, print, withApp } from './context.ts';
+import { createRetryLog } from './output/retry-log.ts';
+import { timesOf } from './output/times.ts';
 
 /** Somebody waits for the page; most of it needs no platform. */
 const RETRIES_MAX = 1;
@@ -29,15 +29,15 @@ export function addShowCommand(breaks: Command): void {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       const { zone } = times;
-      await withHouse(settings, async (house) => {
+      await withApp(settings, async (app) => {
         const { clockToleranceS } = settings;
-        const found = await breakCase(house.database.db, id, { clockToleranceS, readQuarantined });
+        const found = await breakCase(app.database.db, id, { clockToleranceS, readQuarantined });
         if (found === null)
           throw new UsageError(`no break has the number ${id}; \`daybook breaks --all\` lists them.`);
-        const asked = offline === true ? NOT_ASKED : await ask(found, house, settings);
+        const asked = offline === true ? NOT_ASKED : await ask(found, app, settings);
         const answer = 'answer' in asked ? asked.answer : null;
-        const message = messageToPlatform(found, answer, { zone, now: house.now() });
-        tell(self, {
+        const message = messageToPlatform(found, answer, { zone, now: app.now() });
+        print(self, {
           document: documentOf(found, asked, { message, zone }),
           text: caseText(found, asked, { message, times }),
         });
@@ -47,17 +47,17 @@ export function addShowCommand(breaks: Command): void {
 
 const NOT_ASKED: Asked = { failure: 'not asked, as --offline says' };
 
-async function ask(found: BreakCase, house: House, settings: SettingsWithoutPlatform): Promise<Asked> {
+async function ask(found: BreakCase, app: App, settings: SettingsWithoutPlatform): Promise<Asked> {
   const { platform } = settings;
   if (platform === null) return { failure: 'not asked, as its settings are missing (PLATFORM_BASE_URL)' };
-  const { db } = house.database;
+  const { db } = app.database;
   const retriesMax = Math.min(RETRIES_MAX, platform.retriesMax);
   const complete = { ...settings, platform: { ...platform, retriesMax } };
   const log = createLog(settings.logLevel);
   const client = openPlatform(complete, { onRetry: createRetryLog(log, () => performance.now()) });
   try {
     const access = async () =>
-      (await chosenMerchants({ database: house.database, settings: complete }, [found.row.merchant_no]))[0]!;
+      (await chosenMerchants({ database: app.database, settings: complete }, [found.row.merchant_no]))[0]!;
     return await askAboutBreak({ db, reader: client.reader, access }, found.row);
   } finally {
     await client.close();

@@ -1,16 +1,16 @@
 /** `breaks`: where a balance does not follow from the entry before it, and each of them as a case. */
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
-import { lastSteps, stateOf } from '../store/break-cases.ts';
-import { listBreaks, type BreakRow } from '../store/breaks.ts';
-import type { DB } from '../store/schema.ts';
+import { lastSteps, stateOf } from '../store/breaks/break-cases.ts';
+import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { addCaseCommands } from './breaks-case.ts';
 import { addShowCommand } from './breaks-show.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import { collect } from './range-flags.ts';
-import { breakText, breakTexts } from './run-text.ts';
-import { counted, line, lines } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { breakText, breakTexts } from './output/run-text.ts';
+import { counted, line, lines } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 const EXAMPLES = `
 An open break keeps runs from being green until it heals or is resolved; one that somebody took is still open.
@@ -46,10 +46,10 @@ async function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
   const { all = false, merchant } = self.optsWithGlobals<ListFlags>();
   const settings = offlineSettings(self);
-  await withHouse(settings, async ({ database }) => {
+  await withApp(settings, async ({ database }) => {
     const merchants = merchant.length === 0 ? undefined : merchant;
     const rows = await casesOf(database.db, await listBreaks(database.db, { all, merchants }));
-    tell(self, { document: rows, text: listText(rows, timesOf(settings)) });
+    print(self, { document: rows, text: listText(rows, timesOf(settings)) });
   });
 }
 

@@ -1,15 +1,15 @@
-/** What every command stands on: settings, an open house, a signal for Ctrl-C, the log, and how an end is told. */
+/** What every command stands on: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and how an end is told. */
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import { showableLines, showableText } from '../ledger/text.ts';
-import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/exit-codes.ts';
-import { openHouse, openPlatformHouse, type House, type PlatformHouse } from '../run/house.ts';
+import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
 import { loadSettings } from '../settings/load.ts';
-import { createRetryLog } from './retry-log.ts';
+import { createRetryLog } from './output/retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { fitted } from './wrapped.ts';
+import { fitted } from './output/wrapped.ts';
 
 /** A run asked to stop ends at a window's edge; longer than this nobody waits. */
 const STOP_WITHIN_MS = 25_000;
@@ -66,44 +66,44 @@ export const offlineSettings = (
   loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: [] as const });
 
 /** Opens database and object store for `work`, and closes them whatever happens. */
-export async function withHouse<Result>(
+export async function withApp<Result>(
   settings: SettingsWithoutPlatform,
-  work: (house: House) => Promise<Result>,
+  work: (app: App) => Promise<Result>,
 ): Promise<Result> {
-  const house = await openHouse(settings, { env: process.env });
+  const app = await openApp(settings, { env: process.env });
   try {
-    return await work(house);
+    return await work(app);
   } finally {
-    await house.close();
+    await app.close();
   }
 }
 
 /** Opens the platform's client as well. */
 export async function withPlatform<Result>(
   settings: Settings,
-  work: (house: PlatformHouse, log: Logger) => Promise<Result>,
+  work: (app: PlatformApp, log: Logger) => Promise<Result>,
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
-  const house = await openPlatformHouse(settings, {
+  const app = await openPlatformApp(settings, {
     env: process.env,
     onRetry: createRetryLog(log, () => performance.now()),
   });
   try {
-    return await work(house, log);
+    return await work(app, log);
   } finally {
-    await house.close();
+    await app.close();
   }
 }
 
 /** What a command gives back: a document for `--json`, lines for a person, and the exit code. */
-export interface Told {
+export interface CommandOutput {
   readonly document: unknown;
   readonly text: string;
   readonly exitCode?: ExitCode;
 }
 
 /** Prints what a command tells and sets the exit code. */
-export function tell(command: Command, told: Told): void {
+export function print(command: Command, told: CommandOutput): void {
   const { json } = command.optsWithGlobals<GlobalFlags>();
   process.stdout.write(
     json === true
@@ -114,7 +114,7 @@ export function tell(command: Command, told: Told): void {
 }
 
 /** Tells an error as a sentence; a fault in daybook asks for a report instead, with its stack only at level debug. */
-export function tellError(error: unknown): void {
+export function printError(error: unknown): void {
   const exitCode = exitCodeOf(error);
   if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${showableLines((error as Error).message)}\n`);
   else {

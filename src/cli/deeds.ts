@@ -2,9 +2,9 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Kysely, Transaction } from 'kysely';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import { recordDeed, type Deed } from '../store/audit.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 const BY_CHARACTERS_MAX = 100;
 

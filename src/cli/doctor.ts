@@ -2,13 +2,13 @@
 import type { Command } from 'commander';
 import { openObjectStore } from '../objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding } from '../run/doctor.ts';
-import { clockOf, openPlatform } from '../run/house.ts';
+import { clockOf, openPlatform } from '../run/app.ts';
 import type { Settings } from '../settings/settings.ts';
-import { openDatabase } from '../store/connection.ts';
-import { createLog, platformSettings, stopSignal, tell } from './context.ts';
-import { createRetryLog } from './retry-log.ts';
+import { openDatabase } from '../store/engine/connection.ts';
+import { createLog, platformSettings, stopSignal, print } from './context.ts';
+import { createRetryLog } from './output/retry-log.ts';
 import { scheduledJobs } from './schedule.ts';
-import { lines } from './text.ts';
+import { lines } from './output/text.ts';
 
 export function addDoctorCommand(program: Command): void {
   program
@@ -18,7 +18,7 @@ export function addDoctorCommand(program: Command): void {
     )
     .action(async (_flags: object, self: Command) => {
       const findings = await findingsOf(self);
-      tell(self, {
+      print(self, {
         document: findings,
         text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok  ' : 'MEND'}  ${what}: ${detail}`)),
         exitCode: examinedExitCode(findings),

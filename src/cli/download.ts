@@ -5,8 +5,8 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { makeFolder } from '../ledger/make-folder.ts';
-import { UsageError } from '../run/exit-codes.ts';
+import { makeFolder } from '../host/make-folder.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 
 const FILE_ERRORS = new Set([
   'EACCES',

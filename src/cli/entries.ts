@@ -1,10 +1,10 @@
 /** `entries find`: all that is known of an entry, from its number alone. */
 import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
-import { EXIT, UsageError } from '../run/exit-codes.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlaces } from '../statements/entry-places.ts';
 import type { QuarantineRow } from '../store/amendments.ts';
-import type { BreakRow } from '../store/breaks.ts';
+import type { BreakRow } from '../store/breaks/breaks.ts';
 import {
   breaksBeside,
   ENTRIES_FOUND_MAX,
@@ -12,9 +12,9 @@ import {
   quarantinedOfNumber,
   type EntryHistory,
 } from '../store/entry-history.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
-import { entriesText } from './entries-text.ts';
-import { timesOf } from './times.ts';
+import { offlineSettings, print, withApp } from './context.ts';
+import { entriesText } from './output/entries-text.ts';
+import { timesOf } from './output/times.ts';
 
 /** One merchant's entry with all that surrounds it. */
 export interface FoundEntry extends EntryHistory, EntryPlaces {
@@ -53,7 +53,7 @@ export function addEntriesCommand(program: Command): void {
       if (merchant !== undefined && !MERCHANT_NO.test(merchant))
         throw new UsageError(`--merchant ${merchant} is none: it ${MERCHANT_NO_RULE}.`);
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database: { db }, objects }) => {
+      await withApp(settings, async ({ database: { db }, objects }) => {
         const histories = await findEntries(db, batchNo, merchant);
         const quarantined = await quarantinedOfNumber(db, batchNo, merchant);
         if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
@@ -70,7 +70,7 @@ export function addEntriesCommand(program: Command): void {
         const isCut = histories.length === ENTRIES_FOUND_MAX;
         const document: FoundByNumber = { batchNo, entries: found, quarantined, isCut };
         const isUnread = found.some(({ places }) => places.some(({ problem }) => problem !== null));
-        tell(self, {
+        print(self, {
           document,
           text: entriesText(document, timesOf(settings)),
           exitCode: isUnread ? EXIT.incomplete : EXIT.done,

@@ -1,7 +1,7 @@
 /** Reads the file of an application or a registration, JSON or YAML. Its contents are never repeated in a message. */
 import { readFileSync, statSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 
 /** A page of fields has some 10 kB; images are named by their paths. */
 const INPUT_BYTES_MAX = 1_048_576;

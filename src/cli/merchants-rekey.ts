@@ -1,11 +1,11 @@
 /** `merchants rekey`: encrypts everything stored with the key in use, so that older keys can be taken away. */
 import type { Command } from 'commander';
-import { EXIT } from '../run/exit-codes.ts';
-import { rekey, type RekeyReport } from '../store/rekey.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { EXIT } from '../run/verdict/exit-codes.ts';
+import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
-import { counted, lines } from './text.ts';
+import { counted, lines } from './output/text.ts';
 
 /** Goes under `merchants`, where tokens are added. */
 export function addRekeyCommand(program: Command): void {
@@ -22,11 +22,11 @@ export function addRekeyCommand(program: Command): void {
     )
     .action(async (_flags: object, self: Command) => {
       const { secretKeys, ...settings } = offlineSettings(self);
-      await withHouse({ ...settings, secretKeys }, async ({ database, now }) => {
+      await withApp({ ...settings, secretKeys }, async ({ database, now }) => {
         // First, as it goes on in many transactions and may be stopped between them.
         await recordDeed(database.db, deedOf(self, secretKeys[0]?.id ?? 'no key'), now());
         const report = await rekey(database.db, secretKeys);
-        tell(self, {
+        print(self, {
           document: report,
           text: textOf(report),
           exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,

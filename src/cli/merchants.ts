@@ -3,15 +3,15 @@ import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
-import { UsageError } from '../run/exit-codes.ts';
-import { clockOf, openPlatform } from '../run/house.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import { clockOf, openPlatform } from '../run/app.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { adoptSecretKey } from '../store/key-check.ts';
+import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { addMerchant, listMerchants, setMerchantStatus } from '../store/merchants.ts';
-import { offlineSettings, platformSettings, stopSignal, tell, withHouse } from './context.ts';
+import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { table } from './text.ts';
-import { timesOf } from './times.ts';
+import { table } from './output/text.ts';
+import { timesOf } from './output/times.ts';
 
 interface AddFlags {
   readonly merchantNo: string;
@@ -44,7 +44,7 @@ function addAddCommand(merchants: Command): void {
       const settings = offlineSettings(self, otherNames);
       const token = await tokenFrom(flags);
       if (flags.check === true) await tryToken(platformSettings(self, otherNames), { merchantNo, token });
-      await withHouse(settings, async ({ database, now }) => {
+      await withApp(settings, async ({ database, now }) => {
         await adoptSecretKey(database.db, settings.secretKeys);
         const merchant = { merchantNo, token, secretKeys: settings.secretKeys, now: now() };
         const { added, enabled } = await doneBy(database.db, deedOf(self, merchantNo), now(), (trx) =>
@@ -56,7 +56,7 @@ function addAddCommand(merchants: Command): void {
             ? 'has a new token and is enabled again'
             : 'has a new token';
         const took = flags.check === true ? ', and the platform takes its token' : '';
-        tell(self, {
+        print(self, {
           document: { merchantNo, added, enabled, checked: flags.check === true },
           text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger`,
         });
@@ -86,7 +86,7 @@ function addListCommand(merchants: Command): void {
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         const stored = await listMerchants(database.db);
         const own = settings.platform?.merchant?.merchantNo;
         const rows = stored.map((row) => ({ ...row, source: 'database' }));
@@ -99,7 +99,7 @@ function addListCommand(merchants: Command): void {
             joinedAt: null,
             source: 'settings',
           });
-        tell(self, {
+        print(self, {
           document: rows,
           text:
             rows.length === 0
@@ -132,7 +132,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
       const merchantNo = merchantNoFlag('merchant', given);
       const settings = offlineSettings(self);
       if (word === 'disable') assertNotOfSettings(settings, merchantNo);
-      await withHouse(settings, async ({ database, now }) => {
+      await withApp(settings, async ({ database, now }) => {
         const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
           const known = await setMerchantStatus(trx, merchantNo, status);
           if (known !== null) return known.hasToken;
@@ -144,7 +144,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
           word === 'enable' && !hasToken && settings.platform?.merchant?.merchantNo !== merchantNo
             ? `; it has no token yet: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``
             : '';
-        tell(self, {
+        print(self, {
           document: { merchantNo, status },
           text: `merchant ${merchantNo} is ${word}d${lacks}`,
         });

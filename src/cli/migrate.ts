@@ -1,10 +1,10 @@
 /** `migrate`: brings the database to this version. */
 import type { Command } from 'commander';
-import { openDatabase } from '../store/connection.ts';
-import { migrate } from '../store/migrations.ts';
-import { MIGRATION_WAITS } from '../store/waits.ts';
-import { offlineSettings, tell } from './context.ts';
-import { lines } from './text.ts';
+import { openDatabase } from '../store/engine/connection.ts';
+import { migrate } from '../store/engine/migrations.ts';
+import { MIGRATION_WAITS } from '../store/engine/waits.ts';
+import { offlineSettings, print } from './context.ts';
+import { lines } from './output/text.ts';
 
 export function addMigrateCommand(program: Command): void {
   program
@@ -14,7 +14,7 @@ export function addMigrateCommand(program: Command): void {
       const database = await openDatabase({ ...offlineSettings(self), waits: MIGRATION_WAITS });
       try {
         const applied = await migrate(database.db);
-        tell(self, {
+        print(self, {
           document: { applied },
           text:
             applied.length === 0

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { applyNotification, type AppliedNotification } from '../notifications/apply.ts';
 import { processNotifications } from '../notifications/process.ts';
-import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
+import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import {
   countNotifications,
   listNotifications,
@@ -10,13 +10,13 @@ import {
   notificationBody,
   resolveNotification,
   type NotificationRow,
-} from '../store/notification-outcomes.ts';
-import { freeSpace } from '../store/free-space.ts';
-import { adoptSecretKey } from '../store/key-check.ts';
-import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
+} from '../store/notifications/notification-outcomes.ts';
+import { freeSpace } from '../store/engine/free-space.ts';
+import { adoptSecretKey } from '../store/secrets/key-check.ts';
+import { offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { counted, lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { counted, lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 /** Newest ones; forged posts may be many. */
 const ROWS_MAX = 1_000;
@@ -38,10 +38,10 @@ export function addNotificationsCommand(program: Command): void {
     )
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         const rows = await listNotifications(database.db, { all: all ?? false, limit: ROWS_MAX });
         const counts = await countNotifications(database.db);
-        tell(self, {
+        print(self, {
           document: { counts, notifications: rows },
           text: listText(rows, counts, timesOf(settings)),
           exitCode: exitCodeFor(rows),
@@ -60,7 +60,7 @@ function addProcessCommand(notifications: Command): void {
     .description('look at what came in, once, as `daybook serve` does all the time')
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database, now }) => {
+      await withApp(settings, async ({ database, now }) => {
         const { db } = database;
         const { secretKeys } = settings;
         await adoptSecretKey(db, secretKeys);
@@ -72,7 +72,7 @@ function addProcessCommand(notifications: Command): void {
           freeSpace: () => freeSpace(database, ['notification']),
         });
         const found = Object.entries(report.outcomes);
-        tell(self, {
+        print(self, {
           document: report,
           text: lines(
             found.length === 0 && report.left.length === 0 && 'nothing to look at',
@@ -97,14 +97,14 @@ function addShowCommand(notifications: Command): void {
     .action(async (text: string, _flags: object, self: Command) => {
       const number = numberOf(text);
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database, now }) => {
+      await withApp(settings, async ({ database, now }) => {
         const body = await doneBy(database.db, deedOf(self, number), now(), async (trx) => {
           const found = await notificationBody(trx, settings.secretKeys, number);
           if (found === undefined) throw unknownNumber(text);
           if (found !== null) return found;
           throw new UsageError(`what notification ${text} carried was forgotten with its application.`);
         });
-        tell(self, { document: { number, body }, text: body });
+        print(self, { document: { number, body }, text: body });
       });
     });
 }
@@ -125,14 +125,14 @@ function addApplyCommand(notifications: Command): void {
       const number = numberOf(text);
       if (note?.trim() === '') throw new UsageError('--note is empty; say how it is known.');
       const { secretKeys } = offlineSettings(self);
-      await withHouse(offlineSettings(self), async ({ database: { db }, now }) => {
+      await withApp(offlineSettings(self), async ({ database: { db }, now }) => {
         const said = { number, note: note?.trim() ?? null };
         const at = now();
         await adoptSecretKey(db, secretKeys);
         const applied = await doneBy(db, deedOf(self, number, said.note ?? undefined), at, (trx) =>
           applyNotification(trx, said, { secretKeys, now: at }),
         );
-        tell(self, { document: { ...applied, note: said.note }, text: appliedText(applied) });
+        print(self, { document: { ...applied, note: said.note }, text: appliedText(applied) });
       });
     });
 }
@@ -152,14 +152,14 @@ function addResolveCommand(notifications: Command): void {
     .action(async (text: string, { note }: { readonly note: string }, self: Command) => {
       const number = numberOf(text);
       if (note.trim() === '') throw new UsageError('--note is empty; say what was done about it.');
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
+      await withApp(offlineSettings(self), async ({ database, now }) => {
         await doneBy(database.db, deedOf(self, number, note.trim()), now(), async (trx) => {
           if (await resolveNotification(trx, { number, note: note.trim(), now: now() })) return;
           throw new UsageError(
             `no notification ${text} needs a person; \`daybook notifications\` lists those that do.`,
           );
         });
-        tell(self, { document: { number, note: note.trim() }, text: `notification ${text} is resolved` });
+        print(self, { document: { number, note: note.trim() }, text: `notification ${text} is resolved` });
       });
     });
 }

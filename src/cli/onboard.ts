@@ -7,32 +7,36 @@ import { ApplicationInvalid } from '../onboarding/errors.ts';
 import { forget } from '../onboarding/forget.ts';
 import { settleApplication } from '../onboarding/settle.ts';
 import { recordDeed } from '../store/audit.ts';
-import { freeSpace } from '../store/free-space.ts';
-import { statusOfApplication, type ApplicationStatus, type RecordedName } from '../onboarding/standing.ts';
+import { freeSpace } from '../store/engine/free-space.ts';
+import {
+  statusOfApplication,
+  type ApplicationStatus,
+  type RecordedName,
+} from '../onboarding/application-status.ts';
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
-import { EXIT, UsageError, type ExitCode } from '../run/exit-codes.ts';
+import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { FileRules } from '../settings/settings.ts';
 import {
   listApplications,
   markBrokenOff,
   type ApplicationRow,
   type ApplicationState,
-} from '../store/applications.ts';
-import { callbackUrlOf, newNotifySecret } from '../store/notify-path.ts';
-import { thisHolder } from '../store/process-identity.ts';
+} from '../store/onboarding/applications.ts';
+import { callbackUrlOf, newNotifySecret } from '../store/notifications/notify-path.ts';
+import { thisHolder } from '../host/process-identity.ts';
 import {
   offlineSettings,
   platformSettings,
   stopSignal,
-  tell,
-  withHouse,
+  print,
+  withApp,
   withPlatform,
-  type Told,
+  type CommandOutput,
 } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { readInputFile, warningText, type FileWarning } from './input-file.ts';
-import { line, lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { line, lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -90,7 +94,7 @@ function addCheckCommand(onboard: Command): void {
           processVersion: null,
         },
       });
-      tell(
+      print(
         self,
         'problems' in checked
           ? invalid(new ApplicationInvalid(checked.problems))
@@ -143,14 +147,14 @@ function addSubmitCommand(onboard: Command): void {
           const row = await submitApplication({ file, replaces: earlier }, deps);
           log.info({ application: row.id, state: row.state }, 'application submitted');
           const { document, text, exitCode } = told(standingOf(row), timesOf(settings));
-          tell(self, {
+          print(self, {
             document: { ...(document as object), warnings },
             text: lines(text, ...warnings.map(warningText)),
             exitCode: exitCode!,
           });
         } catch (error) {
           if (!(error instanceof ApplicationInvalid)) throw error;
-          tell(self, invalid(error));
+          print(self, invalid(error));
         }
       });
     });
@@ -166,7 +170,7 @@ function addStatusCommand(onboard: Command): void {
         const settings = offlineSettings(self);
         const { secretKeys } = settings;
         const times = timesOf(settings);
-        await withHouse(settings, async ({ database: { db }, now }) => {
+        await withApp(settings, async ({ database: { db }, now }) => {
           await markBrokenOff(db, now());
           const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
           if (reveal)
@@ -174,7 +178,7 @@ function addStatusCommand(onboard: Command): void {
           if (id !== undefined) {
             const status = await statusOf(idOf(id));
             if (status === null) throw unknownId(id);
-            tell(self, told(status, times));
+            print(self, told(status, times));
             return;
           }
           const rows = await listApplications(db, LISTED_MAX);
@@ -182,7 +186,7 @@ function addStatusCommand(onboard: Command): void {
           const open = statuses.filter(
             (one) => one !== null && one.replacedBy === null,
           ) as ApplicationStatus[];
-          tell(self, {
+          print(self, {
             document: open.map(documentOf),
             text:
               open.length === 0
@@ -204,10 +208,10 @@ function addListCommand(onboard: Command): void {
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async ({ database: { db }, now }) => {
+      await withApp(settings, async ({ database: { db }, now }) => {
         await markBrokenOff(db, now());
         const rows = await listApplications(db, LISTED_MAX);
-        tell(self, {
+        print(self, {
           document: rows,
           text:
             rows.length === 0
@@ -239,12 +243,12 @@ function addSettleCommand(onboard: Command): void {
       if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database: { db }, now }) => {
+      await withApp(settings, async ({ database: { db }, now }) => {
         await markBrokenOff(db, now());
         const row = await doneBy(db, deedOf(self, idOf(id), `bizFlow ${bizFlow}`), now(), (trx) =>
           settleApplication(trx, { id: idOf(id), bizFlow, now: now() }),
         );
-        tell(self, told(standingOf(row), timesOf(settings)));
+        print(self, told(standingOf(row), timesOf(settings)));
       });
     });
 }
@@ -258,13 +262,13 @@ function addForgetCommand(onboard: Command): void {
     .action(async (id: string, _flags: object, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async ({ database, now }) => {
+      await withApp(settings, async ({ database, now }) => {
         const at = now();
         const { forgottenAt } = await doneBy(database.db, deedOf(self, idOf(id)), at, (trx) =>
           forget(trx, idOf(id), at),
         );
         await freeSpace(database, ['application', 'notification', 'merchant'], { whole: true });
-        tell(self, {
+        print(self, {
           document: { id: idOf(id), forgottenAt },
           text: `application ${id}: what was sent and pushed for it is gone since ${times.at(forgottenAt)} (${times.zone})`,
         });
@@ -289,7 +293,7 @@ const standingOf = (application: ApplicationRow): ApplicationStatus => ({
   findings: null,
 });
 
-const invalid = ({ problems, message }: ApplicationInvalid): Told => ({
+const invalid = ({ problems, message }: ApplicationInvalid): CommandOutput => ({
   document: { problems },
   text: message,
   exitCode: EXIT.usage,
@@ -297,7 +301,7 @@ const invalid = ({ problems, message }: ApplicationInvalid): Told => ({
 
 const documentOf = ({ application, ...rest }: ApplicationStatus) => ({ ...application, ...rest });
 
-const told = (status: ApplicationStatus, times: Times): Told => ({
+const told = (status: ApplicationStatus, times: Times): CommandOutput => ({
   document: documentOf(status),
   text: lines(textOf(status, times), times.note),
   exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,

@@ -2,18 +2,18 @@
 import type { Command } from 'commander';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/clock-text.ts';
-import { EXIT, gravest } from '../run/exit-codes.ts';
-import { runDeps } from '../run/house.ts';
-import { daysName } from '../run/judge.ts';
+import { EXIT, gravest } from '../run/verdict/exit-codes.ts';
+import { runDeps } from '../run/app.ts';
+import { daysName } from '../run/verdict/judge.ts';
 import { planRun, type PlanReport } from '../run/plan.ts';
-import { sumOfSync } from '../run/sync-tally.ts';
-import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
-import { createProgressLine } from './progress-line.ts';
+import { sumOfSync } from '../run/stages/sync-tally.ts';
+import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
+import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
-import { syncDocument } from './run-document.ts';
-import { plannedDaysText } from './plan-days-text.ts';
-import { breakText, breakTexts } from './run-text.ts';
-import { lines, table } from './text.ts';
+import { syncDocument } from './output/run-document.ts';
+import { plannedDaysText } from './output/plan-days-text.ts';
+import { breakText, breakTexts } from './output/run-text.ts';
+import { lines, table } from './output/text.ts';
 
 export function addPlanCommand(program: Command): void {
   withRangeFlags(program.command('plan'))
@@ -22,22 +22,22 @@ export function addPlanCommand(program: Command): void {
     )
     .addHelpText('after', '\nExample:\n  daybook plan --from 2026-03-01 --to 2026-03-31')
     .action(async (flags: RangeFlags, self: Command) => {
-      await withPlatform(platformSettings(self), async (house) => {
-        const { timeZone } = house.settings.platform;
+      await withPlatform(platformSettings(self), async (app) => {
+        const { timeZone } = app.settings.platform;
         const request = {
-          range: rangeOf(flags, timeZone, house.now()),
+          range: rangeOf(flags, timeZone, app.now()),
           currencies: currenciesOf(flags),
-          merchants: await chosenMerchants(house, flags.merchant),
+          merchants: await chosenMerchants(app, flags.merchant),
         };
         const progress = createProgressLine();
-        const report = await planRun(request, runDeps(house, stopSignal(), progress.show)).finally(
+        const report = await planRun(request, runDeps(app, stopSignal(), progress.show)).finally(
           progress.clear,
         );
         const isWhole = report.sync.every(
           ({ report: { failure, uncertified, interrupted }, unsettled = [] }) =>
             failure === null && uncertified.length === 0 && unsettled.length === 0 && !interrupted,
         );
-        tell(self, {
+        print(self, {
           document: { ...report, sync: report.sync.map(syncDocument) },
           text: planText(report, timeZone),
           exitCode: gravest([

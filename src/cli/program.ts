@@ -1,16 +1,16 @@
 /** Every command under one name. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { EXIT } from '../run/exit-codes.ts';
+import { EXIT } from '../run/verdict/exit-codes.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBreaksCommand } from './breaks.ts';
-import { tellError } from './context.ts';
-import { addDemoCommand } from './demo.ts';
-import { addDemoOnboardingCommand } from './demo-onboarding.ts';
+import { printError } from './context.ts';
+import { addDemoCommand } from './demo/demo.ts';
+import { addDemoOnboardingCommand } from './demo/demo-onboarding.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEntriesCommand } from './entries.ts';
-import { withFittingHelp } from './help-text.ts';
+import { withFittingHelp } from './output/help-text.ts';
 import { addMerchantsCommand } from './merchants.ts';
 import { addRekeyCommand } from './merchants-rekey.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -95,6 +95,6 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
   } catch (error) {
     // Commander has told its own errors already; asking for help is none.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    else tellError(error);
+    else printError(error);
   }
 }

@@ -1,11 +1,11 @@
 /** `quarantine`: what came as an entry and could not be read as one, with its raw text and the reason. */
 import type { Command } from 'commander';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { counted, line, lines } from './text.ts';
-import { timesOf } from './times.ts';
+import { counted, line, lines } from './output/text.ts';
+import { timesOf } from './output/times.ts';
 
 const RAW_SHOWN_MAX = 300;
 
@@ -22,9 +22,9 @@ export function addQuarantineCommand(program: Command): void {
     .action(async ({ all }: { readonly all?: boolean }, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         const rows = await listQuarantine(database.db, { all: all ?? false });
-        tell(self, {
+        print(self, {
           document: rows,
           text:
             rows.length === 0
@@ -54,12 +54,15 @@ export function addQuarantineCommand(program: Command): void {
       if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
       if (note.trim() === '')
         throw new UsageError('--note is empty; say why the entry needs nobody any more.');
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
+      await withApp(offlineSettings(self), async ({ database, now }) => {
         await doneBy(database.db, deedOf(self, Number(id), note.trim()), now(), async (trx) => {
           if (!(await acknowledgeQuarantined(trx, Number(id), note.trim(), now())))
             throw new UsageError(unknown);
         });
-        tell(self, { document: { id: Number(id), acknowledged: true }, text: `entry ${id} is acknowledged` });
+        print(self, {
+          document: { id: Number(id), acknowledged: true },
+          text: `entry ${id} is acknowledged`,
+        });
       });
     });
 }

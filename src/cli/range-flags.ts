@@ -1,7 +1,7 @@
 /** The flags that choose days, merchants and currencies, alike for every command that takes them. */
 import type { Command } from 'commander';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
 

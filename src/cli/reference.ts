@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { isCountryCode } from '../ledger/countries.ts';
 import { META_TYPES, META_TYPES_BY_COUNTRY, type MetaType } from '../platform/wire.ts';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import {
   executeReferenceRun,
   listName,
@@ -14,10 +14,10 @@ import {
   listReferenceLists,
   type ReferenceItemRow,
   type ReferenceListRow,
-} from '../store/reference.ts';
-import { offlineSettings, platformSettings, stopSignal, tell, withHouse, withPlatform } from './context.ts';
-import { counted, lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+} from '../store/reference/reference-lists.ts';
+import { offlineSettings, platformSettings, stopSignal, print, withApp, withPlatform } from './context.ts';
+import { counted, lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 const KINDS = META_TYPES.join(', ');
 
@@ -54,11 +54,11 @@ export function addReferenceCommand(program: Command): void {
         .default([], 'none'),
     )
     .action(async ({ country }: { readonly country: readonly string[] }, self: Command) => {
-      await withPlatform(platformSettings(self), async (house) => {
-        const work = referenceWork(house, stopSignal());
+      await withPlatform(platformSettings(self), async (app) => {
+        const work = referenceWork(app, stopSignal());
         const countries = country.length === 0 ? work.countries : country;
         const report = await executeReferenceRun({ ...work, countries });
-        tell(self, { document: report, text: syncText(report, countries), exitCode: report.exitCode });
+        print(self, { document: report, text: syncText(report, countries), exitCode: report.exitCode });
       });
     });
   reference
@@ -74,13 +74,13 @@ export function addReferenceCommand(program: Command): void {
       if (country !== undefined && !META_TYPES_BY_COUNTRY.includes(kind))
         throw new UsageError(`${kind} is one list for all countries; leave out --country.`);
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database: { db } }) => {
+      await withApp(settings, async ({ database: { db } }) => {
         const withGone = flags.all ?? false;
         const items = await listReferenceItems(db, { kind, country, withGone });
         const lists = (await listReferenceLists(db)).filter(
           (list) => list.kind === kind && (country === undefined || list.country === country),
         );
-        tell(self, { document: { lists, items }, text: listText(items, lists, timesOf(settings)) });
+        print(self, { document: { lists, items }, text: listText(items, lists, timesOf(settings)) });
       });
     });
 }

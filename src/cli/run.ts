@@ -3,15 +3,15 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf } from '../ledger/business-day.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
-import { runDeps, type PlatformHouse } from '../run/house.ts';
+import { runDeps, type PlatformApp } from '../run/app.ts';
 import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
 import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
-import { platformSettings, stopSignal, tell, withPlatform } from './context.ts';
-import { createProgressLine } from './progress-line.ts';
+import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
+import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
-import { runDocument } from './run-document.ts';
-import { runText } from './run-text.ts';
+import { runDocument } from './output/run-document.ts';
+import { runText } from './output/run-text.ts';
 
 const ABOUT: Readonly<Record<RunCommand, string>> = {
   run: 'read the ledger, prove it, publish statements: yesterday and the re-sweep, or --from to --to',
@@ -47,12 +47,12 @@ export function addRunCommands(program: Command): void {
       )
       .action(async (flags: RunFlags, self: Command) => {
         const settings = platformSettings(self);
-        await withPlatform(settings, async (house, log) => {
-          const report = await runOnce(command, flags, house, log);
+        await withPlatform(settings, async (app, log) => {
+          const report = await runOnce(command, flags, app, log);
           log.info({ run: report.runId, command, exitCode: report.exitCode }, 'run ended');
-          tell(self, {
+          print(self, {
             document: runDocument(report),
-            text: await reportText(report, house),
+            text: await reportText(report, app),
             exitCode: report.exitCode,
           });
         });
@@ -63,18 +63,18 @@ export function addRunCommands(program: Command): void {
 async function runOnce(
   command: RunCommand,
   flags: RunFlags,
-  house: PlatformHouse,
+  app: PlatformApp,
   log: Logger,
 ): Promise<RunReport> {
-  const range = rangeOf(flags, house.settings.platform.timeZone, house.now());
+  const range = rangeOf(flags, app.settings.platform.timeZone, app.now());
   const currencies = currenciesOf(flags);
-  const merchants = await chosenMerchants(house, flags.merchant);
+  const merchants = await chosenMerchants(app, flags.merchant);
   const progress = createProgressLine();
   try {
     return await executeRun(
       { command, range, merchants, currencies, repairs: flags.repair ?? false },
       {
-        ...runDeps(house, stopSignal(), progress.show),
+        ...runDeps(app, stopSignal(), progress.show),
         onTrouble: (merchantNo, error) => {
           log.debug(
             { merchantNo, stack: error instanceof Error ? error.stack : String(error) },
@@ -89,19 +89,17 @@ async function runOnce(
 }
 
 /** Figures are shown of the days the run did something to, of one that is going on only where it was asked for. */
-async function reportText(report: RunReport, house: PlatformHouse): Promise<string> {
+async function reportText(report: RunReport, app: PlatformApp): Promise<string> {
   const { keys, days } = accountDaysTouched(report);
-  const today = dayOf(house.now().getTime(), house.settings.platform.timeZone);
+  const today = dayOf(app.now().getTime(), app.settings.platform.timeZone);
   const rows =
-    days.length === 0
-      ? []
-      : await listAccountDays(house.database.db, { fromDay: days[0], toDay: days.at(-1) });
+    days.length === 0 ? [] : await listAccountDays(app.database.db, { fromDay: days[0], toDay: days.at(-1) });
   return runText(report, {
     days: rows.filter(
       ({ merchant_no: merchantNo, currency, day }) =>
         keys.has(accountDayKey(merchantNo, currency, day)) && (day < today || day <= report.to),
     ),
-    location: house.objects.location,
-    zone: house.settings.platform.timeZone,
+    location: app.objects.location,
+    zone: app.settings.platform.timeZone,
   });
 }

@@ -1,15 +1,15 @@
 /** `runs`: what ran, how each run ended and why; one run's figures; and giving up a range that was asked for. */
 import type { Command } from 'commander';
-import { UsageError } from '../run/exit-codes.ts';
-import type { Reason } from '../run/judge.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import type { Reason } from '../run/verdict/judge.ts';
 import { notesOf, reasonOf, withStates, type KnownRun } from '../run/run-state.ts';
 import { forgetRequestedRange } from '../store/requested-ranges.ts';
 import { latestRuns, runById } from '../store/runs.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { endText, reasonText } from './run-text.ts';
-import { lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { endText, reasonText } from './output/run-text.ts';
+import { lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 const SHOWN = 20;
 const ALL_MAX = 10_000;
@@ -41,12 +41,12 @@ export function addRunsCommand(program: Command): void {
     )
     .action(async (id: string, _flags: object, self: Command) => {
       const unknown = `no open range has the number ${id}; \`daybook status\` tells them.`;
-      await withHouse(offlineSettings(self), async ({ database, now }) => {
+      await withApp(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
         await doneBy(database.db, deedOf(self, rangeId), now(), async (trx) => {
           if (!(await forgetRequestedRange(trx, rangeId, now()))) throw new UsageError(unknown);
         });
-        tell(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
+        print(self, { document: { id: rangeId, forgotten: true }, text: `range ${id} is given up` });
       });
     });
 }
@@ -62,7 +62,7 @@ const runDocument = (run: KnownRun) => ({ ...run, reason: reasonOf(run) });
 async function listRuns(all: boolean, self: Command): Promise<void> {
   const settings = offlineSettings(self);
   const times = timesOf(settings);
-  await withHouse(settings, async ({ database: { db }, now }) => {
+  await withApp(settings, async ({ database: { db }, now }) => {
     const rows = await latestRuns(db, { limit: all ? ALL_MAX : SHOWN });
     const known = await withStates(db, rows, { now: now() });
     const text = table(
@@ -76,7 +76,7 @@ async function listRuns(all: boolean, self: Command): Promise<void> {
         whyOf(run),
       ]),
     );
-    tell(self, {
+    print(self, {
       document: known.map(runDocument),
       text: known.length === 0 ? 'nothing ran yet' : lines(text, times.note),
     });
@@ -96,11 +96,11 @@ function whyOf(run: KnownRun): string {
 
 async function showRun(id: number, self: Command): Promise<void> {
   const settings = offlineSettings(self);
-  await withHouse(settings, async ({ database: { db }, now }) => {
+  await withApp(settings, async ({ database: { db }, now }) => {
     const row = await runById(db, id);
     if (row === undefined) throw new UsageError(`no run has the number ${id}; \`daybook runs\` lists them.`);
     const [run] = await withStates(db, [row], { now: now() });
-    tell(self, { document: runDocument(run!), text: runText(run!, timesOf(settings)) });
+    print(self, { document: runDocument(run!), text: runText(run!, timesOf(settings)) });
   });
 }
 

@@ -2,12 +2,12 @@
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import { hostilitySchema } from '../sandbox/hostility.ts';
 import { readScenario, type Scenario } from '../sandbox/scenario.ts';
 import { createSandbox } from '../sandbox/server.ts';
-import { stopSignal, tell } from './context.ts';
-import { lines } from './text.ts';
+import { stopSignal, print } from './context.ts';
+import { lines } from './output/text.ts';
 
 /** On loopback, unless another is asked for. */
 export const PORT_DEFAULT = 8404;
@@ -47,7 +47,7 @@ export function addSandboxCommand(program: Command): void {
       const signal = stopSignal();
       const { url } = await sandbox.listen({ port: Number(flags.port) });
       const first = scenario.merchants[0]!;
-      tell(self, {
+      print(self, {
         document: { url, scenario: flags.scenario },
         text: lines(
           `the sandbox acts the platform out at ${url}; see ${url}/sandbox. Ctrl-C ends it.`,

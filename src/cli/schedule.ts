@@ -1,9 +1,9 @@
 /** `schedule`: the cron loop. The database says what is due, so it may be stopped and started at any time. */
 import type { Command } from 'commander';
 import { jobs } from '../../jobs/all.ts';
-import { EXIT, exitCodeOf } from '../run/exit-codes.ts';
-import { nextTime, type ScheduledJob } from '../run/due.ts';
-import { keepSchedule } from '../run/schedule.ts';
+import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
+import { nextTime, type ScheduledJob } from '../run/schedule/due.ts';
+import { keepSchedule } from '../run/schedule/schedule.ts';
 import type { Schedule } from '../settings/settings.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
@@ -21,23 +21,23 @@ export function addScheduleCommand(program: Command): void {
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
-      await withPlatform(settings, async (house, log) => {
+      await withPlatform(settings, async (app, log) => {
         const signal = stopSignal();
         const scheduled = scheduledJobs(settings.schedule);
         const { zone } = settings.schedule;
-        const next = ({ when }: ScheduledJob): string => nextTime(when, zone, house.now()).toISOString();
+        const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
         log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
         await keepSchedule({
           jobs: scheduled,
           zone,
-          now: house.now,
+          now: app.now,
           signal,
-          slotEnds: (slots, now) => slotEnds(house.database.db, slots, now),
+          slotEnds: (slots, now) => slotEnds(app.database.db, slots, now),
           runJob: async (due) => {
             log.info(due, 'job begins');
             try {
               const job = jobs.find(({ name }) => name === due.job)!;
-              const report = await job.run(house, due, signal);
+              const report = await job.run(app, due, signal);
               if (report === null) {
                 log.info(due, 'job done by another process');
                 return;

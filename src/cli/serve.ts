@@ -1,11 +1,11 @@
 /** `serve`: the HTTP server the platform pushes results to, with the processing of what it pushes. */
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { openDatabase } from '../store/connection.ts';
+import { openDatabase } from '../store/engine/connection.ts';
 import { createRefusalLog } from '../web/refusal-log.ts';
-import { serve, type ServeHouse } from '../web/serve.ts';
-import { createLog, offlineSettings, stopSignal, tell, withHouse } from './context.ts';
-import { lines } from './text.ts';
+import { serve, type ServeApp } from '../web/serve.ts';
+import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
+import { lines } from './output/text.ts';
 
 export function addServeCommand(program: Command): void {
   program
@@ -26,16 +26,16 @@ export function addServeCommand(program: Command): void {
         (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
         () => performance.now(),
       );
-      await withServingHouse(settings, async (house) => {
+      await withServingHouse(settings, async (app) => {
         const signal = stopSignal();
-        const { url, healthUrl, ended } = await serve(house, settings, signal, {
+        const { url, healthUrl, ended } = await serve(app, settings, signal, {
           onRefusal: refusals.onEvent,
           onProcessed: (report) =>
             log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at'),
           onFault: (error) =>
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });
-        tell(self, {
+        print(self, {
           document: { url, healthUrl, publicUrl: settings.publicUrl },
           text: lines(
             `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
@@ -50,16 +50,16 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-/** A house with one more connection to a database server, which nothing but readiness uses. */
+/** The app with one more connection to a database server, which nothing but readiness uses. */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
-  work: (house: ServeHouse) => Promise<void>,
+  work: (app: ServeApp) => Promise<void>,
 ): Promise<void> {
-  await withHouse(settings, async (house) => {
-    if (house.database.kind === 'embedded') return work(house);
+  await withApp(settings, async (app) => {
+    if (app.database.kind === 'embedded') return work(app);
     const own = await openDatabase({ ...settings, connectionsMax: 1 });
     try {
-      await work({ ...house, readinessDb: own.db });
+      await work({ ...app, readinessDb: own.db });
     } finally {
       await own.close();
     }

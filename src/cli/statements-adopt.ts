@@ -1,13 +1,13 @@
 /** `statements adopt`: go on with statements that another database published. */
 import type { Command } from 'commander';
-import { EXIT } from '../run/exit-codes.ts';
+import { EXIT } from '../run/verdict/exit-codes.ts';
 import { underLease } from '../run/lease.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { recordDeed } from '../store/audit.ts';
-import { thisHolder } from '../store/process-identity.ts';
-import { offlineSettings, stopSignal, tell, withHouse } from './context.ts';
+import { thisHolder } from '../host/process-identity.ts';
+import { offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, withBy } from './deeds.ts';
-import { createProgressLine } from './progress-line.ts';
+import { createProgressLine } from './output/progress-line.ts';
 
 const LEFT_SHOWN_MAX = 20;
 
@@ -17,7 +17,7 @@ export function addStatementsAdoptCommand(statements: Command): void {
       'take over a store whose statements another database published, and go on with their revisions',
     )
     .action(async (_flags: object, self: Command) => {
-      await withHouse(offlineSettings(self), async ({ database, objects, now }) => {
+      await withApp(offlineSettings(self), async ({ database, objects, now }) => {
         const { db } = database;
         const line = createProgressLine();
         const report = await underLease({ db, holder: thisHolder(), signal: stopSignal() }, (lease, signal) =>
@@ -27,7 +27,7 @@ export function addStatementsAdoptCommand(statements: Command): void {
           }),
         ).finally(() => line.clear());
         await recordDeed(db, deedOf(self, objects.location), now());
-        tell(self, {
+        print(self, {
           document: { store: objects.location, ...report },
           text: adoptText(report, objects.location),
           exitCode: report.left.length > 0 ? EXIT.needsPerson : EXIT.done,

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { showableLines } from '../ledger/text.ts';
-import { EXIT, UsageError } from '../run/exit-codes.ts';
-import type { House } from '../run/house.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import type { App } from '../run/app.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { causesOf, rowsBetween } from '../statements/revision-diff.ts';
 import {
@@ -12,12 +12,12 @@ import {
   statementOf,
   type RevisionsOfAccount,
   type StatementRow,
-} from '../store/statements.ts';
-import { offlineSettings, tell, withHouse, type GlobalFlags } from './context.ts';
+} from '../store/statements/statements.ts';
+import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
 import { collect, currenciesOf, dayFlag } from './range-flags.ts';
-import { diffText, rowDocument, tallyRows } from './statements-diff-text.ts';
-import { counted, lines } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { diffText, rowDocument, tallyRows } from './output/statements-diff-text.ts';
+import { counted, lines } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 /** Accounts told in text; `--json` has all. */
 const ACCOUNTS_SHOWN_MAX = 20;
@@ -48,12 +48,12 @@ export function addStatementsDiffCommand(statements: Command): void {
       const currencies = currenciesOf(flags);
       const settings = offlineSettings(self);
       const times = timesOf(settings);
-      await withHouse(settings, async (house) => {
+      await withApp(settings, async (app) => {
         const merchants = flags.merchant.length === 0 ? null : flags.merchant;
-        const published = await revisionsOnDay(house.database.db, day, { merchants, currencies });
+        const published = await revisionsOnDay(app.database.db, day, { merchants, currencies });
         const pairs = pairsIn(published, asked, day);
-        if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(house, day, pairs);
-        else await tellText(house, { day, times, pairs, published: published.length }, self);
+        if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(app, day, pairs);
+        else await tellText(app, { day, times, pairs, published: published.length }, self);
       });
     });
 }
@@ -103,13 +103,13 @@ function pairsIn(
   );
 }
 
-async function load({ database: { db } }: House, { account, before, after }: Pair, day: BusinessDay) {
+async function load({ database: { db } }: App, { account, before, after }: Pair, day: BusinessDay) {
   const [was, is] = [await statementOf(db, account, day, before), await statementOf(db, account, day, after)];
   return { before: was!, after: is! };
 }
 
 async function tellText(
-  house: House,
+  app: App,
   {
     day,
     times,
@@ -121,19 +121,19 @@ async function tellText(
   const texts: string[] = [];
   let isDamaged = false;
   for (const pair of pairs.slice(0, ACCOUNTS_SHOWN_MAX)) {
-    const { before, after } = await load(house, pair, day);
+    const { before, after } = await load(app, pair, day);
     const tally = tallyRows();
     const problem = await problemIn(async () => {
-      for await (const row of rowsBetween(house.objects, before, after)) tally.take(row);
+      for await (const row of rowsBetween(app.objects, before, after)) tally.take(row);
     });
     isDamaged ||= problem !== null;
     const shown = [];
-    for await (const rows of causesOf(house.database.db, tally.shown, before, after)) shown.push(...rows);
+    for await (const rows of causesOf(app.database.db, tally.shown, before, after)) shown.push(...rows);
     texts.push(diffText({ before, after, shown, counts: tally.counts, problem }, times.zone));
   }
   const more = pairs.length - texts.length;
   const single = published - pairs.length;
-  tell(self, {
+  print(self, {
     document: null,
     text: lines(
       pairs.length === 0 && `no statement of ${day} was replaced: there is one revision of each`,
@@ -159,17 +159,17 @@ async function problemIn(work: () => Promise<void>): Promise<string | null> {
 }
 
 /** One JSON document, written as the rows are found: a day may have a million of them. */
-async function writeDocument(house: House, day: BusinessDay, pairs: readonly Pair[]): Promise<void> {
+async function writeDocument(app: App, day: BusinessDay, pairs: readonly Pair[]): Promise<void> {
   let isDamaged = false;
   await write(`{"day":${JSON.stringify(day)},"accounts":[`);
   for (const [at, pair] of pairs.entries()) {
-    const { before, after } = await load(house, pair, day);
+    const { before, after } = await load(app, pair, day);
     const head = JSON.stringify({ ...accountOf(before), before, after });
     await write(`${at === 0 ? '' : ','}\n${head.slice(0, -1)},"rows":[`);
     let isFirst = true;
     const problem = await problemIn(async () => {
-      const rows = rowsBetween(house.objects, before, after);
-      for await (const batch of causesOf(house.database.db, rows, before, after)) {
+      const rows = rowsBetween(app.objects, before, after);
+      for await (const batch of causesOf(app.database.db, rows, before, after)) {
         const texts = batch.map((row) => JSON.stringify(rowDocument(row)));
         await write(`${isFirst ? '' : ','}\n${texts.join(',\n')}`);
         isFirst = false;

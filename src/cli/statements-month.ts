@@ -3,16 +3,16 @@ import { PassThrough, Readable } from 'node:stream';
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
 import { ZipFile } from 'yazl';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import { monthCsv, monthOf, type AccountMonth, type Month } from '../statements/month.ts';
 import { merchantMonth, type MonthFile } from '../statements/month-files.ts';
 import { recordDeed } from '../store/audit.ts';
-import { publishedMerchants } from '../store/statements.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { publishedMerchants } from '../store/statements/statements.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf } from './deeds.ts';
 import { download } from './download.ts';
 import { currenciesOf } from './range-flags.ts';
-import { counted, lines } from './text.ts';
+import { counted, lines } from './output/text.ts';
 
 export interface MonthFlags {
   readonly month: string;
@@ -35,7 +35,7 @@ export async function getMonth(flags: MonthFlags, self: Command): Promise<void> 
       '--month takes current revisions as published: leave --revision and --for-spreadsheet out.',
     );
   const currencies = currenciesOf(flags);
-  await withHouse(offlineSettings(self), async ({ database: { db }, objects, now }) => {
+  await withApp(offlineSettings(self), async ({ database: { db }, objects, now }) => {
     const published = await publishedMerchants(db, month.from, month.to);
     const merchants = flags.merchant.length === 0 ? published : flags.merchant;
     const months = [];
@@ -61,7 +61,7 @@ export async function getMonth(flags: MonthFlags, self: Command): Promise<void> 
     }
     const path = await download(bytes, ...placeOf(flags, month));
     const open = accounts.filter(({ openDays }) => openDays.length > 0);
-    tell(self, {
+    print(self, {
       document: { path, month: month.name, files: files.length, accounts: accounts.map(accountDocument) },
       text: lines(
         path,

@@ -2,12 +2,12 @@
 import type { Command } from 'commander';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
-import { UsageError } from '../run/exit-codes.ts';
-import type { House } from '../run/house.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import type { App } from '../run/app.ts';
 import { fetchStatement } from '../statements/fetch.ts';
 import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
-import { listStatements, statementOf, type StatementRow } from '../store/statements.ts';
-import { offlineSettings, tell, withHouse } from './context.ts';
+import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
+import { offlineSettings, print, withApp } from './context.ts';
 import {
   collect,
   currenciesOf,
@@ -20,8 +20,8 @@ import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
-import { line, lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { line, lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 export function addStatementsCommand(program: Command): void {
   const statements = program.command('statements').description('find and download published statements');
@@ -31,7 +31,7 @@ export function addStatementsCommand(program: Command): void {
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
       const currencies = currenciesOf(flags);
       const settings = offlineSettings(self);
-      await withHouse(settings, async ({ database }) => {
+      await withApp(settings, async ({ database }) => {
         const rows = await listStatements(database.db, {
           fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
@@ -42,7 +42,7 @@ export function addStatementsCommand(program: Command): void {
         );
         const superseded = new Set(asked.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? asked : asked.filter((row) => !superseded.has(nameOf(row)));
-        tell(self, {
+        print(self, {
           document: shown,
           text: listText(shown, flags.all === true ? timesOf(settings) : null),
         });
@@ -71,17 +71,17 @@ export function addStatementsCommand(program: Command): void {
     .action(async (given: GivenFlags, self: Command) => {
       if (given.month !== undefined) return getMonth({ ...given, month: given.month }, self);
       const flags = flagsOfDay(given);
-      await withHouse(offlineSettings(self), async (house) => {
-        const found = await chosenStatement(house, flags);
-        await recordDeed(house.database.db, deedOf(self, found.object_key), house.now());
-        const bytes = fetchStatement(house.objects, found, { forSpreadsheet: flags.forSpreadsheet ?? false });
+      await withApp(offlineSettings(self), async (app) => {
+        const found = await chosenStatement(app, flags);
+        await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
+        const bytes = fetchStatement(app.objects, found, { forSpreadsheet: flags.forSpreadsheet ?? false });
         if (flags.stdout === true) {
           for await (const part of bytes) process.stdout.write(part);
           return;
         }
         const path = await download(bytes, flags.out, fileName(found, flags));
-        if (flags.forSpreadsheet !== true) await downloadManifest(house, found, flags.out);
-        tell(self, { document: { ...found, path }, text: path });
+        if (flags.forSpreadsheet !== true) await downloadManifest(app, found, flags.out);
+        print(self, { document: { ...found, path }, text: path });
       });
     });
 }
@@ -117,7 +117,7 @@ const nameOf = (row: StatementRow, revision = row.revision): string =>
 const fileName = ({ object_key }: StatementRow, { forSpreadsheet }: GetFlags): string =>
   forSpreadsheet === true ? fileOf(object_key).replace(/\.csv$/, '.spreadsheet.csv') : fileOf(object_key);
 
-async function chosenStatement({ database }: House, flags: GetFlags): Promise<StatementRow> {
+async function chosenStatement({ database }: App, flags: GetFlags): Promise<StatementRow> {
   const { merchant, revision } = flags;
   const currency = currencyFlag(flags.currency);
   const day = dayFlag('--day', flags.day);
@@ -137,7 +137,7 @@ async function chosenStatement({ database }: House, flags: GetFlags): Promise<St
 }
 
 /** The manifest comes along, so that `verify` has what to check the statement against. */
-async function downloadManifest({ objects }: House, row: StatementRow, folder: string): Promise<void> {
+async function downloadManifest({ objects }: App, row: StatementRow, folder: string): Promise<void> {
   const bytes = await objects.get(manifestKey(row.merchant_no, row.day));
   if (bytes === null) return;
   await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));

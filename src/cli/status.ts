@@ -2,24 +2,24 @@
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
-import { UsageError } from '../run/exit-codes.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
 import { checkedText } from '../run/checked.ts';
 import { clockNews } from '../run/clock-text.ts';
 import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
-import { reasonsOfNotices } from '../run/notice-reasons.ts';
-import { nextRun, type NextRun } from '../run/next-run.ts';
+import { reasonsOfNotices } from '../run/verdict/notice-reasons.ts';
+import { nextRun, type NextRun } from '../run/schedule/next-run.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusExitCode, statusOf, type MerchantStatus } from '../run/status.ts';
 import type { Settings } from '../settings/settings.ts';
 import { listMerchants } from '../store/merchants.ts';
 import type { OlderDaysStanding } from '../store/older-days.ts';
-import type { DB } from '../store/schema.ts';
-import { platformSettings, tell, withHouse } from './context.ts';
-import { requestedText, spanText } from './run-text.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { platformSettings, print, withApp } from './context.ts';
+import { requestedText, spanText } from './output/run-text.ts';
 import { runEnd } from './runs.ts';
-import { lines, table } from './text.ts';
-import { timesOf, type Times } from './times.ts';
+import { lines, table } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MISSING_SHOWN_MAX = 10;
@@ -53,7 +53,7 @@ export function addStatusCommand(program: Command): void {
     .action(async ({ maxAge }: { readonly maxAge?: string }, self: Command) => {
       const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
-      await withHouse(settings, async ({ database: { db }, now }) => {
+      await withApp(settings, async ({ database: { db }, now }) => {
         const merchants = await readMerchants(db, settings);
         const times = timesOf(settings);
         const { zone } = times;
@@ -67,7 +67,7 @@ export function addStatusCommand(program: Command): void {
         const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
         const next = nextRun(scheduled, settings.schedule.zone, now());
         const lastRun = runs.last && { ...runs.last, reason: reasonOf(runs.last) };
-        tell(self, {
+        print(self, {
           document: statuses.map((status) => ({
             ...status,
             timeZoneProof: settings.platform.timeZoneProof,

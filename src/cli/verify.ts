@@ -1,9 +1,9 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
 import type { Command } from 'commander';
-import { EXIT } from '../run/exit-codes.ts';
+import { EXIT } from '../run/verdict/exit-codes.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
-import { tell } from './context.ts';
-import { counted, lines } from './text.ts';
+import { print } from './context.ts';
+import { counted, lines } from './output/text.ts';
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -13,7 +13,7 @@ export function addVerifyCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  daybook verify downloads/')
     .action(async (paths: string[], _flags: object, self: Command) => {
       const report = await verifyPaths(paths);
-      tell(self, {
+      print(self, {
         document: report,
         text: verifyText(report),
         exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,

@@ -1,17 +1,17 @@
 /** A person has found out that a notification which changed nothing is the result: it is applied as it was kept. */
 import type { Transaction } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { applicationByNotifyPath, applyApplicationResult } from '../store/application-results.ts';
-import { beneficiaryByNotifyHash, settleBeneficiary } from '../store/beneficiaries.ts';
+import { applicationByNotifyPath, applyApplicationResult } from '../store/onboarding/application-results.ts';
+import { beneficiaryByNotifyHash, settleBeneficiary } from '../store/beneficiaries/beneficiaries.ts';
 import {
   bodyOf,
   markAppliedByPerson,
   notificationByNumber,
   type NotificationOutcome,
   type OpenNotification,
-} from '../store/notification-outcomes.ts';
-import type { NotificationKind } from '../store/notify-path.ts';
-import type { DB } from '../store/schema.ts';
+} from '../store/notifications/notification-outcomes.ts';
+import type { NotificationKind } from '../store/notifications/notify-path.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { readBeneficiaryResult } from './beneficiary-result.ts';
 import { changeOf, readOnboardingResult } from './onboarding-result.ts';
 import { belongsToAnother } from './process-onboarding.ts';

@@ -4,12 +4,16 @@
  * their share goes. To the sender both look the same.
  */
 import type { Kysely } from 'kysely';
-import { isConnectionError } from '../store/errors.ts';
-import { knownAmong, type NotifyPath } from '../store/known-paths.ts';
-import { keepNotifications, sealNotification, type SealedNotification } from '../store/notifications.ts';
-import { notifyHashOf, type NotificationKind } from '../store/notify-path.ts';
-import type { DB } from '../store/schema.ts';
-import type { SecretKey } from '../store/secrets.ts';
+import { isConnectionError } from '../store/engine/errors.ts';
+import { knownAmong, type NotifyPath } from '../store/notifications/known-paths.ts';
+import {
+  keepNotifications,
+  sealNotification,
+  type SealedNotification,
+} from '../store/notifications/notifications.ts';
+import { notifyHashOf, type NotificationKind } from '../store/notifications/notify-path.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
 import { createBatches } from './batches.ts';
 import { InboxUnavailable } from './inbox-unavailable.ts';
 import { createKnownPaths, nameOf } from './known-paths.ts';

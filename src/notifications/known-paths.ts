@@ -1,7 +1,7 @@
 /** The known paths in memory, so that a genuine push waits for no look-up behind those of strangers. */
-import { newestKnownPaths, type NotifyPath } from '../store/known-paths.ts';
+import { newestKnownPaths, type NotifyPath } from '../store/notifications/known-paths.ts';
 import type { Kysely } from 'kysely';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 /** Paths of each kind held; older ones are looked up when they are posted to. */
 const PATHS_HELD_MAX = 50_000;

@@ -1,8 +1,8 @@
 /** Brings a registration's result (sp3401) to the registration its path belongs to. */
 import type { Transaction } from 'kysely';
-import { applyBeneficiaryResult, beneficiaryByNotifyHash } from '../store/beneficiaries.ts';
-import { bodyOf, type OpenNotification } from '../store/notification-outcomes.ts';
-import type { DB } from '../store/schema.ts';
+import { applyBeneficiaryResult, beneficiaryByNotifyHash } from '../store/beneficiaries/beneficiaries.ts';
+import { bodyOf, type OpenNotification } from '../store/notifications/notification-outcomes.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { judgeBeneficiary, readBeneficiaryResult } from './beneficiary-result.ts';
 import { changesNothing, settled, type ProcessContext, type Settlement } from './verdict.ts';
 

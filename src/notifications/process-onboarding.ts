@@ -1,10 +1,14 @@
 /** Brings an application's result (sp3101) to the application its path belongs to. */
 import { createHmac } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import { applicationByNotifyPath, applyApplicationResult } from '../store/application-results.ts';
-import { applicationByBizFlow } from '../store/applications.ts';
-import { appliedBefore, bodyOf, type OpenNotification } from '../store/notification-outcomes.ts';
-import type { DB } from '../store/schema.ts';
+import { applicationByNotifyPath, applyApplicationResult } from '../store/onboarding/application-results.ts';
+import { applicationByBizFlow } from '../store/onboarding/applications.ts';
+import {
+  appliedBefore,
+  bodyOf,
+  type OpenNotification,
+} from '../store/notifications/notification-outcomes.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { judgeOnboarding, readOnboardingResult, type OnboardingResult } from './onboarding-result.ts';
 import { changesNothing, settled, type ProcessContext, type Settlement } from './verdict.ts';
 

@@ -1,18 +1,22 @@
 /** Looks at what the inbox holds, apart from taking it in: each notification once, in a transaction of its own. */
 import type { Kysely, Transaction } from 'kysely';
-import { markBrokenOff } from '../store/applications.ts';
-import { codeOf, isConnectionError } from '../store/errors.ts';
-import { fingerprintKey } from '../store/fingerprint-key.ts';
+import { markBrokenOff } from '../store/onboarding/applications.ts';
+import { codeOf, isConnectionError } from '../store/engine/errors.ts';
+import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
 import {
   claimNotification,
   openInTurns,
   settleNotification,
   type NotificationOutcome,
   type OpenNotification,
-} from '../store/notification-outcomes.ts';
-import type { DB } from '../store/schema.ts';
-import { dropOldUnknown, settleUnknownPaths, type UnknownKept } from '../store/unknown-notifications.ts';
-import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets.ts';
+} from '../store/notifications/notification-outcomes.ts';
+import type { DB } from '../store/engine/schema.ts';
+import {
+  dropOldUnknown,
+  settleUnknownPaths,
+  type UnknownKept,
+} from '../store/notifications/unknown-notifications.ts';
+import { SecretUnreadable, UnknownSecretKey, type SecretKey } from '../store/secrets/secrets.ts';
 import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
 import { changesNothing, settled, type Settlement } from './verdict.ts';

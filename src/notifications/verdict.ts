@@ -1,6 +1,6 @@
 /** What is to become of a notification. Pure words: each operation judges by its own states. */
-import type { NotificationOutcome } from '../store/notification-outcomes.ts';
-import type { SecretKey } from '../store/secrets.ts';
+import type { NotificationOutcome } from '../store/notifications/notification-outcomes.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
 
 export interface Verdict<Change> {
   readonly outcome: NotificationOutcome;

@@ -4,8 +4,8 @@ import { createReadStream } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
-import { makeFolder } from '../ledger/make-folder.ts';
+import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
+import { makeFolder } from '../host/make-folder.ts';
 import { isPart, partEpoch, walkKeys, type Files } from './directory-files.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import {

@@ -1,7 +1,7 @@
 /** Opens the object store that STATEMENTS_URL names. */
 import { fileURLToPath } from 'node:url';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { isLoopback } from '../ledger/loopback.ts';
+import { isLoopback } from '../host/loopback.ts';
 import { createDirectoryStore } from './directory.ts';
 import { ObjectStoreRefused, type ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3.ts';

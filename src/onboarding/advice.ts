@@ -1,5 +1,5 @@
 /** What an application's state means, and what a person does next. */
-import type { ApplicationRow } from '../store/applications.ts';
+import type { ApplicationRow } from '../store/onboarding/applications.ts';
 
 const RESULT_ELSEWHERE =
   'Its result goes to the callbackUrl its file gave, and not to daybook: add the merchant with `daybook merchants add` ' +

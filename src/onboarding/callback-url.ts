@@ -3,7 +3,7 @@
  * 8).
  */
 import { BlockList, isIP } from 'node:net';
-import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notify-path.ts';
+import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notifications/notify-path.ts';
 import { text, type Reader } from './field-rules.ts';
 
 const PRIVATE = new BlockList();

@@ -1,8 +1,8 @@
 /** A person asks for an application's personal data to be gone, as nothing needs it any more. */
 import type { Kysely, Transaction } from 'kysely';
-import { applicationById, replacementOf, type ApplicationRow } from '../store/applications.ts';
-import { forgetApplication } from '../store/forget-application.ts';
-import type { DB } from '../store/schema.ts';
+import { applicationById, replacementOf, type ApplicationRow } from '../store/onboarding/applications.ts';
+import { forgetApplication } from '../store/onboarding/forget-application.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { ApplicationStands } from './errors.ts';
 
 const CLOSED: readonly ApplicationRow['state'][] = ['approved', 'rejected', 'refused'];

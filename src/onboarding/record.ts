@@ -9,8 +9,8 @@ import {
   replacementOf,
   type ApplicationRow,
   type NewApplication,
-} from '../store/applications.ts';
-import type { DB } from '../store/schema.ts';
+} from '../store/onboarding/applications.ts';
+import type { DB } from '../store/engine/schema.ts';
 import type { ApplicationPayload } from './check.ts';
 import { ApplicationStands } from './errors.ts';
 

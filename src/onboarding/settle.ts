@@ -5,8 +5,8 @@ import {
   applicationById,
   markAccepted,
   type ApplicationRow,
-} from '../store/applications.ts';
-import type { DB } from '../store/schema.ts';
+} from '../store/onboarding/applications.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { ApplicationStands } from './errors.ts';
 
 /** Throws `ApplicationStands` where it is not unknown, or where the number is another application's. */

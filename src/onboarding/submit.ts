@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
-import type { ApplicationReceipt, MerchantAccessClient } from '../platform/merchant-access.ts';
+import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
 import {
   applicationById,
   applicationDetail,
@@ -15,14 +15,14 @@ import {
   markRefused,
   markUnknown,
   type ApplicationRow,
-} from '../store/applications.ts';
-import { isConnectionError } from '../store/errors.ts';
-import { adoptSecretKey } from '../store/key-check.ts';
-import { callbackUrlOf, notifyHashOf } from '../store/notify-path.ts';
-import type { Holder } from '../store/process-identity.ts';
-import type { DB } from '../store/schema.ts';
-import type { SecretKey } from '../store/secrets.ts';
-import { RETRY_DELAYS_MS } from '../store/retry.ts';
+} from '../store/onboarding/applications.ts';
+import { isConnectionError } from '../store/engine/errors.ts';
+import { adoptSecretKey } from '../store/secrets/key-check.ts';
+import { callbackUrlOf, notifyHashOf } from '../store/notifications/notify-path.ts';
+import type { Holder } from '../host/process-identity.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
+import { RETRY_DELAYS_MS } from '../store/engine/retry.ts';
 import { checkApplication, type ApplicationRules } from './check.ts';
 import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
 import { findingsOf } from './findings.ts';
@@ -40,7 +40,7 @@ export const newOrderNo = (now: Date): string =>
 
 export interface SubmitDeps {
   readonly db: Kysely<DB>;
-  readonly client: MerchantAccessClient;
+  readonly client: ApplicationClient;
   readonly secretKeys: readonly SecretKey[];
   readonly rules: Omit<ApplicationRules, 'defaults'>;
   /** Taken where the file names none; null: it has to. */

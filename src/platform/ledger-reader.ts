@@ -1,4 +1,4 @@
-/** What the rest of the house knows of sp2404: one page of one merchant's ledger, already read and checked. */
+/** What the other rooms know of sp2404: one page of one merchant's ledger, already read and checked. */
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './clock-reading.ts';
 

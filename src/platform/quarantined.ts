@@ -1,6 +1,6 @@
 /** What can be told of a quarantined entry's raw text: a glance at the fields that matter to the balance. */
 import { canonicalAmount, isWithinDigits, subtractAmounts } from '../ledger/money.ts';
-import type { QuarantinedReading } from '../ledger/quarantined.ts';
+import type { QuarantinedReading } from '../ledger/chain/quarantined-entries.ts';
 import { parseExactJson, type ExactJson } from './exact-json.ts';
 
 const NOTHING: QuarantinedReading = { currency: null, nets: [] };

@@ -5,7 +5,7 @@ import type { DayFigures } from '../store/account-days.ts';
 import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
 import { emptied, quietDaysBefore, tellsBefore } from './quiet-days.ts';
 import { differ } from './same-figures.ts';
-import { createSight, joinsDay, type AccountInZone, type Sight } from './sight.ts';
+import { createAccountView, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** What one pass holds in memory and one transaction writes; the rest is left to the next pass. */
 const PASS_MAX = { days: 3_660, breaks: 20_000 } as const;
@@ -37,14 +37,14 @@ export interface ChainAccountOptions extends StretchOptions {
  */
 export async function chainAccount(options: ChainAccountOptions): Promise<ChainedAccount> {
   const { passMax = PASS_MAX } = options;
-  const sight = createSight(options);
+  const view = createAccountView(options);
   const waiting = new Set(options.changed);
   const days = new Map<BusinessDay, FiguredDay>();
   const breaks = new Map<BusinessDay, ContinuityBreak[]>();
   let breakCount = 0;
   const keep = (figures: DayFigures, stored: DayFigures | undefined): void => {
     days.set(figures.day, { figures, stored, differs: stored === undefined || differ(figures, stored) });
-    sight.known.put(figures);
+    view.known.put(figures);
   };
   const take = async (stretch: Stretch): Promise<void> => {
     breakCount += stretch.chained.breaks.length;
@@ -54,34 +54,34 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
         day,
         stretch.chained.breaks.filter((found) => found.day === day),
       );
-      const stored = await sight.known.stored(day);
+      const stored = await view.known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
       const figures = made ?? (stored === undefined ? undefined : emptied(stored));
       if (figures !== undefined) keep(figures, stored);
     }
-    for (const quiet of await quietDaysBefore(stretch.chained.days, options, sight)) {
-      keep(quiet, await sight.known.stored(quiet.day));
+    for (const quiet of await quietDaysBefore(stretch.chained.days, options, view)) {
+      keep(quiet, await view.known.stored(quiet.day));
     }
   };
   while (waiting.size > 0 && days.size < passMax.days && breakCount < passMax.breaks) {
     options.signal.throwIfAborted();
-    const stretch = await chainStretch(earliest(waiting)!, waiting, options, sight);
-    const front = await sight.known.before(stretch.days[0]!);
-    const jumped = front !== undefined && (await jumpsAfter(front.day, sight));
+    const stretch = await chainStretch(earliest(waiting)!, waiting, options, view);
+    const front = await view.known.before(stretch.days[0]!);
+    const jumped = front !== undefined && (await jumpsAfter(front.day, view));
     await take(stretch);
-    const next = await sight.known.storedAfter(stretch.days.at(-1)!);
-    if (next !== undefined && (await moves(next, options, sight))) waiting.add(next.day);
-    if (front === undefined || (await jumpsAfter(front.day, sight)) === jumped) continue;
+    const next = await view.known.storedAfter(stretch.days.at(-1)!);
+    if (next !== undefined && (await moves(next, options, view))) waiting.add(next.day);
+    if (front === undefined || (await jumpsAfter(front.day, view)) === jumped) continue;
     // The day in front ends as before, so that nothing after it moves: only the break is told of it, or no more. Days
     // without entries between the two are as much a part of it.
     const quiet: BusinessDay[] = [];
     let at: DayFigures | undefined = front;
     while (at !== undefined && at.creditCount + at.debitCount === 0) {
       quiet.unshift(at.day);
-      at = await sight.known.before(at.day);
+      at = await view.known.before(at.day);
     }
     for (const day of at === undefined ? quiet : [at.day, ...quiet])
-      await take(await chainStretch(day, waiting, options, sight));
+      await take(await chainStretch(day, waiting, options, view));
   }
   const inOrder = [...days.values()].sort((a, b) => (a.figures.day < b.figures.day ? -1 : 1));
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
@@ -92,13 +92,16 @@ export async function joiningDays(
   options: AccountInZone,
   restarted: readonly BusinessDay[],
 ): Promise<BusinessDay[]> {
-  const sight = createSight(options);
-  const { known } = sight;
+  const view = createAccountView(options);
+  const { known } = view;
   const joining: BusinessDay[] = [];
   for (const day of restarted) {
     const before = await known.storedBefore(day);
     if (before === undefined) continue;
-    if ((await joinsDay(before, day, options, sight)) || (await tellsBefore(before, day, options, sight))) {
+    if (
+      (await isProvenUpToDay(before, day, options, view)) ||
+      (await tellsBefore(before, day, options, view))
+    ) {
       joining.push(day);
     }
   }
@@ -106,11 +109,11 @@ export async function joiningDays(
 }
 
 /** Whether a stored day would now take up from something else than before. */
-async function moves(next: DayFigures, options: ChainAccountOptions, sight: Sight): Promise<boolean> {
-  const now = await sight.known.before(next.day);
-  const then = await sight.known.storedBefore(next.day);
+async function moves(next: DayFigures, options: ChainAccountOptions, view: AccountView): Promise<boolean> {
+  const now = await view.known.before(next.day);
+  const then = await view.known.storedBefore(next.day);
   if (now === undefined) return false;
-  if (next.restarted) return joinsDay(now, next.day, options, sight);
+  if (next.restarted) return isProvenUpToDay(now, next.day, options, view);
   return (
     then === undefined ||
     compareAmounts(now.closing, then.closing) !== 0 ||

@@ -1,8 +1,8 @@
 /** Chains some days of an account in one go, as a stream: memory holds a batch of entries, whatever the day's size. */
-import { foldDays, type ChainedDay, type DayFold } from '../ledger/account-days.ts';
+import { foldDays, type ChainedDay, type DayFold } from '../ledger/chain/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain, type Chain } from '../ledger/chain.ts';
-import type { ChainEntry } from '../ledger/chain-link.ts';
+import { createChain, type Chain } from '../ledger/chain/chain.ts';
+import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { addAmounts, canonicalAmount, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';

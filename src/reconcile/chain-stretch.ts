@@ -1,13 +1,13 @@
 /** Chains a day with just those days of its account it cannot be chained without. */
 import { dayWindow } from '../ledger/business-day.ts';
-import { daysChainedBefore } from '../ledger/days-together.ts';
+import { daysChainedBefore } from '../ledger/chain/days-together.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import { chainDays, type ChainedDays } from './chain-days.ts';
 import { sameFigures } from './same-figures.ts';
-import { joinsAt, joinsDay, type AccountInZone, type Sight } from './sight.ts';
+import { isProvenUpTo, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */
 const DAYS_TOGETHER_MAX = 8;
@@ -26,17 +26,17 @@ export async function chainStretch(
   first: BusinessDay,
   waiting: ReadonlySet<BusinessDay>,
   options: StretchOptions,
-  sight: Sight,
+  view: AccountView,
 ): Promise<Stretch> {
-  const { before } = sight.known;
-  const takesUp = (earlier: DayFigures, day: BusinessDay) => joinsDay(earlier, day, options, sight);
+  const { before } = view.known;
+  const takesUp = (earlier: DayFigures, day: BusinessDay) => isProvenUpToDay(earlier, day, options, view);
   const earlier = await daysChainedBefore(first, { before, takesUp }, DAYS_TOGETHER_MAX - 1);
   const days = [...earlier.map(({ day }) => day), first];
   for (;;) {
-    const isBrokenAfter = await jumpsAfter(days.at(-1)!, sight);
-    const chained = await chainTogether(days, { ...options, isBrokenAfter }, sight);
+    const isBrokenAfter = await jumpsAfter(days.at(-1)!, view);
+    const chained = await chainTogether(days, { ...options, isBrokenAfter }, view);
     if (chained.brokenAtStart) {
-      const more = await daysThatMightMend(days[0]!, takesUp, sight);
+      const more = await daysThatMightMend(days[0]!, takesUp, view);
       if (more.length > 0 && days.length + more.length <= DAYS_TOGETHER_MAX) {
         days.unshift(...more);
         continue;
@@ -45,14 +45,14 @@ export async function chainStretch(
     const last = chained.days.at(-1);
     const full = days.length >= DAYS_TOGETHER_MAX && last !== undefined;
     if (last !== undefined && !last.cleanEnd && !full) {
-      const next = await dayAfter(last.day, waiting, sight);
+      const next = await dayAfter(last.day, waiting, view);
       if (next !== undefined && (await takesUp(last, next))) {
         days.push(next);
         continue;
       }
     }
     const ended = full ? [...chained.days.slice(0, -1), { ...last, cleanEnd: true }] : chained.days;
-    return { days, chained: { ...chained, days: await withTrueEnds(ended, options, sight) } };
+    return { days, chained: { ...chained, days: await withTrueEnds(ended, options, view) } };
   }
 }
 
@@ -65,15 +65,15 @@ export interface Stretch {
 async function chainTogether(
   days: readonly BusinessDay[],
   options: StretchOptions & { readonly isBrokenAfter: boolean },
-  sight: Sight,
+  view: AccountView,
   before?: DayFigures,
 ): Promise<ChainedDays> {
   const { account, isBrokenAfter, clockToleranceS, zone, signal } = options;
   return chainDays({
     account,
     days,
-    before: before ?? (await sight.known.before(days[0]!)),
-    joins: (earlier, firstMs) => joinsAt(earlier, firstMs, sight),
+    before: before ?? (await view.known.before(days[0]!)),
+    joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
     isBrokenAfter,
     read: (day) => readAccountToChain(options.db, account, dayWindow(day, zone)),
     zone,
@@ -87,7 +87,7 @@ async function chainTogether(
 async function daysThatMightMend(
   day: BusinessDay,
   takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
-  { known: { before } }: Sight,
+  { known: { before } }: AccountView,
 ): Promise<BusinessDay[]> {
   const days: BusinessDay[] = [];
   for (let earlier = await before(day); earlier !== undefined; earlier = await before(earlier.day)) {
@@ -106,7 +106,7 @@ async function daysThatMightMend(
 async function withTrueEnds(
   days: readonly DayFigures[],
   options: StretchOptions,
-  sight: Sight,
+  view: AccountView,
 ): Promise<readonly DayFigures[]> {
   const ends = [...days];
   for (let at = ends.length - 1; at > 0; at -= 1) {
@@ -114,11 +114,11 @@ async function withTrueEnds(
     if (!before.cleanEnd || ends[at]!.restarted) continue;
     const open = ends.findIndex(({ cleanEnd }, index) => index >= at && cleanEnd);
     const together = ends.slice(at, open === -1 ? ends.length : open + 1);
-    const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, sight, ends);
+    const isBrokenAfter = await jumpsAfter(together.at(-1)!.day, view, ends);
     const alone = await chainTogether(
       together.map(({ day }) => day),
       { ...options, isBrokenAfter },
-      sight,
+      view,
       before,
     );
     const same = alone.days.every((figures, index) => sameFigures(figures, together[index]!));
@@ -133,7 +133,7 @@ async function withTrueEnds(
  */
 export async function jumpsAfter(
   day: BusinessDay,
-  { known }: Sight,
+  { known }: AccountView,
   made: readonly DayFigures[] = [],
 ): Promise<boolean> {
   for (let at = day; ;) {
@@ -148,7 +148,7 @@ export async function jumpsAfter(
 async function dayAfter(
   day: BusinessDay,
   waiting: ReadonlySet<BusinessDay>,
-  { known }: Sight,
+  { known }: AccountView,
 ): Promise<BusinessDay | undefined> {
   const stored = (await known.storedAfter(day))?.day;
   const changed = earliest([...waiting].filter((one) => one > day));

@@ -2,8 +2,8 @@
 import { addDays, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { accountDaysSince } from '../store/account-days.ts';
-import { createCoverage } from './coverage.ts';
-import type { AccountInZone } from './sight.ts';
+import { createCertifiedCheck } from './certified-check.ts';
+import type { AccountInZone } from './account-view.ts';
 
 /**
  * Whole days without figures that follow one with figures, or one of `changed`, with nothing unproven between: behind
@@ -17,7 +17,7 @@ export async function daysWithoutEntries(
   const { db, account, zone } = options;
   const first = [...changed, ...(last === null ? [] : [last])].sort()[0];
   if (first === undefined) return [];
-  const covered = createCoverage(db, account);
+  const isCertified = createCertifiedCheck(db, account);
   const stored = last === null || last < first ? [] : await accountDaysSince(db, account, first);
   const known = [...new Set([first, ...stored, ...changed])].sort();
   const found: BusinessDay[] = [];
@@ -25,7 +25,7 @@ export async function daysWithoutEntries(
     const next = known[at + 1];
     const { beginMs } = dayWindow(day, zone);
     for (let empty = addDays(day, 1); next === undefined || empty < next; empty = addDays(empty, 1)) {
-      if (!(await covered({ beginMs, endMs: dayWindow(empty, zone).endMs }))) break;
+      if (!(await isCertified({ beginMs, endMs: dayWindow(empty, zone).endMs }))) break;
       found.push(empty);
     }
   }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Verdict } from '../ledger/entry.ts';
 import { accountDaysFrom, dayBefore, type AccountDayRow, type DayFigures } from '../store/account-days.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 /** Stored rows read ahead at a time: a long cascade asks seldom, a short one reads little. */
 const READ_AHEAD_DAYS = 50;

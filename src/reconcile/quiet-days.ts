@@ -3,7 +3,7 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { firstBookedMs, type AccountInZone, type Sight } from './sight.ts';
+import { firstBookedMs, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** A day whose entries all vanished and that nothing lies before: its row stays, and the next day begins anew. */
 export const emptied = (stored: DayFigures): DayFigures => ({
@@ -30,7 +30,7 @@ export const emptied = (stored: DayFigures): DayFigures => ({
 export async function quietDaysBefore(
   chained: readonly DayFigures[],
   options: AccountInZone,
-  { known, covered }: Sight,
+  { known, isCertified }: AccountView,
 ): Promise<DayFigures[]> {
   const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
   if (derived === undefined) return [];
@@ -41,7 +41,7 @@ export async function quietDaysBefore(
     day = await known.before(day.day)
   ) {
     const firstMs = await firstBookedMs(derived.day, options);
-    if (!(await covered({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
+    if (!(await isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
     quiet.unshift({ ...day, opening: derived.opening, closing: derived.opening, restarted: false });
   }
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
@@ -52,12 +52,12 @@ export async function tellsBefore(
   before: DayFigures,
   day: BusinessDay,
   options: AccountInZone,
-  { known, covered }: Sight,
+  { known, isCertified }: AccountView,
 ): Promise<boolean> {
   if (before.lastBookedMs !== null) return false;
   const stored = await known.stored(day);
   const firstMs = await firstBookedMs(day, options);
   if (stored === undefined || firstMs === undefined) return false;
   if (compareAmounts(stored.opening, before.closing) === 0) return false;
-  return covered({ beginMs: dayWindow(before.day, options.zone).beginMs, endMs: firstMs });
+  return isCertified({ beginMs: dayWindow(before.day, options.zone).beginMs, endMs: firstMs });
 }

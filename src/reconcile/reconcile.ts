@@ -12,12 +12,12 @@ import {
   type DayFigures,
   type DayFilter,
 } from '../store/account-days.ts';
-import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/break-hints.ts';
-import { replaceBreaks, type BreakRow } from '../store/breaks.ts';
-import type { QuarantinedReader } from '../ledger/quarantined.ts';
-import type { Lease } from '../store/lease.ts';
-import type { DB } from '../store/schema.ts';
-import { writeTransaction } from '../store/write-transaction.ts';
+import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/break-hints.ts';
+import { replaceBreaks, type BreakRow } from '../store/breaks/breaks.ts';
+import type { QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
+import type { Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { daysWithoutEntries } from './days-without-entries.ts';
 import { chainAccount, joiningDays, type ChainedAccount } from './chain-account.ts';
 

@@ -12,8 +12,8 @@ import {
   type ReferenceChanges,
   type ReferenceItem,
   type ReferenceListKey,
-} from '../store/reference.ts';
-import type { DB } from '../store/schema.ts';
+} from '../store/reference/reference-lists.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 export interface ListOutcome extends ReferenceListKey {
   /** Null where the list could not be read; what was stored stays. */

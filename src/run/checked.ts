@@ -1,8 +1,8 @@
 /** Which looks beyond the days read a run makes: told by its report, by `status`, and by the manifest of each day it writes. */
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { CHECKS, isChecked, type Check } from '../ledger/checks.ts';
-import { frontierEndMs } from './frontier.ts';
-import type { RunDeps, RunRequest } from './work.ts';
+import { frontierEndMs } from './stages/frontier.ts';
+import type { RunDeps, RunRequest } from './active-run.ts';
 
 type Asked = Pick<RunRequest, 'command' | 'range' | 'currencies'>;
 type Clocks = Pick<RunDeps, 'now' | 'zone' | 'settleDelayMs' | 'timeZoneTrusted'>;

@@ -1,8 +1,8 @@
 /** Whose ledgers a run reads: the one in the settings, those added, or just the ones asked for. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { merchantTokens, type LockedMerchant } from '../store/merchants.ts';
-import { UsageError } from './exit-codes.ts';
-import type { PlatformHouse } from './house.ts';
+import { UsageError } from './verdict/exit-codes.ts';
+import type { PlatformApp } from './app.ts';
 
 /**
  * The merchants of a run, in order. One whose stored token cannot be read is among them: what needs no call is done for
@@ -12,7 +12,7 @@ import type { PlatformHouse } from './house.ts';
  * `SecretUnreadable` where no chosen merchant's token can be read.
  */
 export async function chosenMerchants(
-  { database, settings }: Pick<PlatformHouse, 'database' | 'settings'>,
+  { database, settings }: Pick<PlatformApp, 'database' | 'settings'>,
   asked: readonly string[],
 ): Promise<MerchantAccess[]> {
   const stored = await merchantTokens(database.db, settings.secretKeys);

@@ -7,7 +7,7 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { markJoined, notJoined } from '../store/merchants.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 export interface JoinDeps {
   readonly db: Kysely<DB>;

@@ -1,8 +1,8 @@
 /** How the last runs ended, for whoever is on call: the very last one, and those that left their job undone. */
 import type { Kysely } from 'kysely';
 import { latestOfEachJob, latestRuns } from '../store/runs.ts';
-import type { DB } from '../store/schema.ts';
-import { isGoodEnd } from './exit-codes.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { isGoodEnd } from './verdict/exit-codes.ts';
 import { withStates, type KnownRun } from './run-state.ts';
 
 /** Runs looked at behind one that is at work. */

@@ -1,7 +1,7 @@
 /** Holds the run's lease while work goes on: renews it in time, and stops the work when it is lost. */
 import type { Kysely } from 'kysely';
-import { acquireLease, LeaseLost, releaseLease, renewLease, type Lease } from '../store/lease.ts';
-import type { DB } from '../store/schema.ts';
+import { acquireLease, LeaseLost, releaseLease, renewLease, type Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
 
 /** Long enough to sit out a database fail-over, short enough that a dead host does not cost a night. */
 export const LEASE_TTL_MS = 60_000;

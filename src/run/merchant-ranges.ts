@@ -5,11 +5,11 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { changedDays } from '../store/account-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange } from './range.ts';
 import { requestedStanding, takenUpDays } from './requested.ts';
-import type { RunDeps, RunRequest, RunWork } from './work.ts';
+import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
 
 /** The days one merchant's ledger is read for. */
 export interface MerchantDays extends DayRange {
@@ -112,7 +112,7 @@ function daysBeforeProof(
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
   deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,
-): Promise<Pick<RunWork, 'ranges' | 'from' | 'to'>> {
+): Promise<Pick<ActiveRun, 'ranges' | 'from' | 'to'>> {
   const now = deps.now();
   const ranges = await merchantRanges({
     ...deps,

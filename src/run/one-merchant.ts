@@ -1,12 +1,12 @@
 /** For whom a call is made that belongs to one merchant alone. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
-import { UsageError } from './exit-codes.ts';
-import type { PlatformHouse } from './house.ts';
+import { UsageError } from './verdict/exit-codes.ts';
+import type { PlatformApp } from './app.ts';
 
 /** The merchant asked for, or the only one there is. Throws `UsageError`. */
-export async function oneMerchant(house: PlatformHouse, asked: string | undefined): Promise<MerchantAccess> {
-  const found = await chosenMerchants(house, asked === undefined ? [] : [asked]);
+export async function oneMerchant(app: PlatformApp, asked: string | undefined): Promise<MerchantAccess> {
+  const found = await chosenMerchants(app, asked === undefined ? [] : [asked]);
   const [merchant, ...others] = found;
   if (merchant === undefined || others.length > 0) {
     const known = found.map(({ merchantNo }) => merchantNo).join(', ');

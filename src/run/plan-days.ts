@@ -7,11 +7,11 @@ import { dayFigures } from '../reconcile/known-days.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
 import { dayContent, isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
-import type { DB } from '../store/schema.ts';
-import { dueAccountDays, statementsOfDueDays, type StatementRow } from '../store/statements.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { dueAccountDays, statementsOfDueDays, type StatementRow } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { accountDayKey } from './report.ts';
-import type { RunDeps } from './work.ts';
+import type { RunDeps } from './active-run.ts';
 
 /** An account day that would read otherwise, or be published anew. */
 export interface PlannedDay extends DayChange {

@@ -1,18 +1,18 @@
 /** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { BreakRow } from '../store/breaks.ts';
-import { rehearse } from '../store/rehearsal.ts';
+import type { BreakRow } from '../store/breaks/breaks.ts';
+import { rehearse } from '../store/engine/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
 import { checkedBy } from './checked.ts';
 import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { noticeFigures, noticeShared } from './notice-stage.ts';
+import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
 import { plannedDays, type PlannedDay } from './plan-days.ts';
-import { reconcileStage } from './reconcile-stage.ts';
+import { reconcileStage } from './stages/reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
-import { syncStage } from './sync-stage.ts';
-import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type RunWork } from './work.ts';
+import { syncStage } from './stages/sync-stage.ts';
+import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type ActiveRun } from './active-run.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -47,7 +47,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
       });
       const zoneGate = runZoneGate(deps);
       const checked = checkedBy(asked, rehearsal);
-      const work: RunWork = {
+      const work: ActiveRun = {
         ...{ request: asked, deps: rehearsal, lease, runId, zoneGate, ranges, from, to, checked },
       };
       const outcome = nothingDone();

@@ -6,8 +6,8 @@ import { compareFiles, type DamagedFile } from '../statements/compare-files.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { storeOwner } from '../statements/store-owner.ts';
-import { publishedSpan } from '../store/stored-files.ts';
-import type { PlatformHouse } from './house.ts';
+import { publishedSpan } from '../store/statements/stored-files.ts';
+import type { PlatformApp } from './app.ts';
 
 const FILES_NAMED_MAX = 5;
 /** Older days looked at, of all merchants together: a listing each. */
@@ -18,7 +18,7 @@ const OLDER_DAYS_SAMPLED = 20;
  * `StatementDamaged`.
  */
 export async function publishedFilesCheck(
-  { database, objects, settings, now }: Pick<PlatformHouse, 'database' | 'objects' | 'settings' | 'now'>,
+  { database, objects, settings, now }: Pick<PlatformApp, 'database' | 'objects' | 'settings' | 'now'>,
   merchants: readonly MerchantAccess[],
 ): Promise<string> {
   await storeOwner({ db: database.db, objects }).catch((error: unknown) => {

@@ -2,7 +2,7 @@
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
-import { UsageError } from './exit-codes.ts';
+import { UsageError } from './verdict/exit-codes.ts';
 
 /** Longest range one run takes; a longer one is a slip more often than a wish. */
 const RANGE_DAYS_MAX = 3_660;

@@ -1,10 +1,10 @@
 /** One reading of the reference data as a run on record, so that the schedule knows when it was done. */
 import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '../reference/sync.ts';
-import { thisHolder } from '../store/process-identity.ts';
+import { thisHolder } from '../host/process-identity.ts';
 import { finishRun, startRun } from '../store/runs.ts';
-import type { DueJob } from './due.ts';
-import { EXIT, exitCodeOf, gravest, type ExitCode } from './exit-codes.ts';
-import type { PlatformHouse } from './house.ts';
+import type { DueJob } from './schedule/due.ts';
+import { EXIT, exitCodeOf, gravest, type ExitCode } from './verdict/exit-codes.ts';
+import type { PlatformApp } from './app.ts';
 
 export const REFERENCE_COMMAND = 'reference';
 
@@ -22,9 +22,9 @@ export interface ReferenceRun extends ReferenceSync {
   readonly scheduled?: DueJob;
 }
 
-/** What a reading takes, from an open house. */
+/** What a reading takes, from an open app. */
 export const referenceWork = (
-  { database, references, now, settings }: PlatformHouse,
+  { database, references, now, settings }: PlatformApp,
   signal: AbortSignal,
 ): ReferenceRun => ({
   db: database.db,

@@ -6,16 +6,16 @@ import type { PublishReport } from '../statements/publish.ts';
 import type { RepairReport } from '../statements/repair-files.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
-import type { RevisedDay } from '../store/untold-revisions.ts';
+import type { RevisedDay } from '../store/statements/untold-revisions.ts';
 import type { SyncReport } from '../sync/sync.ts';
-import { isGoodEnd, type ExitCode } from './exit-codes.ts';
+import { isGoodEnd, type ExitCode } from './verdict/exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
-import type { Reason } from './judge.ts';
-import type { OlderDaysReport } from './older-days.ts';
+import type { Reason } from './verdict/judge.ts';
+import type { OlderDaysReport } from './stages/older-days.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
 import type { RequestedStanding } from './requested.ts';
-import { sumOfSync } from './sync-tally.ts';
+import { sumOfSync } from './stages/sync-tally.ts';
 
 /** Said wherever a zone that was not proven matters. */
 export const TIME_ZONE_ON_TRUST =

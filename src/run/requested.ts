@@ -8,7 +8,7 @@ import {
   openRequestedRanges,
   type RequestedRange,
 } from '../store/requested-ranges.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { daysTouched } from './coverage.ts';
 import type { DayRange } from './range.ts';
@@ -27,7 +27,7 @@ export interface RequestedStanding extends RequestedRange {
  * The merchants' open ranges with what is missing, first asked for in front. One whose days are all under certificate
  * is closed on the way, whoever certified them.
  */
-export async function settleRequested(
+export async function closeReadRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
   { zone, now }: { readonly zone: string; readonly now: Date },

@@ -1,8 +1,8 @@
 /** Whether a run on record ended, is at work, or was killed: a killed one leaves no end behind, only its row. */
 import type { Kysely } from 'kysely';
-import { isGone } from '../store/process-identity.ts';
+import { isGone } from '../host/process-identity.ts';
 import { lastRunOfHolders, liveLeases, type RunRow } from '../store/runs.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { REFERENCE_COMMAND } from './reference-run.ts';
 
 export type RunState = 'ended' | 'running' | 'killed';

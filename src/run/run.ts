@@ -1,37 +1,37 @@
 /** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
-import { LeaseLost, type Lease } from '../store/lease.ts';
+import { LeaseLost, type Lease } from '../store/engine/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { leaseFence } from '../statements/publish-day.ts';
 import { claimStore } from '../statements/store-owner.ts';
-import { StoreUnreachable } from '../store/errors.ts';
+import { StoreUnreachable } from '../store/engine/errors.ts';
 import { clocksSeenBefore, finishRun, runsOfSlot, startRun } from '../store/runs.ts';
 import { noticesTold } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
-import { forgetUntoldRevisions } from '../store/untold-revisions.ts';
-import { writeTransaction } from '../store/write-transaction.ts';
+import { forgetUntoldRevisions } from '../store/statements/untold-revisions.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { isForPerson } from './clock-text.ts';
 import { checkedBy } from './checked.ts';
-import type { DueJob } from './due.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './exit-codes.ts';
+import type { DueJob } from './schedule/due.ts';
+import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
 import { underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { publishStage } from './publish-stage.ts';
-import { reconcileStage } from './reconcile-stage.ts';
-import { judge, type RunFailure } from './judge.ts';
-import { noticeFigures, noticeShared } from './notice-stage.ts';
+import { publishStage } from './stages/publish-stage.ts';
+import { reconcileStage } from './stages/reconcile-stage.ts';
+import { judge, type RunFailure } from './verdict/judge.ts';
+import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
 import type { DayRange } from './range.ts';
 import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
 import { NOTHING_STANDS, standingOf } from './standing.ts';
-import { sumOfSync } from './sync-tally.ts';
-import { syncStage } from './sync-stage.ts';
+import { sumOfSync } from './stages/sync-tally.ts';
+import { syncStage } from './stages/sync-stage.ts';
 import {
   nothingDone,
   runZoneGate,
   type RunDeps,
   type RunRequest,
-  type RunWork,
+  type ActiveRun,
   type StageOutcome,
-} from './work.ts';
+} from './active-run.ts';
 
 type Stage = 'sync' | 'reconcile' | 'publish';
 const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
@@ -121,7 +121,7 @@ async function runStages(
   };
   try {
     const zoneGate = runZoneGate(deps);
-    const work: RunWork = {
+    const work: ActiveRun = {
       ...{ request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to, checked },
     };
     const stages = STAGES[request.command];

@@ -1,14 +1,14 @@
 /** What is open after a run, of whatever day and whichever run brought it to light. */
 import type { Kysely } from 'kysely';
 import { countQuarantined } from '../store/amendments.ts';
-import { countOpenBreaks } from '../store/open-breaks.ts';
-import type { DB } from '../store/schema.ts';
+import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { untoldNotices } from '../store/notices.ts';
 import { untoldChanges } from '../store/untold-changes.ts';
-import { untoldRevisions } from '../store/untold-revisions.ts';
+import { untoldRevisions } from '../store/statements/untold-revisions.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
-import { settleRequested } from './requested.ts';
+import { closeReadRanges } from './requested.ts';
 
 /** Where nothing is known of what is open. */
 export const NOTHING_STANDS: Standing = {
@@ -36,7 +36,7 @@ export async function standingOf(
   },
 ): Promise<Standing> {
   const { merchants, currencies, runId, reads } = scope;
-  const requested = await settleRequested(db, merchants, scope);
+  const requested = await closeReadRanges(db, merchants, scope);
   const { opened, known } = await countOpenBreaks(db, merchants, currencies, runId);
   const proven = await Promise.all(
     merchants.map(async (merchantNo) => {

@@ -1,6 +1,6 @@
 /** Takes settings out of the YAML file. Its contents are never repeated in a message: secrets may stand in it. */
 import { LineCounter, parseDocument } from 'yaml';
-import { chmodText, isTooOpen, modeText } from '../ledger/file-mode.ts';
+import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
 import type { SettingsProblem } from './invalid.ts';
 import type { SettingsSource } from './load.ts';
 import type { RawSettings } from './raw.ts';

@@ -4,24 +4,24 @@
  */
 import type { Kysely } from 'kysely';
 import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
-import { databaseIdentity } from '../store/database-identity.ts';
-import type { Lease } from '../store/lease.ts';
-import type { DB } from '../store/schema.ts';
+import { databaseIdentity } from '../store/engine/database-identity.ts';
+import type { Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
 import {
   recordStatements,
   statementsOfDay,
   summariesOfDay,
   type StatementRow,
   type SummaryRow,
-} from '../store/statements.ts';
-import { manifestOfDay, recordManifest } from '../store/stored-files.ts';
-import { writeTransaction } from '../store/write-transaction.ts';
+} from '../store/statements/statements.ts';
+import { manifestOfDay, recordManifest } from '../store/statements/stored-files.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import type { Figures } from './figures.ts';
 import { leaseFence } from './publish-day.ts';
 import { putReplacing } from './put-revision.ts';
-import { MANIFEST_CONTENT_TYPE, manifestRow } from './settle-manifest.ts';
+import { MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './superseded-figures.ts';
 

@@ -3,12 +3,17 @@ import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
-import type { DB } from '../store/schema.ts';
-import type { StatementRow, SummaryRow } from '../store/statements.ts';
-import { publishedDays, storedObjects, type ManifestRow, type StoredRow } from '../store/stored-files.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
+import {
+  publishedDays,
+  storedObjects,
+  type ManifestRow,
+  type StoredRow,
+} from '../store/statements/stored-files.ts';
 import { dayPrefix, manifestKey, merchantPrefix } from './keys.ts';
 import { readManifest } from './put-revision.ts';
-import { storedRow } from './settle-manifest.ts';
+import { storedRow } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
 
 /** Days compared at once: what is held in memory of them is a row and a listed name for each file. */

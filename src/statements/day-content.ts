@@ -1,16 +1,16 @@
 /** One account day's statement as a stream of bytes: read, chained, spelled out, and checked against its figures. */
 import type { Kysely } from 'kysely';
-import { foldDays, type ChainedDay } from '../ledger/account-days.ts';
+import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { createChain } from '../ledger/chain.ts';
-import type { ChainStep } from '../ledger/chain-link.ts';
+import { createChain } from '../ledger/chain/chain.ts';
+import type { ChainStep } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
 import type { AccountDayRow } from '../store/account-days.ts';
 import { daysTogether, type DaysTogether } from '../store/days-together.ts';
 import { readAccount } from '../store/entries.ts';
-import type { DB } from '../store/schema.ts';
-import type { StatementRow } from '../store/statements.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
 import { STATEMENT_HEADER, statementLines } from './csv.ts';
 import { sameFigures, type Figures } from './figures.ts';

@@ -2,9 +2,9 @@
 import type { Kysely, Transaction } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { explainedBreaks, type ExplainedBreak } from '../store/break-cases.ts';
-import type { DB } from '../store/schema.ts';
-import { lockAccountDays, type StatementRow } from '../store/statements.ts';
+import { explainedBreaks, type ExplainedBreak } from '../store/breaks/break-cases.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { lockAccountDays, type StatementRow } from '../store/statements/statements.ts';
 
 /** By currency, the resolved breaks of a day; only of currencies that have one. */
 export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;

@@ -1,7 +1,7 @@
 /** Hands out a published statement's bytes, proving on the way that they are the ones published. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { metered, type ObjectStore } from '../objects/object-store.ts';
-import type { StatementRow } from '../store/statements.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { forSpreadsheet } from './spreadsheet.ts';
 
 /** The object is missing, or holds other bytes than were published. */

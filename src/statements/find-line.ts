@@ -1,6 +1,6 @@
 /** Finds an entry's line in a published statement, reading it as a stream. */
 import type { ObjectStore } from '../objects/object-store.ts';
-import type { StatementRow } from '../store/statements.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { columnsOf } from './csv.ts';
 import { cellsOf } from './csv-records.ts';
 import { fetchStatement } from './fetch.ts';

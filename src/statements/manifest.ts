@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
-import type { ExplainedBreak } from '../store/break-cases.ts';
-import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements.ts';
+import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
+import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
 import { currentOf } from './summary.ts';

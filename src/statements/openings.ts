@@ -9,8 +9,8 @@ import {
   type AccountOnDay,
   type DaysOfMerchant,
   type LooseOpening,
-} from '../store/openings.ts';
-import type { DB } from '../store/schema.ts';
+} from '../store/statements/openings.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 
 /** A published day whose opening does not rest on the published day before it. Its manifest says so as well. */

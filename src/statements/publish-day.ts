@@ -10,8 +10,8 @@ import pLimit from 'p-limit';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay } from '../store/account-days.ts';
-import { askLease, type Lease } from '../store/lease.ts';
-import type { DB } from '../store/schema.ts';
+import { askLease, type Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
 import {
   clearDue,
   recordStatements,
@@ -19,10 +19,10 @@ import {
   summariesOfDay,
   type StatementRow,
   type SummaryRow,
-} from '../store/statements.ts';
-import { recordManifest, recordStored, type StoredRow } from '../store/stored-files.ts';
-import { noteUntoldRevisions } from '../store/untold-revisions.ts';
-import { writeTransaction } from '../store/write-transaction.ts';
+} from '../store/statements/statements.ts';
+import { recordManifest, recordStored, type StoredRow } from '../store/statements/stored-files.ts';
+import { noteUntoldRevisions } from '../store/statements/untold-revisions.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { STATEMENT_COLUMNS } from './csv.ts';
 import { dayContent, isAsPublished, StatementMisfit } from './day-content.ts';
 import { explainedOf, isStillExplained, type Explained } from './explained.ts';
@@ -30,7 +30,7 @@ import { figuresOf, rowsIn } from './figures.ts';
 import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
 import { putRevision } from './put-revision.ts';
 import { reasonBetween } from './revision-reason.ts';
-import { nextManifest, settleManifest, storedRow } from './settle-manifest.ts';
+import { nextManifest, writeManifest, storedRow } from './write-manifest.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
 /** Accounts of a day written at once; each upload holds a few parts in memory. */
@@ -123,7 +123,7 @@ export async function publishDay(
       if (manifest.isNew) await recordManifest(trx, manifest.row);
     });
   }
-  const stored = await settleManifest(manifest.row, fence, options);
+  const stored = await writeManifest(manifest.row, fence, options);
   await writeTransaction(db, lease, async (trx) => {
     await recordStored(trx, [stored]);
     if (await isStillExplained(trx, merchantNo, day, options.zone, { current, explained }))
@@ -242,6 +242,6 @@ export async function refreshManifest(
   await fence.assertHeld();
   await options.objects.discardUnfinished(dayPrefix(merchantNo, day), lease.epoch);
   await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
-  const stored = await settleManifest(row, fence, options);
+  const stored = await writeManifest(row, fence, options);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
 }

@@ -4,10 +4,10 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { earliestChangedDays, markChangedDays, type DayFilter } from '../store/account-days.ts';
-import { publishedDaysAfter, type AccountOnDay, type DaysOfMerchant } from '../store/openings.ts';
-import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/statements.ts';
+import { publishedDaysAfter, type AccountOnDay, type DaysOfMerchant } from '../store/statements/openings.ts';
+import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
-import { writeTransaction } from '../store/write-transaction.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
 import { publishDay, refreshManifest, type Misfit, type PublishDayOptions } from './publish-day.ts';
 

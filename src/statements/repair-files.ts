@@ -10,9 +10,9 @@ import {
   type ObjectContent,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements.ts';
-import { recordManifest, recordStored, type ManifestRow } from '../store/stored-files.ts';
-import { writeTransaction } from '../store/write-transaction.ts';
+import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
+import { recordManifest, recordStored, type ManifestRow } from '../store/statements/stored-files.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import {
   compareFiles,
   pointsToCurrent,
@@ -30,9 +30,9 @@ import {
   MANIFEST_CONTENT_TYPE,
   manifestRow,
   nextManifest,
-  settleManifest,
+  writeManifest,
   storedRow,
-} from './settle-manifest.ts';
+} from './write-manifest.ts';
 import { explainedOf } from './explained.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
@@ -124,7 +124,7 @@ async function recordDay(
   const explained = await explainedOf(db, merchantNo, day.day, options.zone, currentOf(statements));
   const { row } = await nextManifest(merchantNo, day.day, { statements, summaries, explained }, options);
   await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
-  const stored = await settleManifest(row, leaseFence(options), options);
+  const stored = await writeManifest(row, leaseFence(options), options);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
   const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: stored.sha256, row };
   tell({ file, damage: text === null ? 'missing' : 'altered' }, null);

@@ -2,8 +2,8 @@
 import type { Kysely } from 'kysely';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-past.ts';
-import type { DB } from '../store/schema.ts';
-import type { StatementRow } from '../store/statements.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { NoStatement } from './csv-records.ts';
 import { columnsOf } from './csv.ts';
 import { differingRows, type ComparedFile, type RowDifference } from './differing-rows.ts';

@@ -1,7 +1,7 @@
 /** Why a new revision replaces the one before, from their rows: what is said in manifests, lists and reports of runs. */
 import type { Kysely } from 'kysely';
 import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { StatementDamaged } from './fetch.ts';
 import type { Figures } from './figures.ts';
 import { countChanges, reasonOf } from './reason.ts';

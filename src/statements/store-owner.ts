@@ -1,6 +1,6 @@
 /**
  * Statements have one owner: the database whose rows name them. A mark in the store names that database, so that
- * another one, empty or of another house, does not publish over what it knows nothing of.
+ * another one, empty or of another installation, does not publish over what it knows nothing of.
  */
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
@@ -11,11 +11,11 @@ import {
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { databaseIdentity } from '../store/database-identity.ts';
-import type { DB } from '../store/schema.ts';
-import { newestStatements } from '../store/statements.ts';
+import { databaseIdentity } from '../store/engine/database-identity.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { newestStatements } from '../store/statements/statements.ts';
 import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
-import { MANIFEST_CONTENT_TYPE } from './settle-manifest.ts';
+import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
 const FORMAT = 'daybook-store/1';
 /** Statements of an older daybook's that are looked for in a store without a mark. */

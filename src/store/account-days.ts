@@ -1,8 +1,8 @@
 /** Account days: which need new figures, what they were, and what they are now. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { ChainedDay } from '../ledger/account-days.ts';
-import type { AccountDay as AccountDayTable, DB } from './schema.ts';
+import type { ChainedDay } from '../ledger/chain/account-days.ts';
+import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 

@@ -2,7 +2,7 @@
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entry-columns.ts';
-import type { DB, QuarantinedEntry } from './schema.ts';
+import type { DB, QuarantinedEntry } from './engine/schema.ts';
 
 /** Rows one list gives at most. */
 const LIST_ROWS_MAX = 10_000;

@@ -1,6 +1,6 @@
 /** Who did what by hand, kept beside what it changed. Rows are added, never changed. */
 import type { Kysely, Selectable } from 'kysely';
-import type { AuditEntry, DB } from './schema.ts';
+import type { AuditEntry, DB } from './engine/schema.ts';
 
 export type AuditRow = Selectable<AuditEntry>;
 

@@ -2,7 +2,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { Window } from '../ledger/entry.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
 /** Largest value of the column: a total beyond it is made up, and the problem of its failed reading tells it in full. */

@@ -1,9 +1,9 @@
 /** The stored days that were chained in one go with an account's day. */
 import type { Kysely } from 'kysely';
-import { chainedTogether, daysChainedBefore, type DayEnd } from '../ledger/days-together.ts';
+import { chainedTogether, daysChainedBefore, type DayEnd } from '../ledger/chain/days-together.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { accountDaysUpTo, dayAfter, dayBefore, type AccountDayRow } from './account-days.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 export interface DaysTogether {
   /** In order, nearly always the day alone. */

@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { heldCurrencies } from './entries.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 /** By currency and day, from what the days' figures count; days without entries are left out. */
 export async function entriesADay(

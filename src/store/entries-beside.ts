@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import { ENTRY_COLUMNS, entryOf } from './entry-columns.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 /** Entries of the span itself; between the two of a break lie those of their seconds alone. */
 const ENTRIES_WITHIN_MAX = 2_000;

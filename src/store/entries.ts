@@ -1,10 +1,10 @@
 /** Reads an account's entries in time order, a batch at a time, as fast as the server can spell them out. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import type { ChainEntry } from '../ledger/chain-link.ts';
+import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
-import type { DB } from './schema.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
 
 /** Above this a batch gets hardly cheaper, and memory only grows; what the chain looks at takes less of it. */
 const READ_BATCH_SIZE = 2_000;

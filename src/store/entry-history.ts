@@ -2,9 +2,9 @@
 import { sql, type Kysely, type Selectable } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
-import type { BreakRow } from './breaks.ts';
+import type { BreakRow } from './breaks/breaks.ts';
 import { entryOf } from './entry-columns.ts';
-import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './schema.ts';
+import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
 import { everyMerchant } from './shared-entries.ts';
 
 /** A number may be each merchant's own count, so that all of them have it. */

@@ -1,8 +1,8 @@
 /** What became of entries: every content each had, since when, and whether the platform still holds it. */
 import { sql, type Kysely } from 'kysely';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
-import type { DB } from './schema.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
 
 /** Entries that one call may ask for. */
 export const ENTRIES_ASKED_MAX = 1_000;

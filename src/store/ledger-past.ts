@@ -1,7 +1,7 @@
 /** What the platform said it has from before the first day read, and what is known of accounts' beginnings. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;

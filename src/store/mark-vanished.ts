@@ -4,9 +4,9 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 import { isBelievedAtOnce, SECOND_READING_AFTER_MS, unexplainedText, waitingText } from './vanishing.ts';
 
 export interface PlannedWindow {

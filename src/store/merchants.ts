@@ -1,6 +1,6 @@
 /** Whose ledgers to sync, and the tokens that open them, encrypted. */
 import { sql, type Kysely } from 'kysely';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -8,7 +8,7 @@ import {
   UnknownSecretKey,
   type SecretKey,
   type SecretPlace,
-} from './secrets.ts';
+} from './secrets/secrets.ts';
 
 export interface MerchantRow {
   readonly merchantNo: string;

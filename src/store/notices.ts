@@ -1,8 +1,8 @@
 /** What is odd about a ledger though no balance breaks: kept when it is found, told once, shown for a while after. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
-import type { DB } from './schema.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
 
 /** A busy day without entries; a currency of '' stands for every account of the merchant. */
 export interface EmptyNotice {

@@ -1,12 +1,12 @@
 /** What is stored of the days before those a night reads, to hold against the platform's total and its records. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
-import type { Lease } from './lease.ts';
-import type { DB } from './schema.ts';
+import type { Lease } from './engine/lease.ts';
+import type { DB } from './engine/schema.ts';
 import { sentRows } from './store-entries.ts';
-import { writeTransaction } from './write-transaction.ts';
+import { writeTransaction } from './engine/write-transaction.ts';
 
 /** Whole business days, both included. */
 export interface Days {

@@ -1,8 +1,8 @@
 /** What is known of the platform's clock: whether its timestamps are the very times it filters by. */
 import { sql, type Kysely } from 'kysely';
-import type { Lease } from './lease.ts';
-import type { DB } from './schema.ts';
-import { writeTransaction } from './write-transaction.ts';
+import type { Lease } from './engine/lease.ts';
+import type { DB } from './engine/schema.ts';
+import { writeTransaction } from './engine/write-transaction.ts';
 
 /** Whether an entry was ever seen whose timestamp is off, within the clock tolerance, from the time it is filtered by. */
 export async function isClockOff(db: Kysely<DB>): Promise<boolean> {

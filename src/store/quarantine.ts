@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { RejectedEntry, Window } from '../ledger/entry.ts';
-import type { Quarantined, QuarantinedReader } from '../ledger/quarantined.ts';
-import { arrayLiteral } from './array-literal.ts';
-import type { DB } from './schema.ts';
+import type { Quarantined, QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
 const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');

@@ -1,7 +1,7 @@
 /** Ranges of days that people asked for: open until each day is under certificate, or until somebody gives one up. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 /** Stored where every currency was asked for. */
 const EVERY_CURRENCY = '';

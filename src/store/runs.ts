@@ -2,8 +2,8 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableText } from '../ledger/text.ts';
-import { DATABASE_NOW } from './lease.ts';
-import type { DB, JsonObject } from './schema.ts';
+import { DATABASE_NOW } from './engine/lease.ts';
+import type { DB, JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
   readonly id: number;

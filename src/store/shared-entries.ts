@@ -2,9 +2,9 @@
 import { sql, type Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 /** Days of a currency looked at by one statement: with 100,000 entries each it takes seconds. */
 const DAYS_A_STATEMENT = 20;

@@ -1,8 +1,8 @@
 /** The entries of one reading into ledger_entry: new ones in one statement, changed ones with what they were before. */
 import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral } from './array-literal.ts';
-import type { DB } from './schema.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
 
 export interface EntriesStored {
   readonly inserted: number;

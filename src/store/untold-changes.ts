@@ -1,6 +1,6 @@
 /** What was found changed at the platform and no run has told yet, as the run that stored it may have been killed. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 
 export interface Changes {
   readonly amended: number;

@@ -2,14 +2,14 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { storeCertificate } from './certificates.ts';
-import type { Lease } from './lease.ts';
+import type { Lease } from './engine/lease.ts';
 import { judgeAbsent, noteAbsent, type AbsenceJudged, type WholeReading } from './mark-vanished.ts';
 import { storeRejected } from './quarantine.ts';
-import type { DB } from './schema.ts';
+import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
 import { noteUntold } from './untold-changes.ts';
 import type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
-import { writeTransaction } from './write-transaction.ts';
+import { writeTransaction } from './engine/write-transaction.ts';
 
 export { certifiedWindows, uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';

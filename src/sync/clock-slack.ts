@@ -1,7 +1,7 @@
 /**
  * A platform whose timestamps (busiDate) are off by up to the clock tolerance from the times it filters by.
  *
- * Everything in the house speaks of timestamps: business days, planned windows, certificates, what is stored and what
+ * Everything else speaks of timestamps: business days, planned windows, certificates, what is stored and what
  * vanished. So a window is asked for that much wider on both sides, which brings all that is booked in it, and of what
  * comes only that is taken: its neighbours' entries are counted and left to them. So nothing at an edge is lost, stored
  * under two windows, or missed by one window because the other one was shown it.

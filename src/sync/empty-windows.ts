@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { newestEntryIn, windowsHolding } from '../store/entries.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import type { UncertifiedSpan } from './store-readings.ts';

@@ -12,7 +12,7 @@ import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { countByFigures, countStored, differingDays, type Days } from '../store/older-days.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { pagesNow, roundAfter, roundNow, type PageRound } from './page-round.ts';
 
 /** Calls one look may spend on finding the days that differ. */

@@ -1,7 +1,7 @@
 /** A reply that was another merchant's: no zone can be proven by its entries, as they are not found for this one. */
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import type { DB } from '../store/schema.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { merchantWith } from '../store/shared-entries.ts';
 import { TimeZoneUnproven } from './time-zone-proof.ts';
 

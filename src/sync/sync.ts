@@ -4,9 +4,9 @@ import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import { isDatabaseTrouble } from '../store/errors.ts';
-import { LeaseLost, type Lease } from '../store/lease.ts';
-import type { DB } from '../store/schema.ts';
+import { isDatabaseTrouble } from '../store/engine/errors.ts';
+import { LeaseLost, type Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { isClockOff, storeClockOff } from '../store/platform-clock.ts';
 import type { Asked } from './certificate.ts';
 import { wideReader } from './clock-slack.ts';
@@ -20,7 +20,7 @@ import {
   PlatformClockUnsteady,
   type PlatformClock,
 } from './platform-clock.ts';
-import { wholeSeconds } from './plan.ts';
+import { wholeSeconds } from './windows-of-days.ts';
 import { readWindows } from './read-windows.ts';
 import { createReadingStore } from './store-readings.ts';
 import {

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import type { Inbox } from '../notifications/inbox.ts';
-import { NOTIFY_SECRET, type NotificationKind } from '../store/notify-path.ts';
+import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';
 
 const KINDS: readonly NotificationKind[] = ['onboarding', 'beneficiary'];
 

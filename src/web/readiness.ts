@@ -1,10 +1,10 @@
 /** Whether a notification posted now would be kept: the database answers, has its tables, and there is a key. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { secretKeysProblem } from '../store/key-check.ts';
-import { appliedMigrations, migrationNames } from '../store/migrations.ts';
-import type { DB } from '../store/schema.ts';
-import type { SecretKey } from '../store/secrets.ts';
+import { secretKeysProblem } from '../store/secrets/key-check.ts';
+import { appliedMigrations, migrationNames } from '../store/engine/migrations.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
 import type { Readiness } from './health.ts';
 
 const DATABASE_ANSWER_MS_MAX = 2_000;

@@ -5,12 +5,12 @@ import type { Kysely } from 'kysely';
 import { createInbox } from '../notifications/inbox.ts';
 import { keepProcessing } from '../notifications/keep-processing.ts';
 import type { ProcessReport } from '../notifications/process.ts';
-import type { House } from '../run/house.ts';
+import type { App } from '../run/app.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { freeSpace } from '../store/free-space.ts';
-import { adoptSecretKey } from '../store/key-check.ts';
-import type { DB } from '../store/schema.ts';
-import { UnknownSecretKey } from '../store/secrets.ts';
+import { freeSpace } from '../store/engine/free-space.ts';
+import { adoptSecretKey } from '../store/secrets/key-check.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import { createReadiness } from './readiness.ts';
 import { createHealthServer, createWebServer, listenOn, type WebEvent } from './server.ts';
 
@@ -39,7 +39,7 @@ export interface Serving {
 export type ServeSettings = Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen'> &
   Partial<Pick<SettingsWithoutPlatform, 'healthListen' | 'trustedProxies'>>;
 
-export interface ServeHouse extends Pick<House, 'database' | 'now'> {
+export interface ServeApp extends Pick<App, 'database' | 'now'> {
   /** A connection for readiness alone, so that asking takes none from the posts. */
   readonly readinessDb?: Kysely<DB>;
   readonly drainMs?: number;
@@ -50,7 +50,7 @@ export interface ServeHouse extends Pick<House, 'database' | 'now'> {
  * the one known, as nothing could be taken in; or `ListenRefused`.
  */
 export async function serve(
-  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX }: ServeHouse,
+  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX }: ServeApp,
   { secretKeys, listen, healthListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
   { onRefusal, onProcessed, onFault }: ServeEvents,

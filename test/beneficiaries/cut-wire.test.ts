@@ -1,8 +1,8 @@
 /** The wire to PostgreSQL, cut at every statement of a registration: one call, and its answer kept. */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/connection.ts';
-import type { Database } from '../../src/store/database.ts';
-import { listBeneficiaries } from '../../src/store/beneficiaries.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { answer, rejection, reset } from '../platform/stranger.ts';
 import { cuttingProxy, type CuttingProxy } from '../store/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';

@@ -3,8 +3,8 @@ import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import type { Registration } from '../../src/beneficiaries/registration.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 
 /** Given as JSON in the first argument. */
 export interface ProcessTask {

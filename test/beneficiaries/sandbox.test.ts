@@ -5,8 +5,8 @@ import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { sandbox, TOKEN } from '../sandbox/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { rejection, transportTo } from '../platform/stranger.ts';
-import type { Database } from '../../src/store/database.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { CONTEXT, RULES } from './cases.ts';
 import { checked, SECRET_KEY } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { settleRegistration } from '../../src/beneficiaries/settle.ts';
-import { listBeneficiaries } from '../../src/store/beneficiaries.ts';
+import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { inReview, replied, sending } from '../notifications/subjects.ts';
 import { NOW } from '../notifications/support.ts';
 import { rejection } from '../platform/stranger.ts';

@@ -4,7 +4,7 @@ import { checkRegistration } from '../../src/beneficiaries/check.ts';
 import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/register.ts';
 import type { Registration } from '../../src/beneficiaries/registration.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { MERCHANT, stranger, transportTo, type Act } from '../platform/stranger.ts';
 import { NOW, type StoreUnderTest } from '../store/support.ts';
 import { CONTEXT } from './cases.ts';

@@ -1,5 +1,5 @@
 /** The card: figures of a run of forms, as plain tables for a terminal and as a page. Made here, never by hand. */
-import { counted, table } from '../../src/cli/text.ts';
+import { counted, table } from '../../src/cli/output/text.ts';
 import type { Form } from './form.ts';
 import type { Outcome } from './play.ts';
 import { sheetsOf, type Sheet } from './sheets.ts';

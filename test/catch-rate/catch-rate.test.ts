@@ -47,9 +47,9 @@ const chosenOf = (family: Family): Form[] => {
 };
 
 interface Floor {
-  /** Told, or without harm, before anything wrong stood. */
+  /** CommandOutput, or without harm, before anything wrong stood. */
   readonly inTime: number;
-  /** Told sooner or later, or without harm. */
+  /** CommandOutput sooner or later, or without harm. */
   readonly told: number;
 }
 

@@ -1,7 +1,7 @@
 /** Histories without a lie: whatever a run says of one is a false alarm. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
-import { sumOfSync } from '../../src/run/sync-tally.ts';
+import { sumOfSync } from '../../src/run/stages/sync-tally.ts';
 import type { Rig } from '../simulation/rig.ts';
 import { balanced, pick, type Booking } from './books.ts';
 import { OWN, type Setting } from './form.ts';

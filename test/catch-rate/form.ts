@@ -79,7 +79,7 @@ export interface Planted {
 }
 
 /** Whether the replies of sp2404 let anyone see the lie. */
-export type Sight =
+export type AccountView =
   { readonly kind: 'visible' } | { readonly kind: 'nobody can tell'; readonly because: string };
 
 export interface Form {
@@ -87,10 +87,10 @@ export interface Form {
   readonly family: Family;
   /** The lie, as a plain sentence. */
   readonly lie: string;
-  readonly sight: Sight;
+  readonly sight: AccountView;
   readonly setting: Setting;
   readonly plant: (scene: Scene) => Planted;
 }
 
-export const VISIBLE: Sight = { kind: 'visible' };
-export const nobodyCanTell = (because: string): Sight => ({ kind: 'nobody can tell', because });
+export const VISIBLE: AccountView = { kind: 'visible' };
+export const nobodyCanTell = (because: string): AccountView => ({ kind: 'nobody can tell', because });

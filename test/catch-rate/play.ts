@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { readPublished } from '../simulation/published.ts';
@@ -13,7 +13,7 @@ import type { Rig } from '../simulation/rig.ts';
 import { OWN, type Form, type Place, type Planted } from './form.ts';
 import { serve, truthOf } from './platform.ts';
 import { drawHistory, type Drawn, type Step } from './scene.ts';
-import { toldBy, type Told } from './told.ts';
+import { toldBy, type CommandOutput } from './told.ts';
 import { harmOf } from './truth.ts';
 
 const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -25,7 +25,7 @@ export type Product = typeof executeRun;
 export interface Seen {
   readonly step: Step;
   readonly exitCode: number;
-  readonly told: Told;
+  readonly told: CommandOutput;
   /** Copy or statements are not what the books truly hold. */
   readonly isHarmed: boolean;
   /** Days of statements that are not true and stand as without a break. */
@@ -141,7 +141,7 @@ const sameDay = (one: Place, other: Place): boolean =>
   one.day === other.day &&
   (one.currency === null || other.currency === null || one.currency === other.currency);
 
-const isAt = (planted: Planted, told: Told): boolean =>
+const isAt = (planted: Planted, told: CommandOutput): boolean =>
   planted.where === 'everywhere' ||
   planted.where.some((place) => told.places.some((one) => sameDay(one, place)));
 

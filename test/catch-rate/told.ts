@@ -1,14 +1,14 @@
 /** What a run told, and of which account days: its report as a person reads it, breaks, quarantine, amendments. */
 import type { Kysely } from 'kysely';
-import { breakTexts, reasonText, runText } from '../../src/cli/run-text.ts';
+import { breakTexts, reasonText, runText } from '../../src/cli/output/run-text.ts';
 import { dayOf, daysFromTo } from '../../src/ledger/business-day.ts';
 import type { RunReport } from '../../src/run/report.ts';
-import { listBreaks } from '../../src/store/breaks.ts';
-import type { DB } from '../../src/store/schema.ts';
+import { listBreaks } from '../../src/store/breaks/breaks.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import type { Published } from '../simulation/published.ts';
 import { OWN, type Place } from './form.ts';
 
-export interface Told {
+export interface CommandOutput {
   readonly text: string;
   readonly places: readonly Place[];
   readonly breaks: number;
@@ -29,7 +29,7 @@ export async function toldBy(
   { report, error }: { readonly report: RunReport | null; readonly error: Error | null },
   published: Published,
   { zone, now }: { readonly zone: string; readonly now: Date },
-): Promise<Told> {
+): Promise<CommandOutput> {
   const breaks = (await listBreaks(db)).filter((row) => row.merchant_no === OWN);
   const wrecks = await db
     .selectFrom('quarantined_entry')

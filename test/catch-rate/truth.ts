@@ -1,7 +1,7 @@
 /** Holds what is stored and published against the true books: by the law of statements, not by the program's code. */
 import type { Kysely } from 'kysely';
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { wallText } from '../simulation/history-platform.ts';
 import { rowsOf, statementId, type Published, type PublishedStatement } from '../simulation/published.ts';
 import { decimal, unitsOf, type Booking } from './books.ts';

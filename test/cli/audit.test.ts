@@ -111,7 +111,7 @@ it('a downloaded statement leaves its name', async () => {
   const stage = await openStage();
   try {
     await stage.run();
-    const own = { ...envOf(stage), STATEMENTS_URL: stage.house.settings.statementsUrl };
+    const own = { ...envOf(stage), STATEMENTS_URL: stage.app.settings.statementsUrl };
     const flags = [
       '--merchant',
       MERCHANT.merchantNo,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { saveReferenceList } from '../../src/store/reference.ts';
+import { saveReferenceList } from '../../src/store/reference/reference-lists.ts';
 import { ENTERPRISE, INDIVIDUAL, without, type File } from '../beneficiaries/files.ts';
 import { reply } from '../beneficiaries/support.ts';
 import { answer, MERCHANT, reset, stranger } from '../platform/stranger.ts';
@@ -16,10 +16,10 @@ import { emptyTables, freshDatabase } from '../support/database.ts';
 const PROGRAM = `
   import { Command } from 'commander';
   import { addBeneficiaryCommand } from './src/cli/beneficiary.ts';
-  import { tellError } from './src/cli/context.ts';
+  import { printError } from './src/cli/context.ts';
   const program = new Command('daybook').option('--json').option('--config <file>');
   addBeneficiaryCommand(program);
-  try { await program.parseAsync(); } catch (error) { tellError(error); }`;
+  try { await program.parseAsync(); } catch (error) { printError(error); }`;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 

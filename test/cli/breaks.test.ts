@@ -23,15 +23,15 @@ beforeAll(async () => {
   gone = ofDay('2026-03-02')[30]!.batchNo;
   stage.sandbox.takeOut(merchantNo, gone);
   await stage.run();
-  env = { ...envOf(stage), STATEMENTS_URL: stage.house.settings.statementsUrl };
-  const rows = await stage.house.database.db
+  env = { ...envOf(stage), STATEMENTS_URL: stage.app.settings.statementsUrl };
+  const rows = await stage.app.database.db
     .selectFrom('continuity_break')
     .selectAll()
     .orderBy('day')
     .execute();
   expect(rows).toHaveLength(2);
   [missing, quarantined] = rows.map(({ id }) => String(id)) as [string, string];
-  const { batch_no } = await stage.house.database.db
+  const { batch_no } = await stage.app.database.db
     .selectFrom('quarantined_entry')
     .select('batch_no')
     .executeTakeFirstOrThrow();

@@ -40,7 +40,7 @@ export const daybook = (args: readonly string[], env: Env, cwd?: string): Promis
   startDaybook(args, env, cwd).ended;
 
 /** Settings of a stage, as its environment gives them. */
-export function envOf({ house: { settings, now } }: Stage): Env {
+export function envOf({ app: { settings, now } }: Stage): Env {
   const { platform } = settings;
   return {
     PLATFORM_BASE_URL: platform.baseUrl,

@@ -39,7 +39,7 @@ beforeAll(async () => {
   stage.setNow('2026-03-06T03:30:00+08:00');
   await stage.run();
   env = envOf(stage);
-  const { raw } = await stage.house.database.db
+  const { raw } = await stage.app.database.db
     .selectFrom('quarantined_entry')
     .select('raw')
     .executeTakeFirstOrThrow();
@@ -50,7 +50,7 @@ afterAll(() => stage.close());
 const find = (...args: string[]) => daybook(['entries', 'find', ...args], env);
 const keyOf = (revision: number) =>
   `merchant=${merchantNo}/date=${DAY}/${merchantNo}_USD_${DAY}.r${revision}.csv`;
-const pathOf = (revision: number) => join(stage.house.settings.dataDir, 'statements', keyOf(revision));
+const pathOf = (revision: number) => join(stage.app.settings.dataDir, 'statements', keyOf(revision));
 const lineIn = async (revision: number, batchNo: string): Promise<number> =>
   (await readFile(pathOf(revision), 'utf8')).split('\r\n').findIndex((line) => line.startsWith(batchNo)) + 1;
 
@@ -90,7 +90,7 @@ it('a vanished entry: since when, that it left the statement, and the break besi
 });
 
 it('an entry beside a break names it', async () => {
-  const row = await stage.house.database.db
+  const row = await stage.app.database.db
     .selectFrom('continuity_break')
     .selectAll()
     .where('status', '=', 'open')
@@ -154,7 +154,7 @@ it('a number two merchants have is told of both', async () => {
     INSERT INTO ledger_entry
     SELECT (jsonb_populate_record(e, jsonb_build_object('merchant_no', ${OTHER.merchantNo}::text))).*
     FROM ledger_entry e WHERE merchant_no = ${merchantNo} AND batch_no = ${amended.batchNo}`.execute(
-    stage.house.database.db,
+    stage.app.database.db,
   );
   const { code, stdout } = await find(amended.batchNo);
   expect(code).toBe(0);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LEASE_NAME } from '../../src/run/lease.ts';
-import { acquireLease, releaseLease } from '../../src/store/lease.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { acquireLease, releaseLease } from '../../src/store/engine/lease.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { FROM, MERCHANT, openStage, scenario, storedOf, TO, truthOf, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 
@@ -108,7 +108,7 @@ describe('the end of a run is its exit code', () => {
     expect(down).toMatchObject({ code: 4, stdout: expect.stringContaining('sp2404 for merchant SBX-M-1') });
     stage.sandbox.setHostility({});
 
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     const holder = thisHolder();
     const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs: 60_000 });
     const held = await daybook(['run', ...RANGE], env);

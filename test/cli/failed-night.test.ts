@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ObjectStoreUnreachable } from '../../src/objects/object-store.ts';
 import { finishRun, startRun } from '../../src/store/runs.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { FROM, MERCHANT, openStage, OTHER, scenario, TO, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env } from './daybook.ts';
 
@@ -21,8 +21,8 @@ const usd = () => stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => c
 const daysPrinted = (text: string) => text.split('\n').filter((line) => /^SBX-M-1 +2026-/.test(line));
 /** A run of the schedule, as its process leaves it behind. */
 async function scheduledRun(job: string, exitCode: number | null, notes: string[] = []): Promise<number> {
-  const { db } = stage.house.database;
-  const now = stage.house.now();
+  const { db } = stage.app.database;
+  const now = stage.app.now();
   const holder = thisHolder();
   const run = { command: job, slot: '2026-03-06 01:30', holder, fromDay: FROM, toDay: TO, now };
   const id = await startRun(db, run);
@@ -188,7 +188,7 @@ describe('what fails for one merchant', () => {
     '%s: the other is published, and the report is kept with 70',
     async (what) => {
       await open({ scenario: scenario({ entriesPerDay: 20, merchants }) });
-      const { db } = stage.house.database;
+      const { db } = stage.app.database;
       // A constraint that one merchant's rows cannot meet: a failure of its own, wherever it comes from.
       const table = what === 'chaining' ? 'account_day' : 'statement';
       await sql`ALTER TABLE ${sql.table(table)} ADD CHECK (merchant_no <> ${sql.lit(merchantNo)})`.execute(
@@ -209,12 +209,12 @@ describe('what fails for one merchant', () => {
 test('a stage that throws for all leaves the report of what was done, unstorable text or not', async () => {
   await open({ scenario: scenario({ entriesPerDay: 20 }) });
   const failure = new Error('half a pair \uD800 and a NUL \0');
-  const objects = { ...stage.house.objects, check: () => Promise.resolve() };
+  const objects = { ...stage.app.objects, check: () => Promise.resolve() };
   const onProgress = ({ stage: at }: { readonly stage: string }): void => {
     if (at === 'reconcile') throw failure;
   };
   const ended = await stage.run({}, { objects, onProgress }).catch((error: unknown) => error);
-  const run = await stage.house.database.db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
+  const run = await stage.app.database.db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
   expect(run).toMatchObject({ exit_code: 70, figures: { inserted: 160 } });
   expect(JSON.stringify(run.figures)).toContain('half a pair \uFFFD and a NUL \uFFFD');
   expect(ended).toMatchObject({ exitCode: 70 });
@@ -222,7 +222,7 @@ test('a stage that throws for all leaves the report of what was done, unstorable
 
 test('a store that is away is on record with its reason', async () => {
   await open();
-  const { objects } = stage.house;
+  const { objects } = stage.app;
   const away = { ...objects, check: () => Promise.reject(new ObjectStoreUnreachable('the bucket is away')) };
   expect(await stage.run({}, { objects: away })).toMatchObject({
     exitCode: 4,

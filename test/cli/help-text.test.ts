@@ -1,6 +1,6 @@
 /** Help fits the terminal, and says no default that is none. */
 import { expect, test } from 'vitest';
-import { refilled } from '../../src/cli/help-text.ts';
+import { refilled } from '../../src/cli/output/help-text.ts';
 import { daybook } from './daybook.ts';
 
 const TEXT =

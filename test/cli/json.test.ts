@@ -66,7 +66,7 @@ test.each<[string[], number, unknown]>([
 });
 
 test('a statement is downloaded, checked offline, and found out where a byte is not its own', async () => {
-  const out = join(stage.house.settings.dataDir, 'downloads');
+  const out = join(stage.app.settings.dataDir, 'downloads');
   const get = ['statements', 'get', '--merchant', MERCHANT.merchantNo, '--currency', 'KWD', '--day', FROM];
   const got = await daybook([...get, '--out', out, '--json'], env);
   expect(got.code, got.stderr).toBe(0);

@@ -28,7 +28,7 @@ const add = (merchantNo: string, token: string, ...flags: string[]) =>
     NEW_TOKEN: token,
   });
 const stored = async () =>
-  (await stage.house.database.db.selectFrom('merchant').select(['merchant_no', 'status']).execute()).map(
+  (await stage.app.database.db.selectFrom('merchant').select(['merchant_no', 'status']).execute()).map(
     ({ merchant_no, status }) => `${merchant_no} ${status}`,
   );
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { accepted, inReview, onboardingResult, type Subject } from '../notifications/subjects.ts';
 import { KEYS, NOW } from '../notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -82,7 +82,7 @@ test('a settings file with secrets in it is refused while others may open it', a
 
 test('a download goes through no link that somebody planted, and is for its owner alone', async () => {
   await stage.run();
-  const [row] = await stage.house.database.db
+  const [row] = await stage.app.database.db
     .selectFrom('statement')
     .select('object_key')
     .where('currency', '=', 'USD')

@@ -1,6 +1,6 @@
 /** How long it still takes, as a terminal's line tells it. */
 import { expect, test } from 'vitest';
-import { createProgressLine, leftText } from '../../src/cli/progress-line.ts';
+import { createProgressLine, leftText } from '../../src/cli/output/progress-line.ts';
 
 test.each([
   [2_999, 50, 100, ''],

@@ -8,10 +8,10 @@ import { freshDatabase } from '../support/database.ts';
 const PROGRAM = `
   import { Command } from 'commander';
   import { addReferenceCommand } from './src/cli/reference.ts';
-  import { tellError } from './src/cli/context.ts';
+  import { printError } from './src/cli/context.ts';
   const program = new Command('daybook').option('--json').option('--config <file>');
   addReferenceCommand(program);
-  try { await program.parseAsync(); } catch (error) { tellError(error); }`;
+  try { await program.parseAsync(); } catch (error) { printError(error); }`;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BANKS = [
   { code: 'CN1', name: 'One' },

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addAmounts } from '../../src/ledger/money.ts';
-import { listStatements, type StatementRow } from '../../src/store/statements.ts';
+import { listStatements, type StatementRow } from '../../src/store/statements/statements.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   stage = await openStage({ scenario: scenario({ planted }) });
   const visible = () => stage.sandbox.entriesOf(merchantNo);
   await stage.run();
-  const stored = await stage.house.database.db.selectFrom('ledger_entry').select('batch_no').execute();
+  const stored = await stage.app.database.db.selectFrom('ledger_entry').select('batch_no').execute();
   const known = new Set(stored.map(({ batch_no }) => batch_no));
   stage.setNow('2026-03-07T01:30:00+08:00');
   late = visible().find(({ batchNo }) => !known.has(batchNo))!.batchNo;
@@ -42,7 +42,7 @@ afterAll(() => stage.close());
 
 const diff = (...flags: string[]) => daybook(['statements', 'diff', DAY, ...flags], env);
 const published = async (): Promise<StatementRow[]> =>
-  (await listStatements(stage.house.database.db, { fromDay: DAY, toDay: DAY, currencies: ['USD'] })).filter(
+  (await listStatements(stage.app.database.db, { fromDay: DAY, toDay: DAY, currencies: ['USD'] })).filter(
     ({ day }) => day === DAY,
   );
 interface Document {
@@ -171,8 +171,8 @@ describe('statements diff', () => {
 
   it('a file that is missing or altered is told with what to do, and ends with 4', async () => {
     const [, row] = await published();
-    const path = join(stage.house.settings.dataDir, 'statements', row!.object_key);
-    const bytes = await stage.house.objects.get(row!.object_key);
+    const path = join(stage.app.settings.dataDir, 'statements', row!.object_key);
+    const bytes = await stage.app.objects.get(row!.object_key);
     const kept: Uint8Array[] = [];
     for await (const part of bytes!) kept.push(part);
     try {

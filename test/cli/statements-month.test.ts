@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../src/ledger/money.ts';
 import { monthCsv, monthOf } from '../../src/statements/month.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import type { StatementRow } from '../../src/store/statements.ts';
+import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 
@@ -99,7 +99,7 @@ describe('statements get --month', () => {
 
   it('a file that is not what was published leaves no ZIP behind', async () => {
     const key = `merchant=${merchantNo}/date=${FROM}/${merchantNo}_KWD_${FROM}.r1.csv`;
-    const path = join(stage.house.settings.dataDir, 'statements', key);
+    const path = join(stage.app.settings.dataDir, 'statements', key);
     const before = await readFile(path);
     await writeFile(path, 'altered');
     const out = join(folder, 'damaged.zip');

@@ -1,6 +1,6 @@
 /** Tables for a terminal: aligned, and never wider than it is where something can be left out. */
 import { expect, test } from 'vitest';
-import { table } from '../../src/cli/text.ts';
+import { table } from '../../src/cli/output/text.ts';
 
 const COLUMNS = ['day', '?>opening', '>closing', '?key'];
 const ROWS = [

@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** What no run of a ledger leaves: merchants, an application, a registration, a notification, a list, a range. */
-async function storeTheRest({ house: { database, now } }: Stage): Promise<void> {
+async function storeTheRest({ app: { database, now } }: Stage): Promise<void> {
   const { db } = database;
   await accepted(db, 'T1');
   await db.updateTable('application').set({ submitted_at: now(), changed_at: now() }).execute();

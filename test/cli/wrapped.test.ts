@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wrapped } from '../../src/cli/wrapped.ts';
+import { wrapped } from '../../src/cli/output/wrapped.ts';
 
 test('a sentence is broken between words, as far in as it begins', () => {
   const text = [

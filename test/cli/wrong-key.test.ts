@@ -52,7 +52,7 @@ test('another key under a known id is refused before anything is done with it', 
 }, 120_000);
 
 test('a key is known from its first use on, even before anything was kept with it', async () => {
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const keys = `k5:${right}`;
   await addMerchant(db, { merchantNo: 'M8', token: null, secretKeys: [], now: new Date() });
   expect(await withKeys(keys, 'notifications', 'process')).toMatchObject({ code: 0 });

@@ -32,7 +32,7 @@ describe('a run that is stopped right before the rename of a manifest', () => {
     }
     const { child, ended } = startDaybook(RUN, { ...envOf(stage), NODE_OPTIONS: `--import ${STOPPER}` });
     await vi.waitFor(async () => expect(await isStopped(child.pid!)).toBe(true), { timeout: 50_000 });
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     await db
       .updateTable('lease')
       .set({ expires_at: new Date(0) })
@@ -48,7 +48,7 @@ describe('a run that is stopped right before the rename of a manifest', () => {
 
     const afterwards = await daybook(RUN, envOf(stage));
     expect([0, 3], afterwards.stdout).toContain(afterwards.code);
-    expect(await filesOfStore(stage.house.objects)).toEqual(await filesOfDatabase(db));
-    expect(await verifyProblems(stage.house.objects)).toEqual([]);
+    expect(await filesOfStore(stage.app.objects)).toEqual(await filesOfDatabase(db));
+    expect(await verifyProblems(stage.app.objects)).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { acquireLease } from '../../src/store/lease.ts';
+import { acquireLease } from '../../src/store/engine/lease.ts';
 import { latestRuns } from '../../src/store/runs.ts';
 import { freshDatabase } from '../support/database.ts';
 

@@ -21,8 +21,8 @@ const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
 const SLOW = { latencyMs: 25 };
 const story = scenario({ entriesPerDay: 250 });
 
-const statementRows = ({ house }: Stage) =>
-  house.database.db
+const statementRows = ({ app }: Stage) =>
+  app.database.db
     .selectFrom('statement')
     .select(['currency', 'day', 'revision', 'sha256', 'object_key', 'supersedes', 'reason'])
     .orderBy('currency')
@@ -59,7 +59,7 @@ const opened = async (): Promise<Stage> => {
 const until = (holds: () => boolean | Promise<boolean>): Promise<void> =>
   vi.waitFor(async () => expect(await holds()).toBe(true), { interval: 2, timeout: 30_000 });
 const countOf = async (table: 'ledger_entry' | 'account_day' | 'statement'): Promise<number> =>
-  (await stage.house.database.db.selectFrom(table).select('currency').execute()).length;
+  (await stage.app.database.db.selectFrom(table).select('currency').execute()).length;
 
 describe('killed', () => {
   test.each<[string, () => Promise<void>]>([
@@ -72,7 +72,7 @@ describe('killed', () => {
       'at the first object',
       () =>
         until(() =>
-          existsSync(join(stage.house.settings.dataDir, `statements/merchant=${MERCHANT.merchantNo}`)),
+          existsSync(join(stage.app.settings.dataDir, `statements/merchant=${MERCHANT.merchantNo}`)),
         ),
     ],
   ])('%s, and run again: the same rows and the same bytes', async (_, point) => {
@@ -99,7 +99,7 @@ describe('killed', () => {
     stage.sandbox.setHostility({});
     expect(await daybook(RUN, envOf(stage))).toMatchObject({ code: 0 });
     expect(await outcomeOf(stage)).toEqual(undisturbed);
-    const ends = await stage.house.database.db.selectFrom('run').select('exit_code').orderBy('id').execute();
+    const ends = await stage.app.database.db.selectFrom('run').select('exit_code').orderBy('id').execute();
     expect(ends.map(({ exit_code }) => exit_code)).toEqual([null, null, null, 0]);
   });
 

@@ -1,7 +1,7 @@
 /** A process that takes notifications in, for being killed: arguments are the database's URL (or folder) and the key. */
 import { createInbox } from '../../src/notifications/inbox.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { migrate } from '../../src/store/engine/migrations.ts';
 import { createWebServer } from '../../src/web/server.ts';
 
 const [place = '', key = ''] = process.argv.slice(2);

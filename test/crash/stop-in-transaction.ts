@@ -1,10 +1,10 @@
 /** A process that takes a lease, which runs out at once, and stops itself, as SIGSTOP would find it, in the middle of a write transaction. */
-import { openDatabase } from '../../src/store/connection.ts';
-import { acquireLease } from '../../src/store/lease.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { acquireLease } from '../../src/store/engine/lease.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { DATABASE_WAITS } from '../../src/store/waits.ts';
-import { writeTransaction } from '../../src/store/write-transaction.ts';
+import { DATABASE_WAITS } from '../../src/store/engine/waits.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 
 const [, , databaseUrl = '', idleInTransactionMs = ''] = process.argv;
 const waits = { ...DATABASE_WAITS, idleInTransactionMs: Number(idleInTransactionMs) };

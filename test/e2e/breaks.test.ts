@@ -40,8 +40,7 @@ function alone(day: string, nth: number): [before: TrueEntry, entry: TrueEntry, 
   return [all[at - 1]!, all[at]!, all[at + 1]!];
 }
 
-const breaks = () =>
-  stage.house.database.db.selectFrom('continuity_break').selectAll().orderBy('id').execute();
+const breaks = () => stage.app.database.db.selectFrom('continuity_break').selectAll().orderBy('id').execute();
 
 describe('an entry the platform does not show', () => {
   test('is one break: its net amount, its neighbours, the narrowest span; and a person is asked', async () => {

@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Canaries {
   /** A new word of letters and digits; `name` says where it was planted. */

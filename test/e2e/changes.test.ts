@@ -22,7 +22,7 @@ const open = async (planted: ScenarioInput['planted'] = []) => {
 };
 const place = { merchant: merchantNo, currency: 'USD', day: '2026-03-03', nth: 20 };
 const versions = () =>
-  stage.house.database.db.selectFrom('ledger_entry_version').selectAll().orderBy('batch_no').execute();
+  stage.app.database.db.selectFrom('ledger_entry_version').selectAll().orderBy('batch_no').execute();
 
 describe('an entry the platform changes', () => {
   test('is read anew, its earlier content kept in full, its day published again, a person asked', async () => {
@@ -54,7 +54,7 @@ describe('an entry the platform changes', () => {
       '2 ONE',
       '3 TWO',
     ]);
-    expect(await listAmendments(stage.house.database.db, {})).toHaveLength(3);
+    expect(await listAmendments(stage.app.database.db, {})).toHaveLength(3);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 });
@@ -71,7 +71,7 @@ describe('an entry the platform no longer shows', () => {
       `(1 entry no longer held by the platform (${last.batchNo}))`;
     expect(report).toMatchObject({ exitCode: 3, notes: ['1 vanished: see `daybook amendments`', revised] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
-    const marked = await stage.house.database.db
+    const marked = await stage.app.database.db
       .selectFrom('ledger_entry')
       .select(['batch_no', 'version'])
       .where('vanished_at', 'is not', null)
@@ -123,7 +123,7 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
     sync: [{ report: { uncertified: [] } }],
   });
   expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
-  const [row, ...more] = await listQuarantine(stage.house.database.db, {});
+  const [row, ...more] = await listQuarantine(stage.app.database.db, {});
   expect(more).toEqual([]);
   expect(row).toMatchObject({ batch_no: wreck.batchNo });
   expect(row!.raw).toContain(`"inAmount":${wreck.inAmount!},"outAmount":${wreck.outAmount!}`);
@@ -146,7 +146,7 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
   });
   expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
   expect(publishedIn(mended)).toEqual(['USD 2026-03-03 r2']);
-  expect(await listQuarantine(stage.house.database.db, {})).toEqual([]);
+  expect(await listQuarantine(stage.app.database.db, {})).toEqual([]);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { ALL_TIME } from '../../src/run/merchant-ranges.ts';
 import { certifiedWindows } from '../../src/store/windows.ts';
 import {
@@ -28,7 +28,7 @@ const open = async (...options: Parameters<typeof openStage>): Promise<Stage> =>
   return stage;
 };
 
-const rowCounts = async ({ house: { database } }: Stage) => {
+const rowCounts = async ({ app: { database } }: Stage) => {
   const counts: Record<string, number> = {};
   for (const table of [
     'ledger_entry',
@@ -55,7 +55,7 @@ describe('a platform that goes down half-way', () => {
     expect(report.notes[0]).toMatch(/^SBX-M-1: sp2404 for merchant SBX-M-1: .*tried 6 times/);
     const kept = await storedOf(stage);
     expect(kept.length).toBeGreaterThan(0);
-    const certified = await certifiedWindows(stage.house.database.db, merchantNo, ALL_TIME);
+    const certified = await certifiedWindows(stage.app.database.db, merchantNo, ALL_TIME);
     expect(kept).toEqual(
       truthOf(stage).filter(({ booked_ms: ms }) => certified.some((w) => ms >= w.beginMs && ms <= w.endMs)),
     );
@@ -97,7 +97,7 @@ describe('a wrong time zone', () => {
     expect(exitCodeOf(failure)).toBe(2);
     expect(await rowCounts(stage)).toEqual(NOTHING);
     expect(await objectsOf(stage)).toEqual(new Map());
-    const [run] = await stage.house.database.db.selectFrom('run').selectAll().execute();
+    const [run] = await stage.app.database.db.selectFrom('run').selectAll().execute();
     expect(run).toMatchObject({ exit_code: 2, figures: { notes: [expect.stringMatching(fitting)] } });
   });
 
@@ -120,7 +120,7 @@ describe('two runs at once', () => {
     expect(first).toMatchObject({ exitCode: 0 });
     expect(refused).toMatchObject({ name: 'LeaseHeld', holder: stage.deps().holder });
     expect(exitCodeOf(refused)).toBe(5);
-    expect(await stage.house.database.db.selectFrom('run').select('id').execute()).toHaveLength(1);
+    expect(await stage.app.database.db.selectFrom('run').select('id').execute()).toHaveLength(1);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(await stage.run()).toMatchObject({ exitCode: 0 });
   });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import type { RunDeps, RunRequest } from '../../src/run/work.ts';
+import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
@@ -26,7 +26,7 @@ function hang(
   const stop = new AbortController();
   const hangsFromMs = dayWindow(days.from, ZONE).beginMs;
   const hangsToMs = days.to === undefined ? Infinity : dayWindow(days.to, ZONE).endMs;
-  const { reader } = stage.house;
+  const { reader } = stage.app;
   const hanging: LedgerReader = {
     page: (query, signal) =>
       query.window.beginMs < hangsFromMs || query.window.beginMs > hangsToMs
@@ -43,7 +43,7 @@ function hang(
 }
 /** The killed run's lease runs out. */
 const endLease = () =>
-  stage.house.database.db
+  stage.app.database.db
     .updateTable('lease')
     .set({ expires_at: new Date(0) })
     .execute();
@@ -56,7 +56,7 @@ test('changes that a killed run stored are told by the next one, once', async ()
   stage.sandbox.takeOut(merchantNo, usd()[19]!.batchNo);
   // The newest day is looked at first, to prove the zone by it.
   hang({ from: DAYS.at(-2)!, to: DAYS.at(-2)! });
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const found = () => db.selectFrom('untold_change').select(['run_id', 'amended', 'vanished']).execute();
   await expect.poll(found, { timeout: 30_000 }).toEqual([{ run_id: 2, amended: 1, vanished: 1 }]);
 
@@ -89,7 +89,7 @@ test('a change that a run stores and tells is told as its own, and by no later r
 test('a merchant’s very first night, killed at its first call, is taken up by a later one', async () => {
   const night = (now: string) => ({ resweepDays: 0, now: () => new Date(now) });
   hang({ from: FROM }, { range: null }, night('2026-03-03T09:00:00Z'));
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const asked = () => db.selectFrom('requested_range').select(['from_day', 'to_day']).execute();
   await expect.poll(asked, { timeout: 30_000 }).toEqual([{ from_day: FROM, to_day: FROM }]);
   await endLease();

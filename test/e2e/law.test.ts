@@ -41,12 +41,12 @@ const empty = (day: string): string[] => {
 const emptyForGood = async (day: string): Promise<string[]> => {
   const gone = empty(day);
   expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 4 });
-  stage.setNow(new Date(stage.house.now().getTime() + 2 * 3_600_000).toISOString());
+  stage.setNow(new Date(stage.app.now().getTime() + 2 * 3_600_000).toISOString());
   return gone;
 };
 const expectLawful = async () => {
   expect(await lawlessOpenings(stage)).toEqual([]);
-  expect((await verifyPaths([fileURLToPath(stage.house.settings.statementsUrl)])).problems).toEqual([]);
+  expect((await verifyPaths([fileURLToPath(stage.app.settings.statementsUrl)])).problems).toEqual([]);
 };
 const openings = async () =>
   (await currentStatements(stage)).map((row) => [row.day, row.opening, row.closing, row.restarted]);
@@ -111,7 +111,7 @@ describe('entries that changed and were not reconciled', () => {
 
 test('figures that are not what the entries say are not published, mended, and stop no other account', async () => {
   stage = await openStage();
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   await stage.run({ command: 'sync' });
   await stage.run({ command: 'reconcile' });
   await db

@@ -29,19 +29,19 @@ const open = async (options: StageOptions = {}): Promise<Stage> => {
   return stage;
 };
 
-const noticeRows = ({ house }: Stage) =>
-  house.database.db.selectFrom('notice').select(['kind', 'merchant_no', 'currency', 'day']).execute();
+const noticeRows = ({ app }: Stage) =>
+  app.database.db.selectFrom('notice').select(['kind', 'merchant_no', 'currency', 'day']).execute();
 /** As `status` shows them. */
-async function noticed({ house }: Stage) {
-  const asked = { zone: ZONE, now: house.now(), maxAgeMs: null };
-  const [status] = await statusOf(house.database.db, [MERCHANT.merchantNo], asked);
+async function noticed({ app }: Stage) {
+  const asked = { zone: ZONE, now: app.now(), maxAgeMs: null };
+  const [status] = await statusOf(app.database.db, [MERCHANT.merchantNo], asked);
   return status!.notices;
 }
 /** The stage's reader, with some queries changed or answered otherwise. */
 const readerBy = (
-  { house }: Stage,
+  { app }: Stage,
   answer: (query: LedgerPageQuery, ask: LedgerReader['page']) => ReturnType<LedgerReader['page']>,
-): LedgerReader => ({ page: (query, signal) => answer(query, (other) => house.reader.page(other, signal)) });
+): LedgerReader => ({ page: (query, signal) => answer(query, (other) => app.reader.page(other, signal)) });
 const isWide = ({ window }: LedgerPageQuery): boolean => window.beginMs === INSTANT_MS_MIN;
 
 describe('an account that opens on a balance', () => {
@@ -74,7 +74,7 @@ describe('an account that opens on a balance', () => {
     hideFirst(stage);
     await stage.run();
     // As a run leaves it that found it and never came to its end.
-    await stage.house.database.db.updateTable('notice').set({ told_at: null }).execute();
+    await stage.app.database.db.updateTable('notice').set({ told_at: null }).execute();
     expect((await stage.run()).notes).toEqual([expect.stringMatching(sentence('USD', FROM))]);
     expect(await stage.run()).toMatchObject({ exitCode: 0 });
   });
@@ -182,7 +182,7 @@ describe('a busy day without entries', () => {
     });
     expect(await night(stage, hiding(stage, null))).toMatchObject({ exitCode: 0, notes: [] });
     expect(await noticed(stage)).toMatchObject([{ kind: 'empty', currency: '', day: EMPTY }]);
-    const filled = await night(stage, stage.house.reader);
+    const filled = await night(stage, stage.app.reader);
     expect(filled.notes).toEqual([expect.stringMatching(/^\d proven days? w\w+ revised: /)]);
     expect(await noticed(stage)).toEqual([]);
   });

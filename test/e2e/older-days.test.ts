@@ -40,7 +40,7 @@ const olderEntry = (day = FROM) =>
 /** What the platform answers to windows of more than a day. */
 const wideAnswer = (change: LedgerReader['page']): LedgerReader => {
   const isWide = ({ beginMs, endMs }: Window) => endMs - beginMs > 26 * 3_600_000;
-  const { reader } = stage.house;
+  const { reader } = stage.app;
   return { page: (query, signal) => (isWide(query.window) ? change : reader.page)(query, signal) };
 };
 
@@ -128,7 +128,7 @@ describe('a platform that answers so wide a window', () => {
   test.each([0, 1, 2 ** 31])('by a total of %d is told, and nothing changes', async (total) => {
     await open();
     const before = await storedOf(stage);
-    const { reader } = stage.house;
+    const { reader } = stage.app;
     const lying = wideAnswer(async (query, signal) => ({ ...(await reader.page(query, signal)), total }));
     const report = await night({ reader: lying });
     expect(report.exitCode).toBe(0);
@@ -141,7 +141,7 @@ test('status says what was compared, and how far', async () => {
   await open();
   const older = async () =>
     (
-      await statusOf(stage.house.database.db, [merchantNo], {
+      await statusOf(stage.app.database.db, [merchantNo], {
         zone: ZONE,
         now: new Date(NIGHT),
         maxAgeMs: null,

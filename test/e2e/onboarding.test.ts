@@ -8,24 +8,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
-import { statusOfApplication } from '../../src/onboarding/standing.ts';
+import { statusOfApplication } from '../../src/onboarding/application-status.ts';
 import { submitApplication } from '../../src/onboarding/submit.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
-import { EXIT } from '../../src/run/exit-codes.ts';
-import { openPlatformHouse, runDeps, type PlatformHouse } from '../../src/run/house.ts';
+import { EXIT } from '../../src/run/verdict/exit-codes.ts';
+import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { applicationById } from '../../src/store/applications.ts';
-import { listBeneficiaries } from '../../src/store/beneficiaries.ts';
-import { referenceCodes } from '../../src/store/reference.ts';
+import { applicationById } from '../../src/store/onboarding/applications.ts';
+import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
+import { referenceCodes } from '../../src/store/reference/reference-lists.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
-import { listNotifications } from '../../src/store/notification-outcomes.ts';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
-import { listStatements } from '../../src/store/statements.ts';
+import { listNotifications } from '../../src/store/notifications/notification-outcomes.ts';
+import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
+import { listStatements } from '../../src/store/statements/statements.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { application } from '../onboarding/applications.ts';
 import { ENTERPRISE } from '../beneficiaries/files.ts';
@@ -46,7 +46,7 @@ const RESULT_MS_MAX = 30_000;
 
 interface Stage {
   readonly sandbox: Sandbox;
-  readonly house: PlatformHouse;
+  readonly app: PlatformApp;
   readonly startServing: () => Promise<Serving>;
   readonly stopServing: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -78,7 +78,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
     readFile: () => '',
     needs: ['platform'],
   });
-  const house = await openPlatformHouse(settings, { env: {} });
+  const app = await openPlatformApp(settings, { env: {} });
   let serving: (Serving & { readonly stopping: AbortController }) | undefined;
   // The first start takes a free port; the address stays, as the platform was told it.
   let listen = { host: '127.0.0.1', port: 0 };
@@ -89,10 +89,10 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
   };
   return {
     sandbox,
-    house,
+    app,
     startServing: async () => {
       const stopping = new AbortController();
-      const started = await serve(house, { ...settings, listen }, stopping.signal, {
+      const started = await serve(app, { ...settings, listen }, stopping.signal, {
         onRefusal: () => undefined,
         onProcessed: () => undefined,
         onFault: (error) => expect.fail(String(error)),
@@ -105,7 +105,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
     close: async () => {
       await sandbox.close();
       await stopServing();
-      await house.close();
+      await app.close();
       await database.close();
       await rm(dataDir, { recursive: true, force: true });
     },
@@ -115,13 +115,13 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
 const signal = new AbortController().signal;
 let orders = 0;
 
-function submit({ house }: Stage, publicUrl: string, file: object = application()) {
-  const { platform, secretKeys } = house.settings;
+function submit({ app }: Stage, publicUrl: string, file: object = application()) {
+  const { platform, secretKeys } = app.settings;
   return submitApplication(
     { file, replaces: null },
     {
-      db: house.database.db,
-      client: house.applications,
+      db: app.database.db,
+      client: app.applications,
       secretKeys,
       rules: {
         codeLists: platform.codeLists,
@@ -132,7 +132,7 @@ function submit({ house }: Stage, publicUrl: string, file: object = application(
       referralChannel: platform.referralChannel,
       publicUrl,
       holder: thisHolder(),
-      now: house.now,
+      now: app.now,
       newOrderNo: () => `A${(orders += 1)}`,
       newSecret: newNotifySecret,
       signal,
@@ -140,24 +140,24 @@ function submit({ house }: Stage, publicUrl: string, file: object = application(
   );
 }
 
-async function register({ house }: Stage, publicUrl: string, file: object = ENTERPRISE) {
-  const { walletMethods, filePaths } = house.settings.platform;
-  const { db } = house.database;
+async function register({ app }: Stage, publicUrl: string, file: object = ENTERPRISE) {
+  const { walletMethods, filePaths } = app.settings.platform;
+  const { db } = app.database;
   const registration = await prepareRegistration(db, file, {
     walletMethods,
     filePaths,
     isLocalFile: existsSync,
     today: '2026-03-06',
   });
-  const [merchant] = await chosenMerchants(house, []);
+  const [merchant] = await chosenMerchants(app, []);
   const { beneficiary } = await registerBeneficiary(
     {
       db,
-      client: house.beneficiaries,
-      secretKeys: house.settings.secretKeys,
+      client: app.beneficiaries,
+      secretKeys: app.settings.secretKeys,
       publicUrl,
       holder: thisHolder(),
-      now: house.now,
+      now: app.now,
       signal,
     },
     merchant!,
@@ -166,10 +166,10 @@ async function register({ house }: Stage, publicUrl: string, file: object = ENTE
   return beneficiary;
 }
 
-const run = async ({ house }: Stage) =>
+const run = async ({ app }: Stage) =>
   executeRun(
-    { command: 'run', range: RANGE, merchants: await chosenMerchants(house, []), currencies: null },
-    runDeps(house, signal),
+    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, []), currencies: null },
+    runDeps(app, signal),
   );
 
 async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
@@ -182,14 +182,14 @@ async function until<Found>(look: () => Promise<Found | undefined>): Promise<Fou
 }
 
 /** The application once a result has decided it. */
-const decided = ({ house }: Stage, id: number) =>
+const decided = ({ app }: Stage, id: number) =>
   until(async () => {
-    const row = await applicationById(house.database.db, id);
+    const row = await applicationById(app.database.db, id);
     return row !== null && ['approved', 'supplement', 'rejected'].includes(row.state) ? row : undefined;
   });
 
-const outcomesOf = async ({ house }: Stage) =>
-  (await listNotifications(house.database.db, { all: true, limit: 100 })).map(({ outcome }) => outcome);
+const outcomesOf = async ({ app }: Stage) =>
+  (await listNotifications(app.database.db, { all: true, limit: 100 })).map(({ outcome }) => outcome);
 
 describe('onboarding', () => {
   it('makes a merchant whose ledger is synced, proven and published, and pays through it', async () => {
@@ -200,13 +200,13 @@ describe('onboarding', () => {
     const approved = await decided(stage, sent.id);
     const [made] = stage.sandbox.merchants().slice(1);
     expect(approved).toMatchObject({ state: 'approved', merchantNo: made!.merchantNo });
-    expect(await merchantTokens(stage.house.database.db, stage.house.settings.secretKeys)).toEqual([
+    expect(await merchantTokens(stage.app.database.db, stage.app.settings.secretKeys)).toEqual([
       { merchantNo: made!.merchantNo, token: made!.token },
     ]);
 
     const report = await run(stage);
     expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
-    const statements = await listStatements(stage.house.database.db, {
+    const statements = await listStatements(stage.app.database.db, {
       fromDay: RANGE.from,
       toDay: RANGE.to,
     });
@@ -215,7 +215,7 @@ describe('onboarding', () => {
     const { id, status } = await register(stage, url);
     expect(status).toBe('01');
     const paid = await until(async () => {
-      const [row] = await listBeneficiaries(stage!.house.database.db, id);
+      const [row] = await listBeneficiaries(stage!.app.database.db, id);
       return row?.status === '04' ? row : undefined;
     });
     expect(paid.payeeId).toBe(stage.sandbox.payees()[0]!.payeeId);
@@ -231,7 +231,7 @@ describe('onboarding', () => {
     await run(stage);
     const { id } = await register(stage, url);
     await until(async () => {
-      const [row] = await listBeneficiaries(stage!.house.database.db, id);
+      const [row] = await listBeneficiaries(stage!.app.database.db, id);
       return row?.status === '04' ? row : undefined;
     });
   });
@@ -254,7 +254,7 @@ describe('onboarding', () => {
       const [push] = stage!.sandbox.pushes();
       return Promise.resolve(push !== undefined && push.tries >= 2 ? push : undefined);
     });
-    expect((await applicationById(stage.house.database.db, sent.id))?.state).toBe('accepted');
+    expect((await applicationById(stage.app.database.db, sent.id))?.state).toBe('accepted');
     await stage.startServing();
     expect((await decided(stage, sent.id)).state).toBe('approved');
     await stage.sandbox.settled();
@@ -325,11 +325,11 @@ const OTHER_PLATFORMS: [string, Partial<ScenarioInput>][] = [
 describe.each(OTHER_PLATFORMS)('a platform that %s', (_, change) => {
   it('is read, applied to, registered with and synced like any other', async () => {
     stage = await openStage({ ...change, reviews: { delayMs: 50, payeeIdAtOnce: false } });
-    const { sandbox, house } = stage;
-    const { db } = house.database;
+    const { sandbox, app } = stage;
+    const { db } = app.database;
     const { url } = await stage.startServing();
 
-    const reference = await executeReferenceRun(referenceWork(house, signal));
+    const reference = await executeReferenceRun(referenceWork(app, signal));
     expect([reference.exitCode, reference.notes]).toEqual([EXIT.done, []]);
     expect(await referenceCodes(db, { kind: 'purpose', country: '' })).toEqual(['1001', '1002']);
     expect(await referenceCodes(db, { kind: 'bank', country: 'HK' })).toEqual(['HK004', 'HK012']);
@@ -343,7 +343,7 @@ describe.each(OTHER_PLATFORMS)('a platform that %s', (_, change) => {
     const { merchantNo } = await decided(stage, sent.id);
     expect(sandbox.merchants().map((one) => one.merchantNo)).toContain(merchantNo);
     const named = await statusOfApplication(db, sent.id, {
-      secretKeys: house.settings.secretKeys,
+      secretKeys: app.settings.secretKeys,
       reveal: true,
     });
     expect(named?.recordedName).toEqual({ isAsSent: true, name: application().merNameEn });

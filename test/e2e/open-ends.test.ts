@@ -1,7 +1,7 @@
 /** A run answers for what it touched, changed or left open, whatever days were asked for. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HEALING_READS_MAX } from '../../src/run/healing.ts';
-import { resolveBreak } from '../../src/store/break-cases.ts';
+import { HEALING_READS_MAX } from '../../src/run/stages/healing.ts';
+import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
@@ -16,8 +16,7 @@ const account = (currency = 'USD') =>
 const ofDay = (day: string) => account().filter(({ busiDate }) => busiDate.startsWith(day));
 const oneDay = (day: string) => ({ range: { from: day, to: day } });
 const onlyBreak = async () => (await breaks()).map(({ id }) => id)[0]!;
-const breaks = () =>
-  stage.house.database.db.selectFrom('continuity_break').selectAll().orderBy('id').execute();
+const breaks = () => stage.app.database.db.selectFrom('continuity_break').selectAll().orderBy('id').execute();
 
 describe('a break outside the days asked for', () => {
   test('opened by this run makes it need a person', async () => {
@@ -51,7 +50,7 @@ describe('a break outside the days asked for', () => {
     expect(await stage.run({ command: 'publish', ...oneDay('2026-03-05') })).toMatchObject(known);
     // Neither the other currency nor the other merchant has anything to do with it.
     expect(await stage.run({ ...oneDay('2026-03-05'), currencies: ['KWD'] })).toMatchObject({ exitCode: 0 });
-    await resolveBreak(stage.house.database.db, await onlyBreak(), 'cleared up', stage.house.now());
+    await resolveBreak(stage.app.database.db, await onlyBreak(), 'cleared up', stage.app.now());
     expect(await stage.run(oneDay('2026-03-05'))).toMatchObject({ exitCode: 0, notes: [] });
   });
 
@@ -66,7 +65,7 @@ describe('a break outside the days asked for', () => {
       '1 vanished: see `daybook amendments`',
       expect.stringMatching(/^1 proven day was revised: \S+ USD 2026-03-05 from r1 to r2 /),
     ]);
-    const run = await stage.house.database.db
+    const run = await stage.app.database.db
       .selectFrom('run')
       .select('figures')
       .where('id', '=', report.runId)
@@ -83,7 +82,7 @@ test('an unreadable entry outside the days asked for counts as well', async () =
   stage = await openStage({ scenario: scenario({ planted: [...planted] }) });
   const first = await stage.run();
   expect(first.notes).toContain('1 quarantined: see `daybook quarantine`');
-  await resolveBreak(stage.house.database.db, await onlyBreak(), 'the unreadable one', stage.house.now());
+  await resolveBreak(stage.app.database.db, await onlyBreak(), 'the unreadable one', stage.app.now());
   expect(await stage.run(oneDay('2026-03-05'))).toMatchObject({
     exitCode: 3,
     notes: ['1 quarantined: see `daybook quarantine`'],

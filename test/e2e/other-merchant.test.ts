@@ -92,7 +92,7 @@ describe('one merchant’s platform', () => {
         DAYS.map((day) => `USD ${day} r1`),
       );
       expect(await storedOf(stage)).toEqual(truthOf(stage));
-      const { db } = stage.house.database;
+      const { db } = stage.app.database;
       expect(await db.selectFrom('run').select(['exit_code', 'figures']).execute()).toEqual([
         { exit_code: report.exitCode, figures: expect.objectContaining({ notes: report.notes }) },
       ]);
@@ -118,7 +118,7 @@ describe('one merchant’s own rows and a fault met on the way', () => {
     expect(publishedIn({ ...report, publish: ofFine(report.publish) })).toEqual(
       DAYS.map((day) => `USD ${day} r1`),
     );
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     expect(await db.selectFrom('run').select('exit_code').orderBy('id', 'desc').executeTakeFirst()).toEqual({
       exit_code: report.exitCode,
     });
@@ -126,7 +126,7 @@ describe('one merchant’s own rows and a fault met on the way', () => {
 
   test('amounts of 60 digits that an older version stored: later runs go on with them, digit by digit', async () => {
     const stage = await openNight();
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     await stage.run({ ...both, command: 'sync' });
     const [first, second] = await db
       .selectFrom('ledger_entry')
@@ -155,7 +155,7 @@ describe('one merchant’s own rows and a fault met on the way', () => {
 
   test('a row that cannot be reconciled: told as a fault, and the others are published', async () => {
     const stage = await openNight();
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     await stage.run({ ...both, command: 'sync' });
     // Booked on another day than its instant's: as if it had been read in another time zone.
     await sql`UPDATE ledger_entry SET booked_at = booked_at + interval '1 day'
@@ -173,7 +173,7 @@ describe('one merchant’s own rows and a fault met on the way', () => {
 
   test('a fault while its ledger is read: the others are read, reconciled and published', async () => {
     const stage = await openNight();
-    const { reader } = stage.house;
+    const { reader } = stage.app;
     const faulty: LedgerReader = {
       page: (query, signal) => {
         if (query.merchant.merchantNo === OTHER.merchantNo) throw new TypeError('made up');
@@ -197,10 +197,10 @@ describe('one merchant’s own rows and a fault met on the way', () => {
       await sql`
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS ${sql.lit(
           `BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END`,
-        )}`.execute(stage.house.database.db);
+        )}`.execute(stage.app.database.db);
       await sql`CREATE TRIGGER refuse BEFORE INSERT ON sync_window FOR EACH ROW
         WHEN (NEW.merchant_no = ${sql.lit(OTHER.merchantNo)}) EXECUTE FUNCTION refuse()`.execute(
-        stage.house.database.db,
+        stage.app.database.db,
       );
       const report = await stage.run(both);
       if (code === '53100') {

@@ -64,6 +64,6 @@ test('ahead of us: the day is published, and the difference told, to a person on
   expect(report.notes).toEqual(notes);
   // A person knows by now.
   expect(await stage.run({ range })).toMatchObject({ exitCode: 0, notes });
-  const run = await stage.house.database.db.selectFrom('run').select('figures').executeTakeFirstOrThrow();
+  const run = await stage.app.database.db.selectFrom('run').select('figures').executeTakeFirstOrThrow();
   expect(run.figures).toMatchObject({ platformBehindMs: 0 });
 });

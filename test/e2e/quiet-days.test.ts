@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 const figuresOf = async (day: string) => {
-  const { opening, closing, credit_count, debit_count, verdict } = await stage.house.database.db
+  const { opening, closing, credit_count, debit_count, verdict } = await stage.app.database.db
     .selectFrom('statement')
     .selectAll()
     .where('currency', '=', 'USD')
@@ -59,7 +59,7 @@ test('are published with no row and the balance carried on, and a rerun leaves t
       verdict: 'continuous',
     });
   }
-  expect(await verifyProblems(stage.house.objects)).toEqual([]);
+  expect(await verifyProblems(stage.app.objects)).toEqual([]);
   expect(publishedIn(await stage.run())).toEqual([]);
 });
 
@@ -71,7 +71,7 @@ test('nothing is published of days before the ledger begins, or of a day not rea
 
 test('of a database that published no such days before get their first statements without an alarm', async () => {
   await stage.run();
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   // As an earlier version left it, had a day with entries come after them.
   for (const table of ['account_day', 'statement'] as const)
     await db.deleteFrom(table).where('day', '=', QUIET[0]!).execute();
@@ -82,5 +82,5 @@ test('of a database that published no such days before get their first statement
   expect(report).toMatchObject({ exitCode: 0, publish: { withheld: [], unlinked: [] } });
   expect(report.notes).toEqual([]);
   expect(await figuresOf(QUIET[0]!)).toEqual(await figuresOf(QUIET[1]!));
-  expect(await verifyProblems(stage.house.objects)).toEqual([]);
+  expect(await verifyProblems(stage.app.objects)).toEqual([]);
 });

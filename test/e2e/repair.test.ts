@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { figuresOf } from '../../src/run/report.ts';
-import type { RunRequest } from '../../src/run/work.ts';
+import type { RunRequest } from '../../src/run/active-run.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
 import {
   DAYS,
@@ -29,7 +29,7 @@ let stage: Stage;
 let root: string;
 beforeEach(async () => {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
-  root = join(stage.house.settings.dataDir, 'statements');
+  root = join(stage.app.settings.dataDir, 'statements');
   expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
 });
 afterEach(() => stage.close());
@@ -47,8 +47,8 @@ const altered = async (key: string): Promise<void> => {
   );
 };
 const storeIsDatabase = async (): Promise<void> => {
-  expect(await filesOfStore(stage.house.objects)).toEqual(await filesOfDatabase(stage.house.database.db));
-  expect(await verifyProblems(stage.house.objects)).toEqual([]);
+  expect(await filesOfStore(stage.app.objects)).toEqual(await filesOfDatabase(stage.app.database.db));
+  expect(await verifyProblems(stage.app.objects)).toEqual([]);
 };
 
 describe('published files', () => {
@@ -126,7 +126,7 @@ describe('published files', () => {
   });
 
   test('manifests of before they had rows are taken over as they are, or mended', async () => {
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     const old = async (key: string) => {
       const text = await readFile(join(root, key), 'utf8');
       await writeFile(join(root, key), text.replace(/^ {2}"(revision|epoch)": \d+,\n/gm, ''));
@@ -175,13 +175,13 @@ describe('publish --repair', () => {
 
   test('reads what a store says is unchanged, and finds bytes that decayed under their mark', async () => {
     const before = await objectsOf(stage);
-    const mark = (await stage.house.objects.head(csv()))!;
+    const mark = (await stage.app.objects.head(csv()))!;
     await altered(csv());
     /** As a disk decays: other bytes, and the store notices nothing. */
     const decayed: ObjectStore = {
-      ...stage.house.objects,
+      ...stage.app.objects,
       survey: async function* (prefix, range) {
-        for await (const one of stage.house.objects.survey(prefix, range))
+        for await (const one of stage.app.objects.survey(prefix, range))
           yield one.key === csv() ? { ...one, ...mark } : one;
       },
     };
@@ -211,7 +211,7 @@ describe('the cost of comparing', () => {
   };
 
   test('a rerun that changes nothing makes one listing for each merchant, looks whose the store is, and writes no row', async () => {
-    const { objects, calls } = counted(stage.house.objects);
+    const { objects, calls } = counted(stage.app.objects);
     const before = await footprints(stage, ['statement', 'statement_manifest', 'stored_object']);
     await stage.run({}, { objects });
     expect(calls).toEqual({ check: 1, get: 1, survey: 1 });
@@ -220,7 +220,7 @@ describe('the cost of comparing', () => {
 
   test('a day that changes costs its own uploads, a reading of both revisions to tell why, and none of its manifest', async () => {
     amend('CHANGED');
-    const { objects, calls } = counted(stage.house.objects);
+    const { objects, calls } = counted(stage.app.objects);
     expect(publishedIn(await stage.run({}, { objects }))).toEqual([`USD ${FROM} r2`]);
     // Read: whose the store is, and both revisions. Written: a statement, a summary and a manifest, and the manifest of
     // the next day, which names the statement before it.

@@ -28,16 +28,16 @@ afterEach(() => stage.close());
 const nightly = () => stage.run({ range: null }, { resweepDays: 1 });
 /** Those that somebody asked for; the first one is of the merchant's first night. */
 const ranges = () =>
-  stage.house.database.db
+  stage.app.database.db
     .selectFrom('requested_range')
     .selectAll()
     .where('run_id', '>', 1)
     .orderBy('id')
     .execute();
 const status = async () => {
-  const [row] = await statusOf(stage.house.database.db, [merchantNo], {
+  const [row] = await statusOf(stage.app.database.db, [merchantNo], {
     zone: ZONE,
-    now: stage.house.now(),
+    now: stage.app.now(),
     maxAgeMs: null,
   });
   return row!;
@@ -65,7 +65,7 @@ describe('a range that was not read to its end', () => {
     expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
     for (const note of night.notes) expect(note).toMatch(/not all of the time after 2025-12-20 is proven/);
     expect(night.sync[0]!.takenUp.at(-1)!.to <= OLD.to).toBe(true);
-    expect(await ranges()).toMatchObject([{ done_at: stage.house.now(), forgotten_at: null }]);
+    expect(await ranges()).toMatchObject([{ done_at: stage.app.now(), forgotten_at: null }]);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const stored = await storedOf(stage);
     const asked = truthOf(stage).filter(
@@ -90,7 +90,7 @@ describe('a range that was not read to its end', () => {
   test('is closed by whichever run certifies it', async () => {
     await cutShort();
     await stage.run({ range: { from: '2025-11-09', to: '2025-12-22' } });
-    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.house.now(), stage.house.now()]);
+    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now(), stage.app.now()]);
   });
 
   test('asked for twice is open once; given up, it is no longer told nor taken up', async () => {
@@ -98,9 +98,9 @@ describe('a range that was not read to its end', () => {
     await cutShort();
     const [one, ...others] = await ranges();
     expect(others).toEqual([]);
-    const { db } = stage.house.database;
-    expect(await forgetRequestedRange(db, one!.id, stage.house.now())).toBe(true);
-    expect(await forgetRequestedRange(db, one!.id, stage.house.now())).toBe(false);
+    const { db } = stage.app.database;
+    expect(await forgetRequestedRange(db, one!.id, stage.app.now())).toBe(true);
+    expect(await forgetRequestedRange(db, one!.id, stage.app.now())).toBe(false);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const night = await nightly();
     expect(night).toMatchObject({ exitCode: 0, sync: [{ takenUp: [] }] });
@@ -110,7 +110,7 @@ describe('a range that was not read to its end', () => {
     await cutShort({ currencies: ['USD'] });
     expect(await ranges()).toMatchObject([{ currency: 'USD', done_at: null }]);
     await stage.run({ range: OLD, currencies: ['USD'] });
-    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.house.now()]);
+    expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now()]);
   });
 
   test('up to today is closed once today is over', async () => {
@@ -165,7 +165,7 @@ test('the first night of a merchant, not read whole, is taken up by the next one
     const { sync, exitCode } = await night('2026-03-03T09:00:00Z');
     expect(exitCode).toBe(0);
     expect(sync[0]!.takenUp).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
-    const { db } = first.house.database;
+    const { db } = first.app.database;
     // The later night is whole at once, and proof begins with the earlier one: nothing more is asked for.
     expect(await db.selectFrom('requested_range').select(['from_day', 'done_at']).execute()).toEqual([
       { from_day: '2026-03-01', done_at: new Date('2026-03-03T09:00:00Z') },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
 import {
   DAYS,
@@ -129,7 +129,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     const report = await stage.run();
     expect(report).toMatchObject({ exitCode: 4, notes: [expect.stringMatching(/object store|S3|bucket/i)] });
     // On record, so that whoever is on call sees the night that failed.
-    const run = await stage.house.database.db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
+    const run = await stage.app.database.db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
     expect(run).toMatchObject({ id: report.runId, exit_code: 4, figures: { notes: report.notes } });
     expect(stage.sandbox.requestCount()).toBe(0);
   });

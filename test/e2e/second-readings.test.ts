@@ -51,7 +51,7 @@ describe('a reading that lacks a whole day', () => {
     }
     expect(await objectsOf(stage)).toEqual(objects);
     expect(await storedOf(stage)).toEqual(stored);
-    const [status] = await statusOf(stage.house.database.db, [merchantNo], {
+    const [status] = await statusOf(stage.app.database.db, [merchantNo], {
       zone: ZONE,
       now: new Date(NIGHT),
       maxAgeMs: null,
@@ -88,7 +88,7 @@ test('an entry that comes unreadable is quarantined; chain and statement keep wh
   const report = await stage.run();
   expect(report).toMatchObject({ exitCode: 3, publish: { published: [] } });
   expect(report.notes).toEqual(['1 quarantined: see `daybook quarantine`']);
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   expect(await listVanished(db)).toEqual([]);
   expect(await listQuarantine(db)).toMatchObject([{ batch_no: entry.batchNo }]);
   expect(await storedOf(stage)).toEqual(stored);

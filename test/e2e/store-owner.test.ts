@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { underLease } from '../../src/run/lease.ts';
 import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
 import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
-import { databaseIdentity } from '../../src/store/database-identity.ts';
-import { listStatements } from '../../src/store/statements.ts';
+import { databaseIdentity } from '../../src/store/engine/database-identity.ts';
+import { listStatements } from '../../src/store/statements/statements.ts';
 import { verifyProblems } from '../statements/store-oracle.ts';
 import { FROM, MERCHANT, objectsOf, openStage, publishedIn, scenario, type Stage } from '../support/stage.ts';
 
@@ -21,44 +21,44 @@ let second: Stage;
 let root: string;
 beforeEach(async () => {
   first = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
-  root = join(first.house.settings.dataDir, 'statements');
+  root = join(first.app.settings.dataDir, 'statements');
   expect(await first.run()).toMatchObject({ exitCode: 0 });
-  second = await openStage({ scenario: scenario({ entriesPerDay: 10 }), objects: first.house.objects });
+  second = await openStage({ scenario: scenario({ entriesPerDay: 10 }), objects: first.app.objects });
   // Test databases are copies of one: a database of its own has an identity of its own.
-  await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(second.house.database.db);
+  await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(second.app.database.db);
 });
 afterEach(async () => {
   await second.close();
   await first.close();
 });
 
-const identity = ({ house }: Stage) => databaseIdentity(house.database.db);
+const identity = ({ app }: Stage) => databaseIdentity(app.database.db);
 const amend = ({ sandbox }: Stage, busiType: string): void => {
   const entry = sandbox.entriesOf(merchantNo).find(({ currency }) => currency === 'USD')!;
   sandbox.amend(merchantNo, entry.batchNo, { busiType });
 };
-const adopt = ({ deps, house }: Stage): Promise<AdoptReport> => {
+const adopt = ({ deps, app }: Stage): Promise<AdoptReport> => {
   const { db, holder, signal, objects, now } = deps();
-  expect(db).toBe(house.database.db);
+  expect(db).toBe(app.database.db);
   return underLease({ db, holder, signal }, (lease, held) =>
     adoptStore({ db, lease, objects, now, signal: held }),
   );
 };
 const markOf = async (stage: Stage): Promise<unknown> => {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of (await stage.house.objects.get(MARK))!) chunks.push(chunk);
+  for await (const chunk of (await stage.app.objects.get(MARK))!) chunks.push(chunk);
   return JSON.parse(Buffer.concat(chunks).toString());
 };
 /** What both databases know in the same way: everything but which run it was. */
-const statementsKnown = async ({ house }: Stage) =>
-  (await listStatements(house.database.db)).map((row) => ({ ...row, run_id: null }));
+const statementsKnown = async ({ app }: Stage) =>
+  (await listStatements(app.database.db)).map((row) => ({ ...row, run_id: null }));
 
 test('the first run marks the store, later ones leave the mark alone', async () => {
   const mark = await markOf(first);
   expect(mark).toEqual({
     format: 'daybook-store/1',
     database: await identity(first),
-    since: first.house.now().toISOString(),
+    since: first.app.now().toISOString(),
   });
   first.setNow('2026-04-20T02:00:00Z');
   await first.run();
@@ -82,7 +82,7 @@ test('another database is refused before anything is read or written, and both a
 test('what was published before stores were marked is known again by its bytes, and is no other database’s', async () => {
   await rm(join(root, MARK));
   await expect(second.run()).rejects.toThrow('holds statements that this database');
-  expect(await storeOwner({ db: first.house.database.db, objects: first.house.objects })).toBe('unclaimed');
+  expect(await storeOwner({ db: first.app.database.db, objects: first.app.objects })).toBe('unclaimed');
   expect(await first.run()).toMatchObject({ exitCode: 0 });
   expect(await markOf(first)).toMatchObject({ database: await identity(first) });
 });
@@ -114,7 +114,7 @@ test('who takes over knows every revision, publishes nothing anew, and goes on c
   );
   const taken = await second.run();
   expect(taken).toMatchObject({ exitCode: 0, publish: { published: [], repaired: [], unrepaired: [] } });
-  expect(await verifyProblems(second.house.objects)).toEqual([]);
+  expect(await verifyProblems(second.app.objects)).toEqual([]);
   expect([...(await objectsOf(second)).keys()]).toEqual([...before.keys()]);
   expect((await objectsOf(second)).get(keyOf(1))).toBe(before.get(keyOf(1)));
   await expect(first.run()).rejects.toBeInstanceOf(StoreOwnedByAnother);
@@ -137,7 +137,7 @@ test('taking over twice adds nothing, and a database restored from a backup catc
   amend(second, 'CHANGED');
   await second.run();
   const known = await statementsKnown(second);
-  const { db } = second.house.database;
+  const { db } = second.app.database;
   await db.deleteFrom('statement').where('revision', '=', 2).execute();
   await db.deleteFrom('statement_summary').where('revision', '=', 2).execute();
   await db.updateTable('statement_manifest').set({ revision: 0 }).execute();

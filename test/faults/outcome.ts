@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Outcome {
   /** Rows as text, by table. */

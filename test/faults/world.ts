@@ -10,8 +10,8 @@ import { openObjectStore } from '../../src/objects/open.ts';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import type { Database } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { createTemplate, startPostgres, TEMPLATE, type PostgresServer } from '../support/postgres-server.ts';
 import {
   clientOf,

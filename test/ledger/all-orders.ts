@@ -1,7 +1,7 @@
 /** Small ledgers, and what the best of all their orders is: every order is tried, so nothing of the chain is trusted. */
 import fc from 'fast-check';
-import { createChain, type Chain } from '../../src/ledger/chain.ts';
-import type { ChainStep } from '../../src/ledger/chain-link.ts';
+import { createChain, type Chain } from '../../src/ledger/chain/chain.ts';
+import type { ChainStep } from '../../src/ledger/chain/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 
 export const MIDNIGHT_MS = Date.UTC(2026, 2, 1);

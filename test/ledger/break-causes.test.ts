@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { foldDays } from '../../src/ledger/account-days.ts';
-import { explainTogether } from '../../src/ledger/break-patterns.ts';
-import { isCauseKnown, storiesOf } from '../../src/ledger/break-stories.ts';
-import { createChain } from '../../src/ledger/chain.ts';
+import { foldDays } from '../../src/ledger/chain/account-days.ts';
+import { explainTogether } from '../../src/ledger/chain/break-patterns.ts';
+import { isCauseKnown, storiesOf } from '../../src/ledger/chain/break-stories.ts';
+import { createChain } from '../../src/ledger/chain/chain.ts';
 import type { BreakHint, LedgerEntry } from '../../src/ledger/entry.ts';
-import { isAmountsSwapped, neighbourHint } from '../../src/ledger/hints.ts';
+import { isAmountsSwapped, neighbourHint } from '../../src/ledger/chain/hints.ts';
 import { addAmounts, fromScaled, subtractAmounts } from '../../src/ledger/money.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { foldDays } from '../../src/ledger/account-days.ts';
-import { createChain, type ChainStart } from '../../src/ledger/chain.ts';
-import type { ChainStep } from '../../src/ledger/chain-link.ts';
+import { foldDays } from '../../src/ledger/chain/account-days.ts';
+import { createChain, type ChainStart } from '../../src/ledger/chain/chain.ts';
+import type { ChainStep } from '../../src/ledger/chain/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { fromScaled } from '../../src/ledger/money.ts';
 

@@ -1,7 +1,7 @@
 /** The chain calls as few breaks as it promises, against every order there is. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ChainStep } from '../../src/ledger/chain-link.ts';
+import type { ChainStep } from '../../src/ledger/chain/chain-link.ts';
 import {
   breakCount,
   chainOf,

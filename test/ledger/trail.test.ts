@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bestEnds, createSurvey, jumpsBetween, type Edge } from '../../src/ledger/survey.ts';
-import { onlyOrder, orderBetween, startFor } from '../../src/ledger/trail.ts';
+import { bestEnds, createSurvey, jumpsBetween, type Edge } from '../../src/ledger/chain/survey.ts';
+import { onlyOrder, orderBetween, startFor } from '../../src/ledger/chain/trail.ts';
 
 const edge = (before: bigint, after: bigint, batchNo: string): Edge => ({
   before,

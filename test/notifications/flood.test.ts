@@ -1,8 +1,8 @@
 /** A receiver on the open internet hears more than results: none of it changes anything, and the results still come through. */
 import { expect, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';
-import { countNotifications } from '../../src/store/notification-outcomes.ts';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { countNotifications } from '../../src/store/notifications/notification-outcomes.ts';
+import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { onBothDatabases } from '../store/support.ts';
 import {
   accepted,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { keepProcessing, type KeepProcessingDeps } from '../../src/notifications/keep-processing.ts';
 import type { ProcessReport } from '../../src/notifications/process.ts';
-import { openDatabase } from '../../src/store/connection.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
 import { cuttingProxy } from '../store/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accepted, onboardingResult, type Subject } from './subjects.ts';

@@ -4,14 +4,14 @@ import { createInbox, InboxUnavailable, type InboxDeps } from '../../src/notific
 import { createGate, INBOX_LIMITS, networkOf } from '../../src/notifications/limits.ts';
 import { processNotifications, UNKNOWN_KEPT } from '../../src/notifications/process.ts';
 import { createShares } from '../../src/notifications/shares.ts';
-import { PATH_LIVES_DAYS } from '../../src/store/known-paths.ts';
+import { PATH_LIVES_DAYS } from '../../src/store/notifications/known-paths.ts';
 import {
   appliedBefore,
   countNotifications,
   listNotifications,
   openInTurns,
-} from '../../src/store/notification-outcomes.ts';
-import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
+} from '../../src/store/notifications/notification-outcomes.ts';
+import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { accepted, inReview, NEEDS_DOCUMENTS, onboardingResult, stateOf, type Subject } from './subjects.ts';
 import { KEYS, NOW } from './support.ts';

@@ -2,11 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { processNotifications, type ProcessReport } from '../../src/notifications/process.ts';
-import { markAccepted, markUnknown } from '../../src/store/applications.ts';
+import { markAccepted, markUnknown } from '../../src/store/onboarding/applications.ts';
 import { addMerchant, merchantTokens, notJoined } from '../../src/store/merchants.ts';
-import { listNotifications, resolveNotification } from '../../src/store/notification-outcomes.ts';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
-import { openDatabase } from '../../src/store/connection.ts';
+import {
+  listNotifications,
+  resolveNotification,
+} from '../../src/store/notifications/notification-outcomes.ts';
+import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
 import { cuttingProxy } from '../store/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -1,11 +1,11 @@
 /** Applications and registrations as submitting them leaves them, and the results the platform pushes for them. */
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { markAccepted, recordApplication } from '../../src/store/applications.ts';
-import { recordBeneficiary, storeBeneficiaryReply } from '../../src/store/beneficiary-calls.ts';
-import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
-import type { DB } from '../../src/store/schema.ts';
+import { markAccepted, recordApplication } from '../../src/store/onboarding/applications.ts';
+import { recordBeneficiary, storeBeneficiaryReply } from '../../src/store/beneficiaries/beneficiary-calls.ts';
+import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { KEYS, NOW } from './support.ts';
 
 export interface Subject {

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { createInbox, type InboxDeps } from '../../src/notifications/inbox.ts';
-import { bodyPlace } from '../../src/store/notifications.ts';
-import type { DB } from '../../src/store/schema.ts';
-import { decryptSecret, type SecretKey } from '../../src/store/secrets.ts';
+import { bodyPlace } from '../../src/store/notifications/notifications.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { decryptSecret, type SecretKey } from '../../src/store/secrets/secrets.ts';
 import { createReadiness } from '../../src/web/readiness.ts';
 import { createWebServer, type WebDeps, type WebEvent } from '../../src/web/server.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createApplicationClient } from '../../src/platform/application.ts';
 import { adviceOf } from '../../src/onboarding/advice.ts';
 import { ApplicationInvalid, ApplicationStands, ReceiptNotStored } from '../../src/onboarding/errors.ts';
 import { settleApplication } from '../../src/onboarding/settle.ts';
 import { submitApplication, type SubmitDeps } from '../../src/onboarding/submit.ts';
-import { applyApplicationResult } from '../../src/store/application-results.ts';
+import { applyApplicationResult } from '../../src/store/onboarding/application-results.ts';
 import {
   applicationDetail,
   listApplications,
@@ -14,10 +14,10 @@ import {
   openPayloads,
   SUBMITTING_MS_MAX,
   type ApplicationRow,
-} from '../../src/store/applications.ts';
+} from '../../src/store/onboarding/applications.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
-import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import {
   answer,
   breakOff,
@@ -53,7 +53,7 @@ onBothDatabases((store) => {
   const depsTo = (url: string, more: Partial<SubmitDeps> = {}, timeoutMs = 30_000) => {
     const deps: SubmitDeps = {
       db: store().db,
-      client: createMerchantAccessClient(transportTo(url, { timeoutMs, retriesMax: 2 }).transport),
+      client: createApplicationClient(transportTo(url, { timeoutMs, retriesMax: 2 }).transport),
       secretKeys,
       rules: rules(),
       referralChannel: null,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createApplicationClient } from '../../src/platform/application.ts';
 import { MERCHANT, TOKEN, answer, rejection, reset, stranger, transportTo, type Act } from './stranger.ts';
 
 const json = (reply: unknown) => answer(typeof reply === 'string' ? reply : JSON.stringify(reply));
@@ -10,7 +10,7 @@ describe('an application (sp1101)', () => {
   const RECEIPT = { bizFlow: 'F1', merOrderNo: 'A-1', status: 'ACCEPT', code: 'S00001', message: 'ACCEPT' };
   const submit = async (reply: unknown, payload: object = APPLICATION) => {
     const { url, received } = await stranger(json(reply));
-    const client = createMerchantAccessClient(transportTo(url).transport);
+    const client = createApplicationClient(transportTo(url).transport);
     return { receipt: await client.submit(payload), received };
   };
 
@@ -59,14 +59,14 @@ describe('an application (sp1101)', () => {
     [503, { 'retry-after': '1' }],
   ])('a receipt with an HTTP status of failure, %i, is one all the same', async (status, headers) => {
     const { url, received } = await stranger(answer(JSON.stringify(RECEIPT), status, headers));
-    const client = createMerchantAccessClient(transportTo(url).transport);
+    const client = createApplicationClient(transportTo(url).transport);
     expect(await client.submit(APPLICATION)).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
     expect(received).toHaveLength(1);
   });
 
   test('a receipt for another order is no refusal, whatever the HTTP status', async () => {
     const { url } = await stranger(answer(JSON.stringify({ ...RECEIPT, merOrderNo: 'A-2' }), 400));
-    const error = await rejection(createMerchantAccessClient(transportTo(url).transport).submit(APPLICATION));
+    const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
   });
 
@@ -76,7 +76,7 @@ describe('an application (sp1101)', () => {
     ['an error document in an envelope', { data: { errorCode: 'E40000', message: 'local file name' } }],
   ])('%s is a refusal, and ends it', async (_, reply) => {
     const { url, received } = await stranger(json(reply));
-    const error = await rejection(createMerchantAccessClient(transportTo(url).transport).submit(APPLICATION));
+    const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(received).toHaveLength(1);
     expect(error).toMatchObject({ name: 'PlatformRejected', mayHaveArrived: false });
     expect(error.message).not.toContain('local file name');
@@ -92,7 +92,7 @@ describe('an application (sp1101)', () => {
     ['half a reply', '{"bizFlow":"F1","sta'],
   ])('%s leaves open what became of it', async (_, reply) => {
     const { url, received } = await stranger(json(reply));
-    const error = await rejection(createMerchantAccessClient(transportTo(url).transport).submit(APPLICATION));
+    const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
     expect(error.message).not.toContain('Lantern');
     expect(received).toHaveLength(1);

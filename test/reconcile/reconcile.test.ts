@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { BREAKS_KEPT_MAX } from '../../src/ledger/account-days.ts';
+import { BREAKS_KEPT_MAX } from '../../src/ledger/chain/account-days.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { addAmounts, createCurrencies, subtractAmounts } from '../../src/ledger/money.ts';
@@ -10,11 +10,11 @@ import {
   type ReconcileReport,
 } from '../../src/reconcile/reconcile.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { resolveBreak } from '../../src/store/break-cases.ts';
-import { listBreaks } from '../../src/store/breaks.ts';
-import type { Database } from '../../src/store/database.ts';
-import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/lease.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
+import { listBreaks } from '../../src/store/breaks/breaks.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';

@@ -3,11 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import { listsFor } from '../../src/reference/sync.ts';
 import { jobs } from '../../jobs/all.ts';
-import { Interrupted } from '../../src/run/exit-codes.ts';
-import { dueJobs, lastSlot } from '../../src/run/due.ts';
+import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
+import { dueJobs, lastSlot } from '../../src/run/schedule/due.ts';
 import { executeReferenceRun } from '../../src/run/reference-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
-import { listReferenceItems, listReferenceLists, referenceCodes } from '../../src/store/reference.ts';
+import {
+  listReferenceItems,
+  listReferenceLists,
+  referenceCodes,
+} from '../../src/store/reference/reference-lists.ts';
 import { latestRuns, slotEnds } from '../../src/store/runs.ts';
 import { answer, rejection, stranger, transportTo } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';

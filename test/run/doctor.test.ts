@@ -6,8 +6,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding, type Patient } from '../../src/run/doctor.ts';
 import type { Settings } from '../../src/settings/settings.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import { DatabaseUnreachable } from '../../src/store/errors.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { DatabaseUnreachable } from '../../src/store/engine/errors.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { FROM, MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
@@ -20,16 +20,16 @@ const JOBS = [
   { job: 'reference', when: '0 3 * * 1' },
 ];
 function examined(change: Partial<Patient> = {}, settings: Partial<Settings> = {}) {
-  const { house } = stage;
-  const changed = { ...house.settings, ...settings };
+  const { app } = stage;
+  const changed = { ...app.settings, ...settings };
   return examine(
     {
       settings: changed,
       jobs: JOBS,
       openDatabase: () => openDatabase(changed),
-      openObjects: () => house.objects,
-      reader: house.reader,
-      now: house.now,
+      openObjects: () => app.objects,
+      reader: app.reader,
+      now: app.now,
       ...change,
     },
     signal,
@@ -64,11 +64,11 @@ describe('doctor', () => {
       { what: 'secret keys', ok: true, detail: 'none needed yet', exitCode: 0 },
       { what: 'merchants', ok: true, detail: 'SBX-M-1', exitCode: 0 },
       { what: 'published files', ok: true, detail: 'none since 2026-02-26', exitCode: 0 },
-      { what: 'object store', ok: true, detail: stage.house.settings.statementsUrl, exitCode: 0 },
+      { what: 'object store', ok: true, detail: stage.app.settings.statementsUrl, exitCode: 0 },
       {
         what: 'platform, merchant SBX-M-1',
         ok: true,
-        detail: stage.house.settings.platform.baseUrl,
+        detail: stage.app.settings.platform.baseUrl,
         exitCode: 0,
       },
       { what: 'time zone', ok: true, detail: `${ZONE}, proven by an entry of SBX-M-1`, exitCode: 0 },
@@ -109,7 +109,7 @@ describe('doctor', () => {
   test('tells a refused token with its mend and without the token, and goes on with the other checks', async () => {
     stage = await openStage();
     const wrong = { ...MERCHANT, token: 'another-made-up-one' };
-    const findings = await examined({}, { platform: { ...stage.house.settings.platform, merchant: wrong } });
+    const findings = await examined({}, { platform: { ...stage.app.settings.platform, merchant: wrong } });
     expect(told(findings)).toEqual([...ALL.slice(0, -1), 'platform, merchant SBX-M-1!']);
     expect(findings.at(-1)!.detail).toMatch(/401.*check the merchant's token/);
     expect(JSON.stringify(findings)).not.toContain(wrong.token);
@@ -137,7 +137,7 @@ describe('doctor', () => {
       ok: true,
       detail: '16 since 2026-02-26, all there as published',
     });
-    const day = join(stage.house.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
+    const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));
     await appendFile(join(day, `SBX-M-1_USD_${FROM}.r1.csv`), 'x');
     const findings = await examined();
@@ -151,7 +151,7 @@ describe('doctor', () => {
   test('looks at some older days too, at others from minute to minute', async () => {
     stage = await openStage();
     await stage.run();
-    const day = join(stage.house.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
+    const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));
     stage.setNow('2026-06-01T02:00:00Z');
     const found = (await examined())[5];
@@ -162,7 +162,7 @@ describe('doctor', () => {
   test('says whose the statements are where they are another database’s', async () => {
     stage = await openStage();
     await stage.run();
-    await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.house.database.db);
+    await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.app.database.db);
     const found = (await examined())[5];
     expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
     expect(found!.detail).toContain('belongs to the daybook database');
@@ -170,7 +170,7 @@ describe('doctor', () => {
 
   test('tells tables that lack a migration', async () => {
     stage = await openStage();
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db);
     const findings = await examined();
     expect(findings[2]).toEqual({
@@ -223,7 +223,7 @@ describe('doctor', () => {
 
   test('without a merchant in the settings says that the database would know', async () => {
     stage = await openStage();
-    const { settings } = stage.house;
+    const { settings } = stage.app;
     const findings = await examined(
       {},
       { databaseUrl: 'postgres://127.0.0.1:1/daybook', platform: { ...settings.platform, merchant: null } },

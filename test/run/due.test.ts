@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { dueJobs, lastSlot, nextTime, RETRY_AFTER_MS, type ScheduledJob } from '../../src/run/due.ts';
+import {
+  dueJobs,
+  lastSlot,
+  nextTime,
+  RETRY_AFTER_MS,
+  type ScheduledJob,
+} from '../../src/run/schedule/due.ts';
 
 const MINUTE_MS = 60_000;
 const NIGHTLY: ScheduledJob = { job: 'nightly', when: '30 1 * * *' };

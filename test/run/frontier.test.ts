@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Check } from '../../src/ledger/checks.ts';
 import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
-import { frontierWindows } from '../../src/run/frontier.ts';
+import { frontierWindows } from '../../src/run/stages/frontier.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { statementsOfDay } from '../../src/store/statements.ts';
+import { statementsOfDay } from '../../src/store/statements/statements.ts';
 import { balanced, type Booking } from '../catch-rate/books.ts';
 import { callsANight } from '../catch-rate/calls.ts';
 import { OWN } from '../catch-rate/form.ts';

@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
-import type { PlatformHouse } from '../../src/run/house.ts';
+import type { PlatformApp } from '../../src/run/app.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { createSandbox } from '../../src/sandbox/server.ts';
 import { addMerchant, keepDeliveredToken, listMerchants } from '../../src/store/merchants.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 import { freshDatabase } from '../support/database.ts';
 import { transportTo } from '../platform/stranger.ts';
 
@@ -37,7 +37,7 @@ async function night() {
   const currencies = createCurrencies({});
   const run = async (base: string = url, asked: readonly string[] = []) => {
     const settings = { secretKeys, platform: { merchant: null } };
-    const merchants = await chosenMerchants({ database, settings } as unknown as PlatformHouse, asked);
+    const merchants = await chosenMerchants({ database, settings } as unknown as PlatformApp, asked);
     const { transport } = transportTo(base, { retriesMax: 1 }, { machineClock: () => Date.now() });
     return executeRun(
       { command: 'sync', range: null, merchants, currencies: null },

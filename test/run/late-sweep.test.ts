@@ -25,11 +25,11 @@ const open = async (): Promise<Stage> => {
 const run = async (stage: Stage, job: Job, now: string) => {
   stage.setNow(`${now}:00+08:00`);
   const report = await job.run(
-    stage.house,
+    stage.app,
     { job: job.name, slot: now.replace('T', ' ') },
     new AbortController().signal,
   );
-  const { from_day: from, to_day: to } = await stage.house.database.db
+  const { from_day: from, to_day: to } = await stage.app.database.db
     .selectFrom('run')
     .select(['from_day', 'to_day'])
     .where('id', '=', report!.runId)

@@ -1,8 +1,8 @@
 /** A holder that cannot renew stops by its own monotonic clock, whether the database answers or not. */
 import { describe, expect, it } from 'vitest';
 import { createRenewal, LEASE_TTL_MS } from '../../src/run/lease.ts';
-import { StoreUnreachable } from '../../src/store/errors.ts';
-import { LeaseLost } from '../../src/store/lease.ts';
+import { StoreUnreachable } from '../../src/store/engine/errors.ts';
+import { LeaseLost } from '../../src/store/engine/lease.ts';
 
 const LEASE = { name: 'ledger', epoch: 7, holder: 'alpha:1:-' };
 const AWAY = new StoreUnreachable('away');

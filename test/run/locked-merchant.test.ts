@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { oneMerchant } from '../../src/run/one-merchant.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { MERCHANT, openStage, OTHER, scenario, storedOf, truthOf, type Stage } from '../support/stage.ts';
@@ -25,16 +25,16 @@ async function night(spoil: (stage: Stage) => Promise<unknown>): Promise<Stage> 
   });
   stages.push(stage);
   for (const merchant of [MERCHANT, OTHER]) {
-    await addMerchant(stage.house.database.db, { ...merchant, secretKeys: [current], now: NOW });
+    await addMerchant(stage.app.database.db, { ...merchant, secretKeys: [current], now: NOW });
   }
   await spoil(stage);
   return stage;
 }
-const underRetiredKey = ({ house: { database } }: Stage) =>
+const underRetiredKey = ({ app: { database } }: Stage) =>
   addMerchant(database.db, { ...OTHER, secretKeys: [retired], now: NOW });
 const ciphertext =
   (token_ciphertext: string) =>
-  ({ house: { database } }: Stage) =>
+  ({ app: { database } }: Stage) =>
     database.db
       .updateTable('merchant')
       .set({ token_ciphertext })
@@ -48,8 +48,8 @@ test.each([
   ['that is no ciphertext at all', ciphertext(''), /not in a form this version can read/],
 ])('a token %s: told with what to do, exit 4, and the others are whole', async (_, spoil, problem) => {
   const stage = await night(spoil);
-  const { house } = stage;
-  const report = await stage.run({ merchants: await chosenMerchants(house, []) });
+  const { app } = stage;
+  const report = await stage.run({ merchants: await chosenMerchants(app, []) });
   expect(report.exitCode).toBe(4);
   expect(report.notes).toEqual([expect.stringMatching(problem)]);
   expect(report.notes[0]).toMatch(
@@ -59,27 +59,27 @@ test.each([
   expect(report.publish!.published).toHaveLength(4);
 
   // Asked for alone, the other is not touched by it; itself it ends before anything is started.
-  expect(await stage.run({ merchants: await chosenMerchants(house, [MERCHANT.merchantNo]) })).toMatchObject({
+  expect(await stage.run({ merchants: await chosenMerchants(app, [MERCHANT.merchantNo]) })).toMatchObject({
     exitCode: 0,
     notes: [],
   });
-  expect(await oneMerchant(house, MERCHANT.merchantNo)).toEqual(MERCHANT);
+  expect(await oneMerchant(app, MERCHANT.merchantNo)).toEqual(MERCHANT);
   const asks = [
-    (): Promise<unknown> => chosenMerchants(house, [OTHER.merchantNo]),
-    (): Promise<unknown> => oneMerchant(house, OTHER.merchantNo),
+    (): Promise<unknown> => chosenMerchants(app, [OTHER.merchantNo]),
+    (): Promise<unknown> => oneMerchant(app, OTHER.merchantNo),
   ];
   for (const ask of asks) {
     const refusal: unknown = await ask().catch((error: unknown) => error);
     expect([exitCodeOf(refusal), (refusal as Error).message]).toEqual([2, expect.stringMatching(problem)]);
   }
-  await addMerchant(house.database.db, { ...OTHER, secretKeys: [current], now: NOW });
-  expect(await stage.run({ merchants: await chosenMerchants(house, []) })).toMatchObject({ exitCode: 0 });
+  await addMerchant(app.database.db, { ...OTHER, secretKeys: [current], now: NOW });
+  expect(await stage.run({ merchants: await chosenMerchants(app, []) })).toMatchObject({ exitCode: 0 });
   expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
 });
 
 test('where nobody’s token can be read, nothing is started', async () => {
   const stage = await night(underRetiredKey);
-  const house = { ...stage.house, settings: { ...stage.house.settings, secretKeys: [] } };
-  const refusal: unknown = await chosenMerchants(house, []).catch((error: unknown) => error);
+  const app = { ...stage.app, settings: { ...stage.app.settings, secretKeys: [] } };
+  const refusal: unknown = await chosenMerchants(app, []).catch((error: unknown) => error);
   expect(exitCodeOf(refusal)).toBe(2);
 });

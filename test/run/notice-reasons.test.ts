@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { emptyNotices } from '../../src/run/notice-stage.ts';
-import { reasonsOfNotices } from '../../src/run/notice-reasons.ts';
+import { emptyNotices } from '../../src/run/stages/notice-stage.ts';
+import { reasonsOfNotices } from '../../src/run/verdict/notice-reasons.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
 import type { EmptyNotice, FirstNotice, SharedNotice } from '../../src/store/notices.ts';
 

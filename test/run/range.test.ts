@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { coverageOf, provenStretch } from '../../src/run/coverage.ts';
-import { EXIT, UsageError, exitCodeOf, gravest } from '../../src/run/exit-codes.ts';
+import { EXIT, UsageError, exitCodeOf, gravest } from '../../src/run/verdict/exit-codes.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { askableDays, askedRange, nightlyRange } from '../../src/run/range.ts';
 import { takenUpDays } from '../../src/run/requested.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
-import { judge, type RunFailure } from '../../src/run/judge.ts';
+import { judge, type RunFailure } from '../../src/run/verdict/judge.ts';
 import {
   figuresOf,
   type MerchantSync,

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { reasonsOfRevised } from '../../src/run/revised.ts';
-import { forgetUntoldRevisions, untoldRevisions, type RevisedDay } from '../../src/store/untold-revisions.ts';
+import { reasonsOfRevised } from '../../src/run/verdict/revised.ts';
+import {
+  forgetUntoldRevisions,
+  untoldRevisions,
+  type RevisedDay,
+} from '../../src/store/statements/untold-revisions.ts';
 import { openBook, MERCHANT } from '../statements/book.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -106,7 +110,7 @@ test('a run tells what an earlier one left untold, and no run after it does', as
     await stage.run();
     stage.sandbox.amend('SBX-M-1', entry!.batchNo, { busiType: 'CORRECTED' });
     const told = await stage.run();
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     // As a run leaves it that is killed before its end.
     await db
       .insertInto('untold_revision')

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { exitCodeOf, Interrupted } from '../../src/run/exit-codes.ts';
+import { exitCodeOf, Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { executeScheduled } from '../../src/run/run.ts';
-import { dueJobs, type DueJob } from '../../src/run/due.ts';
+import { dueJobs, type DueJob } from '../../src/run/schedule/due.ts';
 import type { RunReport } from '../../src/run/report.ts';
-import { keepSchedule, tick, type ScheduleOptions } from '../../src/run/schedule.ts';
+import { keepSchedule, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
 import { finishRun, slotEnds, startRun } from '../../src/store/runs.ts';
 import {
   MERCHANT,
@@ -29,10 +29,10 @@ function scheduler(change: Partial<ScheduleOptions> = {}) {
   const jobs: DueJob[] = [];
   const options: ScheduleOptions = {
     jobs: [NIGHTLY, RESWEEP],
-    zone: stage.house.settings.schedule.zone,
-    now: stage.house.now,
+    zone: stage.app.settings.schedule.zone,
+    now: stage.app.now,
     signal: new AbortController().signal,
-    slotEnds: (slots, now) => slotEnds(stage.house.database.db, slots, now),
+    slotEnds: (slots, now) => slotEnds(stage.app.database.db, slots, now),
     runJob: async (due) => {
       jobs.push(due);
       const request = { command: 'run', range: null, merchants: [MERCHANT], currencies: null } as const;
@@ -47,7 +47,7 @@ function scheduler(change: Partial<ScheduleOptions> = {}) {
   return { jobs, ended, tick: () => tick(options) };
 }
 const runs = () =>
-  stage.house.database.db.selectFrom('run').select(['command', 'slot', 'exit_code']).orderBy('id').execute();
+  stage.app.database.db.selectFrom('run').select(['command', 'slot', 'exit_code']).orderBy('id').execute();
 const nightlyOf = (day: string, exit_code = 0) => ({ command: 'nightly', slot: `${day} 01:30`, exit_code });
 
 describe('the schedule', () => {
@@ -155,25 +155,25 @@ describe('the schedule', () => {
 
   test('a reading of the reference data that was told to stop is taken up at once as well', async () => {
     stage = await openStage();
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     const due = { job: 'reference', slot: '2026-03-06 03:00' };
     const signal = AbortSignal.abort(new Interrupted());
     await expect(
-      executeReferenceRun({ ...referenceWork(stage.house, signal), scheduled: due }),
+      executeReferenceRun({ ...referenceWork(stage.app, signal), scheduled: due }),
     ).rejects.toThrow('stopped before the end');
-    const at = stage.house.now();
+    const at = stage.app.now();
     expect(dueJobs([due], at, await slotEnds(db, [due], at))).toEqual([due]);
   });
 
   test('a killed run’s slot is due again at once, and however many runs a person starts, a done one stays done', async () => {
     stage = await openStage();
-    const { db } = stage.house.database;
-    const begun = { holder: 'gone', fromDay: null, toDay: null, now: stage.house.now() };
+    const { db } = stage.app.database;
+    const begun = { holder: 'gone', fromDay: null, toDay: null, now: stage.app.now() };
     await startRun(db, { ...begun, command: 'nightly', slot: '2026-03-06 01:30' });
     const one = scheduler({ jobs: [NIGHTLY] });
     await one.tick();
     for (let n = 0; n < 600; n += 1) {
-      await startRun(db, { ...begun, command: 'sync', now: new Date(stage.house.now().getTime() + n) });
+      await startRun(db, { ...begun, command: 'sync', now: new Date(stage.app.now().getTime() + n) });
     }
     await one.tick();
     expect(one.jobs).toHaveLength(1);
@@ -181,7 +181,7 @@ describe('the schedule', () => {
 
   test('a slot that is done stays done, however often the schedule tried other slots since', async () => {
     stage = await openStage();
-    const { db } = stage.house.database;
+    const { db } = stage.app.database;
     const began = { holder: 'gone', fromDay: null, toDay: null };
     const weekly = { job: 'weekly', when: '0 3 * * 1' };
     const done = await startRun(db, {

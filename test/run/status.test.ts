@@ -13,9 +13,9 @@ afterEach(() => stage.close());
 const status = async (
   change: { merchants?: string[]; maxAgeMs?: number | null } = {},
 ): Promise<MerchantStatus[]> =>
-  statusOf(stage.house.database.db, change.merchants ?? [merchantNo], {
+  statusOf(stage.app.database.db, change.merchants ?? [merchantNo], {
     zone: ZONE,
-    now: stage.house.now(),
+    now: stage.app.now(),
     maxAgeMs: change.maxAgeMs ?? null,
   });
 const midnight = (day: string) => Date.parse(`${day}T00:00:00+08:00`);
@@ -45,7 +45,7 @@ describe('status', () => {
     expect(await status({ maxAgeMs: 26 * HOUR_MS })).toEqual([
       {
         merchantNo,
-        lastGoodRunAt: stage.house.now(),
+        lastGoodRunAt: stage.app.now(),
         checked: ['zone', 'empty', 'first', 'shared'],
         provenFrom: FROM,
         provenThrough: TO,
@@ -64,7 +64,7 @@ describe('status', () => {
     await stage.run({ range: null }, { checks: ['frontier'] });
     const [row] = await status({});
     expect(row).toMatchObject({ provenThrough: TO, missing: [], checked: ['frontier'] });
-    const manifests = await stage.house.database.db
+    const manifests = await stage.app.database.db
       .selectFrom('statement_manifest')
       .select(['day', 'revision', 'content'])
       .execute();
@@ -74,7 +74,7 @@ describe('status', () => {
     // Another run that looks at less writes no manifest anew.
     await stage.run({ range: null }, { checks: [] });
     expect(
-      await stage.house.database.db
+      await stage.app.database.db
         .selectFrom('statement_manifest')
         .select(['day', 'revision', 'content'])
         .execute(),
@@ -92,7 +92,7 @@ describe('status', () => {
     ]);
     expect(await status()).toMatchObject([{ tooOld: false }]);
     // To the millisecond: just as old as allowed is not too old.
-    const ageMs = stage.house.now().getTime() - row!.lastGoodRunAt!.getTime();
+    const ageMs = stage.app.now().getTime() - row!.lastGoodRunAt!.getTime();
     expect(await status({ maxAgeMs: ageMs })).toMatchObject([{ tooOld: false }]);
     expect(await status({ maxAgeMs: ageMs - 1 })).toMatchObject([{ tooOld: true }]);
   });
@@ -147,7 +147,7 @@ describe('status', () => {
     expect(await stage.run({ merchants: [MERCHANT, { ...OTHER, token }] })).toMatchObject({ exitCode: 4 });
     const both = { merchants: [merchantNo, OTHER.merchantNo], maxAgeMs: 26 * HOUR_MS };
     expect(await status(both)).toMatchObject([
-      { merchantNo, lastGoodRunAt: stage.house.now(), tooOld: false },
+      { merchantNo, lastGoodRunAt: stage.app.now(), tooOld: false },
       { merchantNo: OTHER.merchantNo, lastGoodRunAt: null, tooOld: true },
     ]);
   });
@@ -157,7 +157,7 @@ describe('status', () => {
     stage.sandbox.takeOut(merchantNo, entry!.batchNo);
     await stage.run();
     expect(await status({ merchants: [merchantNo, OTHER.merchantNo] })).toMatchObject([
-      { merchantNo, openBreaks: 1, lastGoodRunAt: stage.house.now() },
+      { merchantNo, openBreaks: 1, lastGoodRunAt: stage.app.now() },
       { merchantNo: OTHER.merchantNo, openBreaks: 0, lastGoodRunAt: null },
     ]);
   });

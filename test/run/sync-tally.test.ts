@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
-import { addSyncReports, afterReadingAgain, sumOfSync } from '../../src/run/sync-tally.ts';
+import { addSyncReports, afterReadingAgain, sumOfSync } from '../../src/run/stages/sync-tally.ts';
 import { NOTHING_SYNCED, type SyncReport } from '../../src/sync/sync.ts';
 
 const span = (beginMs: number, endMs: number, problem = `from ${beginMs}`) => ({

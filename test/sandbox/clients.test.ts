@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createApplicationClient } from '../../src/platform/application.ts';
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { rejection, transportTo } from '../platform/stranger.ts';
@@ -15,7 +15,7 @@ const clients = async (scenario: Partial<ScenarioInput> = {}) => {
     acted,
     retries,
     reference: createReferenceReader(transport),
-    applications: createMerchantAccessClient(transport),
+    applications: createApplicationClient(transport),
     beneficiaries: createBeneficiaryClient(transport),
   };
 };

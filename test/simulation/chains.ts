@@ -1,6 +1,6 @@
 /** Holds the balance chain against the laws of order and of breaks, with an exact search as the judge. */
-import { createChain, type Chain } from '../../src/ledger/chain.ts';
-import type { ChainEntry, ChainStep } from '../../src/ledger/chain-link.ts';
+import { createChain, type Chain } from '../../src/ledger/chain/chain.ts';
+import type { ChainEntry, ChainStep } from '../../src/ledger/chain/chain-link.ts';
 import { chainCases, type ChainCase } from './chain-cases.ts';
 import { fewestBreaks, type Move } from './chain-search.ts';
 import type { Oracle } from './oracle.ts';

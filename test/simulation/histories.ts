@@ -10,7 +10,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { DayRange } from '../../src/run/range.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
-import type { RunRequest } from '../../src/run/work.ts';
+import type { RunRequest } from '../../src/run/active-run.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { historyCases, type Act, type Fault, type HistoryCase } from './history-cases.ts';
 import { differences, endingOf } from './history-end.ts';

@@ -1,6 +1,6 @@
 /** What a history must end as, whatever led there: the same as one reading of the final ledger into empty tables. */
 import type { Kysely } from 'kysely';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import type { Published } from './published.ts';
 
 /** Everything that may be compared: figures, verdicts, breaks and bytes; not revisions, times or run numbers. */

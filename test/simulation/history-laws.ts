@@ -1,7 +1,7 @@
 /** What a step of a history may not do: call green what is not, lose what the platform holds, publish what is not stored. */
 import { dayWindow, daysFromTo } from '../../src/ledger/business-day.ts';
 import type { RunReport } from '../../src/run/report.ts';
-import type { RunRequest } from '../../src/run/work.ts';
+import type { RunRequest } from '../../src/run/active-run.ts';
 import type { HistoryPlatform } from './history-platform.ts';
 import { covers, entryText, type State } from './history-state.ts';
 import { rowsOf, statementId, type Published } from './published.ts';

@@ -1,7 +1,7 @@
 /** What stands in the database at one moment of a history, read with plain queries on the tables CONTRACT names. */
 import type { Kysely } from 'kysely';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import type { Booked, StatementRecord } from './published-laws.ts';
 import { MERCHANT } from './rig.ts';
 

@@ -5,7 +5,7 @@
 import type { Kysely, KyselyPlugin } from 'kysely';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 
 export const KILLED_AT = ['database', 'objects', 'platform'] as const;
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../src/ledger/money.ts';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
+import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { below } from '../../src/sandbox/random.ts';
 import {
@@ -63,7 +63,7 @@ async function expectWhole(): Promise<void> {
       .map((line) => line.slice(0, line.indexOf(',')));
     expect(batchNos.sort()).toEqual(entries.map(({ batch_no }) => batch_no).sort());
   }
-  const folder = fileURLToPath(stage.house.settings.statementsUrl);
+  const folder = fileURLToPath(stage.app.settings.statementsUrl);
   expect(await verifyPaths([folder])).toMatchObject({ problems: [] });
 }
 
@@ -108,7 +108,7 @@ test.each(Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n))(
 
 /** Whether anything still stands that a person has to look at. */
 async function openBreaksOrWrecks(): Promise<boolean> {
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const breaks = await db.selectFrom('continuity_break').select('id').where('status', '=', 'open').execute();
   const wrecks = await db
     .selectFrom('quarantined_entry')

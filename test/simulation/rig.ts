@@ -5,14 +5,14 @@ import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createApplicationClient } from '../../src/platform/application.ts';
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';
-import { runDeps } from '../../src/run/house.ts';
-import type { RunDeps } from '../../src/run/work.ts';
+import { runDeps } from '../../src/run/app.ts';
+import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import type { DB } from '../../src/store/schema.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { TEMPLATE } from '../support/postgres-server.ts';
 
 export const MERCHANT = { merchantNo: 'M-SIM', token: 'made-up' };
@@ -69,7 +69,7 @@ export async function openRig(serverUrl: string): Promise<Rig> {
       const platform = transports.get(zone) ?? platformOf(zone);
       transports.set(zone, platform);
       const signal = new AbortController().signal;
-      const house = {
+      const app = {
         ...platform,
         database: { ...database, db },
         reader,
@@ -77,7 +77,7 @@ export async function openRig(serverUrl: string): Promise<Rig> {
         now: () => new Date(nowMs),
       };
       return {
-        ...runDeps({ ...house, currencies: createCurrencies({}), close: database.close }, signal),
+        ...runDeps({ ...app, currencies: createCurrencies({}), close: database.close }, signal),
         resweepDays,
         clockToleranceS: toleranceS,
       };
@@ -103,7 +103,7 @@ function platformOf(zone: string) {
     settings,
     transport,
     references: createReferenceReader(transport),
-    applications: createMerchantAccessClient(transport),
+    applications: createApplicationClient(transport),
     beneficiaries: createBeneficiaryClient(transport),
   };
 }

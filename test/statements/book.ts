@@ -5,8 +5,8 @@ import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import { publishDays, type PublishOptions, type PublishReport } from '../../src/statements/publish.ts';
-import type { Database } from '../../src/store/database.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeBelieved } from '../support/store-believed.ts';
 

@@ -1,7 +1,7 @@
 /** A night in which the object store goes away in mid-upload leaves no half-published day. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { listStatements } from '../../src/store/statements.ts';
+import { listStatements } from '../../src/store/statements/statements.ts';
 import { startCuttingProxy, type CuttingProxy } from '../objects/cutting-proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Kysely } from 'kysely';
 import type { Files } from '../../src/objects/directory-files.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Freezer {
   /** Every effect up to now, in order. */

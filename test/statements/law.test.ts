@@ -8,7 +8,7 @@ import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { addAmounts } from '../../src/ledger/money.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
 import { lawlessIn, manifestsIn } from '../support/law.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { dayContent } from '../../src/statements/day-content.ts';
-import { listStatements } from '../../src/store/statements.ts';
+import { listStatements } from '../../src/store/statements/statements.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { freshBucket, startFauxqsServer } from '../objects/s3-servers.ts';
 import { freshDatabase } from '../support/database.ts';

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { manifestKey, MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 
 /** SHA-256 by key, as the rows say. */
 export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, string>> {

@@ -8,7 +8,7 @@ import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { fetchStatement } from '../../src/statements/fetch.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import { statementOf } from '../../src/store/statements.ts';
+import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
 import { MERCHANT, openBook, type Book } from './book.ts';

@@ -4,9 +4,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { openDatabase } from '../../src/store/connection.ts';
-import { EmbeddedDatabaseBusy, MigrationsPending } from '../../src/store/errors.ts';
-import { assertMigrated, migrate, pendingMigrations } from '../../src/store/migrations.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { EmbeddedDatabaseBusy, MigrationsPending } from '../../src/store/engine/errors.ts';
+import { assertMigrated, migrate, pendingMigrations } from '../../src/store/engine/migrations.ts';
 import { daybook } from '../cli/daybook.ts';
 import { freshDatabase } from '../support/database.ts';
 

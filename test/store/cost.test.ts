@@ -2,12 +2,12 @@
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certifiedWindows } from '../../src/store/certificates.ts';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';

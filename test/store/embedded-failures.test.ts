@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/run/exit-codes.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import { embeddedDatabase } from '../../src/store/embedded.ts';
-import { EMBEDDED_POSTGRES_MAJOR } from '../../src/store/embedded-folder.ts';
-import { openingTrouble, statementTrouble } from '../../src/store/embedded-failures.ts';
+import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
+import { EMBEDDED_POSTGRES_MAJOR } from '../../src/store/engine/embedded-folder.ts';
+import { openingTrouble, statementTrouble } from '../../src/store/engine/embedded-failures.ts';
 import { daybook } from '../cli/daybook.ts';
 
 /** An embedded database takes seconds to come to be. */

@@ -1,7 +1,7 @@
 /** The embedded database works inside this process: whatever else waits there comes to its turn meanwhile. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { freshEmbedded } from '../support/database.ts';
 
 let database: Database;

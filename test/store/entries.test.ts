@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { ChainEntry } from '../../src/ledger/chain-link.ts';
+import type { ChainEntry } from '../../src/ledger/chain/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { arrayLiteral } from '../../src/store/array-literal.ts';
+import { arrayLiteral } from '../../src/store/engine/array-literal.ts';
 import { listAccounts, readAccount, readAccountToChain } from '../../src/store/entries.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { certified, DAY, entries, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';

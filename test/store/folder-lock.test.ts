@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EmbeddedDatabaseBusy } from '../../src/store/errors.ts';
-import { lockFolder } from '../../src/store/folder-lock.ts';
-import { thisHolder } from '../../src/store/process-identity.ts';
+import { EmbeddedDatabaseBusy } from '../../src/store/engine/errors.ts';
+import { lockFolder } from '../../src/store/engine/folder-lock.ts';
+import { thisHolder } from '../../src/host/process-identity.ts';
 
-const LOCK = new URL('../../src/store/folder-lock.ts', import.meta.url).href;
+const LOCK = new URL('../../src/store/engine/folder-lock.ts', import.meta.url).href;
 
 let home: string;
 let folder: string;

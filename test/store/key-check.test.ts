@@ -7,11 +7,11 @@ import {
   provenSecretKeys,
   SecretKeyWrong,
   secretKeysProblem,
-} from '../../src/store/key-check.ts';
-import { fingerprintKey } from '../../src/store/fingerprint-key.ts';
+} from '../../src/store/secrets/key-check.ts';
+import { fingerprintKey } from '../../src/store/secrets/fingerprint-key.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
-import { rekey } from '../../src/store/rekey.ts';
-import type { SecretKey } from '../../src/store/secrets.ts';
+import { rekey } from '../../src/store/secrets/rekey.ts';
+import type { SecretKey } from '../../src/store/secrets/secrets.ts';
 import { createReadiness } from '../../src/web/readiness.ts';
 import { freshDatabase } from '../support/database.ts';
 import { NOW, onBothDatabases } from './support.ts';

@@ -10,14 +10,14 @@ import {
   releaseLease,
   renewLease,
   type Lease,
-} from '../../src/store/lease.ts';
-import { isGone, thisHolder } from '../../src/store/process-identity.ts';
+} from '../../src/store/engine/lease.ts';
+import { isGone, thisHolder } from '../../src/host/process-identity.ts';
 import { liveLeases } from '../../src/store/runs.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { freshDatabase } from '../support/database.ts';
 import { onBothDatabases } from './support.ts';
 
-const IDENTITY = new URL('../../src/store/process-identity.ts', import.meta.url).href;
+const IDENTITY = new URL('../../src/host/process-identity.ts', import.meta.url).href;
 
 /** A process of its own, and how it names itself. */
 async function otherProcess(): Promise<{ child: ChildProcess; holder: string }> {

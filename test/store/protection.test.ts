@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { openDatabase } from '../../src/store/connection.ts';
-import { DatabaseUnprotected, DatabaseUnreachable } from '../../src/store/errors.ts';
-import { protectionOf } from '../../src/store/protection.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { DatabaseUnprotected, DatabaseUnreachable } from '../../src/store/engine/errors.ts';
+import { protectionOf } from '../../src/store/engine/protection.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -6,7 +6,7 @@ import {
   referenceCodes,
   saveReferenceList,
   type ReferenceItem,
-} from '../../src/store/reference.ts';
+} from '../../src/store/reference/reference-lists.ts';
 import { onBothDatabases } from './support.ts';
 
 const BANKS = { kind: 'bank', country: 'CN' };

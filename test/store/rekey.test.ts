@@ -6,12 +6,16 @@ import {
   applicationDetail,
   markRefused,
   openPayloads,
-} from '../../src/store/applications.ts';
-import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn } from '../../src/store/ciphertexts.ts';
+} from '../../src/store/onboarding/applications.ts';
+import {
+  CIPHERTEXT_COLUMNS,
+  secretKeysInUse,
+  type CiphertextColumn,
+} from '../../src/store/secrets/ciphertexts.ts';
 import { addMerchant, merchantTokens } from '../../src/store/merchants.ts';
-import { rekey } from '../../src/store/rekey.ts';
-import { decryptSecret, encryptSecret, type SecretKey } from '../../src/store/secrets.ts';
-import type { DB } from '../../src/store/schema.ts';
+import { rekey } from '../../src/store/secrets/rekey.ts';
+import { decryptSecret, encryptSecret, type SecretKey } from '../../src/store/secrets/secrets.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { freshDatabase } from '../support/database.ts';
 import { NOW, onBothDatabases } from './support.ts';
 

@@ -5,10 +5,10 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import type { Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrations.ts';
-import type { DB } from '../../src/store/schema.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { migrate } from '../../src/store/engine/migrations.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../notifications/support.ts';
 import { openStage, type Stage } from '../support/stage.ts';
@@ -39,8 +39,8 @@ let stage: Stage;
 let admin: Kysely<DB>;
 beforeAll(async () => {
   stage = await openStage();
-  admin = stage.house.database.db;
-  const url = stage.house.settings.databaseUrl!;
+  admin = stage.app.database.db;
+  const url = stage.app.settings.databaseUrl!;
   for (const role of ROLES) {
     // Twice: a script is run again after each migration.
     for (let again = 0; again < 2; again += 1) await sql.raw(await scriptOf(role)).execute(admin);
@@ -74,10 +74,7 @@ describe('job', () => {
     const night = await stage.run({}, { db: of('job') });
     expect(night.publish?.published.length).toBeGreaterThan(0);
     expect((await stage.run({}, { db: of('job') })).publish?.published).toEqual([]);
-    const work = referenceWork(
-      { ...stage.house, database: logins.get('job')! },
-      new AbortController().signal,
-    );
+    const work = referenceWork({ ...stage.app, database: logins.get('job')! }, new AbortController().signal);
     expect((await executeReferenceRun(work)).exitCode).toBe(0);
   });
 

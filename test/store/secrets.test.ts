@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addMerchant, setMerchantStatus, listMerchants, merchantTokens } from '../../src/store/merchants.ts';
-import { decryptSecret, encryptSecret, SecretUnreadable, UnknownSecretKey } from '../../src/store/secrets.ts';
+import {
+  decryptSecret,
+  encryptSecret,
+  SecretUnreadable,
+  UnknownSecretKey,
+} from '../../src/store/secrets/secrets.ts';
 import { NOW, onBothDatabases } from './support.ts';
 
 const newKey = (id: string) => ({ id, key: randomBytes(32) });

@@ -3,7 +3,7 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { keepNotices, noticesTold, untoldNotices } from '../../src/store/notices.ts';
 import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
 import { storeWindow } from '../../src/store/windows.ts';
-import { writeTransaction } from '../../src/store/write-transaction.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { certified, DAY, DAY_BEGIN_MS, entries, entry, NOW, onBothDatabases } from './support.ts';
 
 const ONE = 'M1';

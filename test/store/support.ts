@@ -2,10 +2,10 @@
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
-import type { Database } from '../../src/store/database.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import type { WindowReading } from '../../src/store/window-reading.ts';
 import { emptyTables, freshDatabase, freshEmbedded } from '../support/database.ts';
 

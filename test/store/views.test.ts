@@ -17,7 +17,7 @@ afterAll(() => stage.close());
 const columnsOf = async (view: string): Promise<string> => {
   const { rows } = await sql<{ name: string }>`
     SELECT attname AS name FROM pg_attribute WHERE attrelid = ${view}::regclass AND attnum > 0 ORDER BY attnum`.execute(
-    stage.house.database.db,
+    stage.app.database.db,
   );
   return rows.map(({ name }) => name).join(' ');
 };
@@ -45,7 +45,7 @@ test.each([
 });
 
 test('account days and statements say what was published', async () => {
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const days = await db
     .selectFrom('daybook_account_days')
     .selectAll()
@@ -80,7 +80,7 @@ test('account days and statements say what was published', async () => {
 });
 
 test('only open breaks are there, with the time they lie in', async () => {
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const open = await db.selectFrom('daybook_open_breaks').selectAll().execute();
   expect(open.length).toBeGreaterThan(0);
   const { beginMs, endMs } = dayWindow(FROM, ZONE);
@@ -100,7 +100,7 @@ test('only open breaks are there, with the time they lie in', async () => {
 });
 
 test('coverage has one row for each unbroken stretch, and a gap makes two', async () => {
-  const { db } = stage.house.database;
+  const { db } = stage.app.database;
   const [from, to] = [dayWindow(FROM, ZONE), dayWindow(TO, ZONE)];
   const stretches = () =>
     db

@@ -1,13 +1,13 @@
 /** Every wait on a database server ends, also where nobody says that the other side is gone. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openDatabase } from '../../src/store/connection.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
-import { rehearse } from '../../src/store/rehearsal.ts';
-import { createPatience } from '../../src/store/retry.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import { rehearse } from '../../src/store/engine/rehearsal.ts';
+import { createPatience } from '../../src/store/engine/retry.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
-import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/waits.ts';
-import { writeTransaction } from '../../src/store/write-transaction.ts';
+import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/waits.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { faultyWire, type FaultyWire } from './faulty-wire.ts';
 import { NOW } from './support.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { LeaseLost, releaseLease } from '../../src/store/lease.ts';
+import { LeaseLost, releaseLease } from '../../src/store/engine/lease.ts';
 import { finishRun, runById } from '../../src/store/runs.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/connection.ts';
-import type { Database } from '../../src/store/database.ts';
-import { StoreUnreachable } from '../../src/store/errors.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { StoreUnreachable } from '../../src/store/engine/errors.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
-import { writeTransaction } from '../../src/store/write-transaction.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase } from '../support/database.ts';
 import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
 import { certified, DAY, entries, entry, MERCHANT, NOW } from './support.ts';

@@ -4,12 +4,12 @@ import { existsSync, openAsBlob } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { inject } from 'vitest';
-import { COLUMN_PARSERS } from '../../src/store/column-values.ts';
-import { openDatabase } from '../../src/store/connection.ts';
-import type { Database } from '../../src/store/database.ts';
-import { embeddedDatabase } from '../../src/store/embedded.ts';
-import { migrate } from '../../src/store/migrations.ts';
-import type { DB } from '../../src/store/schema.ts';
+import { COLUMN_PARSERS } from '../../src/store/engine/column-values.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
+import { migrate } from '../../src/store/engine/migrations.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { TEMPLATE } from './postgres-server.ts';
 
 export interface ServerDatabase extends Database {

@@ -28,7 +28,7 @@ export const spoiling =
 /** Stands before a stage's sandbox; merchants without a conduct of their own are passed through. */
 export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, Conduct>>) {
   const calls: { readonly merchantNo: string; readonly body: string }[] = [];
-  const target = stage.house.settings.platform.baseUrl;
+  const target = stage.app.settings.platform.baseUrl;
   const server = createServer((request, response) => {
     const merchantNo = String(request.headers['merchantno']);
     const answer = async (): Promise<void> => {
@@ -56,7 +56,7 @@ export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, 
   const reader = (more: Partial<PlatformSettings> = {}, deps: Partial<TransportDeps> = {}): LedgerReader => {
     let skippedMs = 0;
     const transport = createTransport(
-      { ...stage.house.settings.platform, baseUrl: url, ...more },
+      { ...stage.app.settings.platform, baseUrl: url, ...more },
       {
         ...systemTransportDeps,
         clock: () => Date.now() + skippedMs,
@@ -73,7 +73,7 @@ export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, 
     onTestFinished(() => transport.close());
     return createLedgerReader(transport, {
       zone: ZONE,
-      currencies: stage.house.currencies,
+      currencies: stage.app.currencies,
       pageSize: PAGE_SIZE_MAX,
     });
   };

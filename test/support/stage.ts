@@ -1,4 +1,4 @@
-/** The whole house on one stage: the sandbox over HTTP, a real database, an object store, and time that tests own. */
+/** The whole app on one stage: the sandbox over HTTP, a real database, an object store, and time that tests own. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,13 +10,13 @@ import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
-import { createMerchantAccessClient } from '../../src/platform/merchant-access.ts';
+import { createApplicationClient } from '../../src/platform/application.ts';
 import { createReferenceReader } from '../../src/platform/reference-data.ts';
 import { createTransport, type Retry } from '../../src/platform/transport.ts';
-import { runDeps, type PlatformHouse } from '../../src/run/house.ts';
+import { runDeps, type PlatformApp } from '../../src/run/app.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
-import type { RunDeps, RunRequest } from '../../src/run/work.ts';
+import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
@@ -47,9 +47,9 @@ export const scenario = (change: Partial<ScenarioInput> = {}): ScenarioInput => 
 
 export interface Stage {
   readonly sandbox: Sandbox;
-  readonly house: PlatformHouse;
+  readonly app: PlatformApp;
   readonly retries: Retry[];
-  /** What house and sandbox take for now. */
+  /** What app and sandbox take for now. */
   setNow: (iso: string) => void;
   readonly deps: (change?: Partial<RunDeps>) => RunDeps;
   readonly run: (request?: Partial<RunRequest>, change?: Partial<RunDeps>) => Promise<RunReport>;
@@ -132,14 +132,14 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     onRetry: (retry) => retries.push(retry),
   });
   const currencies = createCurrencies(settings.currencies);
-  const house: PlatformHouse = {
+  const app: PlatformApp = {
     database,
     objects: options.objects ?? openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
     currencies,
     now: () => new Date(nowMs),
     reader: createLedgerReader(transport, { zone: settings.platform.timeZone, currencies, pageSize: 100 }),
     references: createReferenceReader(transport),
-    applications: createMerchantAccessClient(transport),
+    applications: createApplicationClient(transport),
     beneficiaries: createBeneficiaryClient(transport),
     settings,
     close: async () => {
@@ -148,12 +148,12 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     },
   };
   const deps = (change: Partial<RunDeps> = {}): RunDeps => ({
-    ...runDeps(house, new AbortController().signal),
+    ...runDeps(app, new AbortController().signal),
     ...change,
   });
   return {
     sandbox,
-    house,
+    app,
     retries,
     setNow: (iso) => {
       nowMs = Date.parse(iso);
@@ -173,7 +173,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       ),
     close: async () => {
       await sandbox.close();
-      await house.close();
+      await app.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -212,8 +212,8 @@ export const truthOf = ({ sandbox }: Stage, merchantNo = MERCHANT.merchantNo) =>
     .sort(byBatchNo);
 
 /** What is stored and not vanished. */
-export async function storedOf({ house }: Stage, merchantNo = MERCHANT.merchantNo) {
-  const rows = await house.database.db
+export async function storedOf({ app }: Stage, merchantNo = MERCHANT.merchantNo) {
+  const rows = await app.database.db
     .selectFrom('ledger_entry')
     .select([
       'batch_no',
@@ -232,12 +232,12 @@ export async function storedOf({ house }: Stage, merchantNo = MERCHANT.merchantN
 }
 
 /** Where each row of the tables lies and who wrote it: equal before and after means that nothing was written. */
-export async function footprints({ house }: Stage, tables = ['ledger_entry', 'account_day', 'statement']) {
+export async function footprints({ app }: Stage, tables = ['ledger_entry', 'account_day', 'statement']) {
   const all: unknown[] = [];
   for (const table of tables) {
     const { rows } = await sql`
       SELECT ${table} AS table, ctid::text, xmin::text FROM ${sql.table(table)} ORDER BY ctid`.execute(
-      house.database.db,
+      app.database.db,
     );
     all.push(...rows);
   }
@@ -245,8 +245,8 @@ export async function footprints({ house }: Stage, tables = ['ledger_entry', 'ac
 }
 
 /** Figures and revision of each account day, for whole-value comparison. */
-export const accountDays = ({ house }: Stage) =>
-  house.database.db
+export const accountDays = ({ app }: Stage) =>
+  app.database.db
     .selectFrom('account_day')
     .selectAll()
     .orderBy('merchant_no')
@@ -255,11 +255,11 @@ export const accountDays = ({ house }: Stage) =>
     .execute();
 
 /** Every object with its text, by key. */
-export async function objectsOf({ house }: Stage): Promise<Map<string, string>> {
+export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  for await (const key of house.objects.list(MERCHANTS_PREFIX)) {
+  for await (const key of app.objects.list(MERCHANTS_PREFIX)) {
     const chunks: Uint8Array[] = [];
-    for await (const chunk of (await house.objects.get(key))!) chunks.push(chunk);
+    for await (const chunk of (await app.objects.get(key))!) chunks.push(chunk);
     texts.set(key, Buffer.concat(chunks).toString('utf8'));
   }
   return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,8 +1,8 @@
 /** Stores a reading and, where it needs a second one to be believed, the same again as a later run would. */
 import { sql, type Kysely } from 'kysely';
-import type { Lease } from '../../src/store/lease.ts';
+import type { Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import type { DB } from '../../src/store/schema.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { storeWindow, type WindowToStore } from '../../src/store/windows.ts';
 
 export async function storeBelieved(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<void> {

@@ -1,10 +1,10 @@
 /** The night a platform's clock changes and the zone set has none that does: only the newest entries show it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
-import type { Database } from '../../src/store/database.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { planWindows } from '../../src/sync/plan.ts';
+import { planWindows } from '../../src/sync/windows-of-days.ts';
 import { syncMerchant, type SyncOptions } from '../../src/sync/sync.ts';
 import { createZoneGate } from '../../src/sync/zone-gate.ts';
 import { freshDatabase } from '../support/database.ts';

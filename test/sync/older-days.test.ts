@@ -3,8 +3,8 @@ import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import type { Database } from '../../src/store/database.ts';
-import { acquireLease, type Lease } from '../../src/store/lease.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import {
   DIFFERING_DAYS_MAX,
@@ -13,7 +13,7 @@ import {
   type OlderDaysLook,
   type OlderDaysOptions,
 } from '../../src/sync/older-days.ts';
-import { planWindows } from '../../src/sync/plan.ts';
+import { planWindows } from '../../src/sync/windows-of-days.ts';
 import { syncMerchant } from '../../src/sync/sync.ts';
 import { freshDatabase } from '../support/database.ts';
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { createReadiness, READINESS_LASTS_MS } from '../../src/web/readiness.ts';
 import { createRefusalLog, LINES_A_SPELL, SPELL_MS, type ToldEvent } from '../../src/web/refusal-log.ts';
 import { serve } from '../../src/web/serve.ts';

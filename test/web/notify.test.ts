@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { newNotifySecret, notifyHashOf } from '../../src/store/notify-path.ts';
+import { newNotifySecret, notifyHashOf } from '../../src/store/notifications/notify-path.ts';
 import { COMMIT_POSTS_MAX, createInbox, POSTS_WAITING_MAX } from '../../src/notifications/inbox.ts';
 import { BODY_BYTES_MAX } from '../../src/web/server.ts';
 import { accepted, inReview } from '../notifications/subjects.ts';
@@ -8,7 +8,7 @@ import { keptBodies, KEYS, NOW, serveOver, type Served } from '../notifications/
 import { cuttingProxy } from '../store/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
-import { openDatabase } from '../../src/store/connection.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
 
 const SECRET = newNotifySecret();
 const PATH = `/notify/onboarding/${SECRET}`;

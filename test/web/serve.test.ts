@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ProcessReport } from '../../src/notifications/process.ts';
-import { markAccepted } from '../../src/store/applications.ts';
+import { markAccepted } from '../../src/store/onboarding/applications.ts';
 import { ListenRefused } from '../../src/web/server.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { accepted, onboardingResult, submitting } from '../notifications/subjects.ts';
@@ -83,15 +83,15 @@ it('what came in before a stop is looked at after the next start, once our own r
 it('does not start without a key, nor on a port that is taken, and leaves nothing running', async () => {
   const signal = new AbortController().signal;
   const events = { onRefusal: () => undefined, onProcessed: () => undefined, onFault: () => undefined };
-  const house = { database, now: () => NOW };
-  await expect(serve(house, { secretKeys: [], listen: LISTEN }, signal, events)).rejects.toThrow(
+  const app = { database, now: () => NOW };
+  await expect(serve(app, { secretKeys: [], listen: LISTEN }, signal, events)).rejects.toThrow(
     /DAYBOOK_SECRET_KEYS/,
   );
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   await expect(
-    serve(house, { secretKeys: KEYS, listen: { host: '127.0.0.1', port } }, signal, events),
+    serve(app, { secretKeys: KEYS, listen: { host: '127.0.0.1', port } }, signal, events),
   ).rejects.toThrow(ListenRefused);
   taken.close();
 });

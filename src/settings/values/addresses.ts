@@ -1,5 +1,5 @@
 /** Where things are: the platform, this server, the database, the statements. */
-import { isLoopback } from '../../ledger/loopback.ts';
+import { isLoopback } from '../../host/loopback.ts';
 import type { ListenAddress } from '../settings.ts';
 import { reading, Wrong } from './reading.ts';
 

@@ -1,6 +1,6 @@
 /** Entries that are booked and never shown; totals agree with what is shown. */
 import { balanced, type Booking } from '../books.ts';
-import { nobodyCanTell, type Form, type Scene, type Setting, type Sight } from '../form.ts';
+import { nobodyCanTell, type Form, type Scene, type Setting, type AccountView } from '../form.ts';
 import {
   accountOf,
   dayEntries,
@@ -11,7 +11,7 @@ import {
   placesOf,
   SAYS_MISSING,
   saysGap,
-  type Told,
+  type CommandOutput,
 } from './tools.ts';
 import { BUSY } from './totals.ts';
 
@@ -23,8 +23,8 @@ function missing(
   lie: string,
   choose: (scene: Scene) => readonly Booking[],
   more: {
-    readonly told?: Told;
-    readonly sight?: Sight;
+    readonly told?: CommandOutput;
+    readonly sight?: AccountView;
     readonly setting?: Setting;
     /** The one entry that is missing is told by what stands around it. */
     readonly isGapTold?: boolean;

@@ -5,9 +5,9 @@ import { OWN, VISIBLE, type Family, type Form, type Place, type Planted, type Sc
 import type { Lies, Line, Moment } from '../platform.ts';
 
 /** In one run only, or from then on. */
-export type Told = 'one night' | 'for good';
+export type CommandOutput = 'one night' | 'for good';
 
-export const isTold = ({ since }: Moment, told: Told): boolean =>
+export const isTold = ({ since }: Moment, told: CommandOutput): boolean =>
   told === 'one night' ? since === 0 : since >= 0;
 
 export const accountOf = (scene: Scene): string => scene.currencies[0]!;
@@ -57,7 +57,7 @@ export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held ent
 export const changing = (
   bookings: readonly Booking[],
   change: (line: Line) => Line | readonly Line[],
-  told: Told = 'for good',
+  told: CommandOutput = 'for good',
 ): Lies => {
   const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
   return {
@@ -68,7 +68,7 @@ export const changing = (
   };
 };
 
-export const hiding = (bookings: readonly Booking[], told: Told = 'for good'): Lies =>
+export const hiding = (bookings: readonly Booking[], told: CommandOutput = 'for good'): Lies =>
   changing(bookings, () => [], told);
 
 /** Changes what the merchant's books truly hold, from the lie's run on; every later balance follows. */

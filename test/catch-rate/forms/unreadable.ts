@@ -1,11 +1,16 @@
 /** Entries that cannot be read. */
 import type { Form, Planted, Scene } from '../form.ts';
 import type { Line } from '../platform.ts';
-import { changing, dayEntries, formOf, middleOf, placesOf, type Told } from './tools.ts';
+import { changing, dayEntries, formOf, middleOf, placesOf, type CommandOutput } from './tools.ts';
 
 const form = formOf('unreadable');
 
-function wrecked(scene: Scene, change: (line: Line) => Line, says: RegExp, told: Told = 'for good'): Planted {
+function wrecked(
+  scene: Scene,
+  change: (line: Line) => Line,
+  says: RegExp,
+  told: CommandOutput = 'for good',
+): Planted {
   const booking = middleOf(scene);
   return {
     lies: changing([booking], change, told),

@@ -2,14 +2,19 @@
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Booking } from '../books.ts';
 import type { Lies } from '../platform.ts';
-import { formOf, isTold, type Told } from './tools.ts';
+import { formOf, isTold, type CommandOutput } from './tools.ts';
 
 const form = formOf('zone');
 const SAYS_ZONE = /PLATFORM_TIME_ZONE is|another (?:time )?zone|time zone is wrong|clock change/i;
 const everywhere = (lies: Lies, says = SAYS_ZONE): Planted => ({ lies, where: 'everywhere', says });
 
 /** Written in another zone, where asked for. */
-const writtenIn = (zone: string, told: Told, isOther: (booking: Booking) => boolean, scene: Scene): Lies => ({
+const writtenIn = (
+  zone: string,
+  told: CommandOutput,
+  isOther: (booking: Booking) => boolean,
+  scene: Scene,
+): Lies => ({
   zoneOf: (booking, at) => (isTold(at, told) && isOther(booking) ? zone : scene.zone),
 });
 

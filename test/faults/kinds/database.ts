@@ -55,7 +55,7 @@ function locked(scene: Scene, forMs: number | null): Planted {
   let holder: Promise<void> = Promise.resolve();
   let letGo = (): void => undefined;
   atByte(scene, 'database', 'up', async (): Promise<Fate> => {
-    const { openDatabase } = await import('../../../src/store/connection.ts');
+    const { openDatabase } = await import('../../../src/store/engine/connection.ts');
     const url = `${scene.world.server.url}/${scene.site.databaseName}`;
     const { db, close } = await openDatabase({ databaseUrl: url, dataDir: '' });
     const released = new Promise<void>((resolve) => (letGo = resolve));

@@ -1,7 +1,7 @@
 /** The run itself is killed, stopped or frozen, and clocks move. */
 import type { ChildProcess } from 'node:child_process';
 import { sql } from 'kysely';
-import { openDatabase } from '../../../src/store/connection.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { Fate } from '../../support/proxy.ts';
 import { PLACES } from '../case.ts';
 import {

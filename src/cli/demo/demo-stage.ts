@@ -1,0 +1,87 @@
+/** Where the onboarding demo plays: an embedded database of its own, and a server the sandbox pushes results to. */
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openPlatformApp, type PlatformApp } from '../../run/app.ts';
+import type { ScenarioInput } from '../../sandbox/scenario.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { serve, type Serving } from '../../web/serve.ts';
+import { stopSignal } from '../context.ts';
+import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
+
+export const SETTINGS_FILE = '.daybook/demo-onboarding.yaml';
+const DATA_DIR = '.daybook/demo-onboarding';
+/** A review takes the sandbox a second or less. */
+const RESULT_MS_MAX = 20_000;
+const LOOK_EVERY_MS = 50;
+
+/** A platform that knows nobody who matters here: the merchant is made by the application. */
+export const SCENARIO: ScenarioInput = {
+  seed: 1101,
+  timeZone: 'Asia/Shanghai',
+  from: '2026-03-01',
+  to: '2026-03-31',
+  now: '2026-04-01T01:30:00+08:00',
+  merchants: [{ merchantNo: 'SANDBOX-10001', token: 'made-up-token-of-10001', currencies: ['USD'] }],
+};
+
+export interface Stage {
+  readonly app: PlatformApp;
+  readonly serving: Serving;
+  readonly signal: AbortSignal;
+}
+
+/** Settings from `SETTINGS_FILE`, written when first needed; what an earlier demo stored is thrown away. */
+export function demoSettings(url: string): Settings {
+  rmSync(DATA_DIR, { recursive: true, force: true });
+  return settingsForDemo(SETTINGS_FILE, settingsText, url);
+}
+
+const settingsText = (): string => `# Written by \`npm run demo:onboarding\`.
+platform:
+  baseUrl: ${SANDBOX_URL}
+  timeZone: ${SCENARIO.timeZone ?? ''}
+  referralChannel: A0001
+daybook:
+  now: ${SCENARIO.now ?? ''}
+  dataDir: ${DATA_DIR}
+  listen: 127.0.0.1:0
+  referenceCountries: HK
+  secretKeys: demo:${randomBytes(32).toString('base64')}
+`;
+
+/** Opens the app and serves its notifications on a free port, which is the public address here. */
+export async function withServing<Result>(
+  settings: Settings,
+  work: (stage: Stage) => Promise<Result>,
+): Promise<Result> {
+  const app = await openPlatformApp(settings, { env: {} });
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopSignal(), stopping.signal]);
+  try {
+    const serving = await serve(app, settings, signal, {
+      onRefusal: () => undefined,
+      onProcessed: () => undefined,
+      onFault: (error) => process.stderr.write(`processing failed: ${String(error)}\n`),
+    });
+    try {
+      const reachable = { ...settings, publicUrl: serving.url };
+      return await work({ app: { ...app, settings: reachable }, serving, signal });
+    } finally {
+      stopping.abort();
+      await serving.ended;
+    }
+  } finally {
+    await app.close();
+  }
+}
+
+/** Looks until there is something. Throws after `RESULT_MS_MAX`. */
+export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
+  for (let waitedMs = 0; waitedMs < RESULT_MS_MAX; waitedMs += LOOK_EVERY_MS) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await sleep(LOOK_EVERY_MS);
+  }
+  throw new Error(`the sandbox pushed no result within ${RESULT_MS_MAX / 1_000} s`);
+}

@@ -1,0 +1,135 @@
+/** `demo`, which is `npm start`: the whole nightly job against the sandbox, on embedded defaults, in one readable result. */
+import { randomBytes } from 'node:crypto';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { addDays, dayOf } from '../../ledger/business-day.ts';
+import { chosenMerchants } from '../../run/chosen-merchants.ts';
+import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
+import type { RunReport } from '../../run/report.ts';
+import { sumOfSync } from '../../run/stages/sync-tally.ts';
+import { executeRun } from '../../run/run.ts';
+import { readScenario, type Scenario } from '../../sandbox/scenario.ts';
+import { createSandbox } from '../../sandbox/server.ts';
+import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts';
+import { listBreaks } from '../../store/breaks/breaks.ts';
+import { addMerchant } from '../../store/merchants.ts';
+import { listStatements } from '../../store/statements/statements.ts';
+import { stopSignal, print } from '../context.ts';
+import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
+import { createProgressLine } from '../output/progress-line.ts';
+import { runDocument } from '../output/run-document.ts';
+import { accountDaysTable, breakTexts } from '../output/run-text.ts';
+import { counted, lines } from '../output/text.ts';
+import { timesOf } from '../output/times.ts';
+
+const SCENARIO = fileURLToPath(new URL('../../../config/sandbox.yaml', import.meta.url));
+const SETTINGS_FILE = '.daybook/demo.yaml';
+const DATA_DIR = '.daybook/demo';
+const DAYS = 7;
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('the whole job once, against the sandbox and an embedded database: what `npm start` shows')
+    .action(async (_flags: object, self: Command) => {
+      const scenario = readScenario(SCENARIO);
+      const sandbox = createSandbox(scenario);
+      const { url } = await sandbox.listen({ port: 0 });
+      try {
+        const settings = settingsForDemo(SETTINGS_FILE, () => settingsText(scenario), url);
+        const app = await openPlatformApp(settings, { env: {} });
+        try {
+          const report = await runWeek(app, scenario);
+          print(self, { document: runDocument(report), text: await demoText(app, report) });
+        } finally {
+          await app.close();
+        }
+      } finally {
+        await sandbox.close();
+      }
+    });
+}
+
+const settingsText = ({
+  timeZone,
+  now,
+}: Scenario): string => `# Written by \`npm start\`; speaks to \`npx daybook sandbox\`.
+platform:
+  baseUrl: ${SANDBOX_URL}
+  timeZone: ${timeZone}
+daybook:
+  now: ${now ?? ''}
+  dataDir: ${DATA_DIR}
+  secretKeys: demo:${randomBytes(32).toString('base64')}
+`;
+
+async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport> {
+  const { settings, database, now } = app;
+  for (const { merchantNo, token } of scenario.merchants) {
+    await addMerchant(database.db, { merchantNo, token, secretKeys: settings.secretKeys, now: now() });
+  }
+  const to = addDays(dayOf(now().getTime(), settings.platform.timeZone), -1);
+  const progress = createProgressLine();
+  try {
+    return await executeRun(
+      {
+        command: 'run',
+        range: { from: addDays(to, 1 - DAYS), to },
+        merchants: await chosenMerchants(app, []),
+        currencies: null,
+      },
+      runDeps(app, stopSignal(), progress.show),
+    );
+  } finally {
+    progress.clear();
+  }
+}
+
+/** Day after day of one account, so that each opening stands under the closing it follows from. */
+const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
+  [...days].sort(
+    (a, b) =>
+      compare(a.merchant_no, b.merchant_no) || compare(a.currency, b.currency) || compare(a.day, b.day),
+  );
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+async function demoText({ database, settings }: PlatformApp, report: RunReport): Promise<string> {
+  const range = { fromDay: report.from, toDay: report.to };
+  const days = byAccount(await listAccountDays(database.db, range));
+  const breaks = await listBreaks(database.db, range);
+  const statements = await listStatements(database.db, range);
+  const folder = relative('.', resolve(settings.dataDir, 'statements'));
+  const read = sumOfSync(report.sync);
+  const command = (rest: string) => `  npx daybook ${rest} --config ${SETTINGS_FILE}`;
+  const some = statements.find(({ verdict }) => verdict === 'broken') ?? statements[0];
+  return lines(
+    `A week of ledger, ${report.from} to ${report.to}, of ${counted(report.sync.length, 'merchant')}, from the sandbox:`,
+    `${counted(read.requests, 'call')}, ${counted(read.entries, 'entry', 'entries')} read, ` +
+      `${counted(read.inserted, 'new one')} stored, ` +
+      `${counted(report.publish?.published.length ?? 0, 'statement')} published, in ${(report.elapsedMs / 1_000).toFixed(1)} s.`,
+    '',
+    accountDaysTable(days),
+    '',
+    breaks.length === 0 ? 'No break.' : `${counted(breaks.length, 'break')} to look at:`,
+    ...breakTexts(breaks, settings.platform.timeZone),
+    breaks.length > 0 && timesOf(settings).note,
+    ...report.notes.filter((note) => !note.includes('daybook breaks')).map((note) => note),
+    '',
+    'Statements:',
+    ...statements.map(({ object_key }) => `  ${folder}/${object_key}`),
+    '',
+    'What to type next:',
+    command('breaks'),
+    some === undefined
+      ? false
+      : command(
+          `statements get --merchant ${some.merchant_no} --currency ${some.currency} --day ${some.day} --stdout`,
+        ),
+    `  npx daybook verify ${folder}`,
+    `  npx daybook sandbox                      (leave it running; then, in another terminal)`,
+    command('plan --from 2026-02-01 --to 2026-02-28'),
+    command('run --from 2026-02-01 --to 2026-02-28'),
+  );
+}

@@ -1,0 +1,139 @@
+/** How the case of a break reads for a person: from what is wrong to what to send to the platform. */
+import { explain } from '../../ledger/chain/break-stories.ts';
+import type { LedgerEntry } from '../../ledger/entry.ts';
+import type { Asked, BreakAnswer } from '../../run/breaks/break-answer.ts';
+import type { BreakCase, CaseEvent, RowBeside } from '../../run/breaks/break-case.ts';
+import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
+import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
+import type { CertificateRow } from '../../store/statements/statements.ts';
+import { counted, line, lines, table } from './text.ts';
+import type { Times } from './times.ts';
+
+const SHOWN_MAX = 20;
+const CERTIFICATES_SHOWN_MAX = 10;
+const RAW_SHOWN_MAX = 300;
+
+export function caseText(
+  found: BreakCase,
+  asked: Asked,
+  { message, times }: { readonly message: string | null; readonly times: Times },
+): string {
+  const { zone } = times;
+  const { row } = found;
+  const known = knownBreak(row);
+  return lines(
+    line`break ${row.id}: ${row.merchant_no} ${row.currency} ${row.day}, ${stateText(found)}`,
+    `between ${wallSecond(known.span.beginMs, zone)} and ${wallSecond(known.span.endMs, zone)}`,
+    `\n${explain(known)}`,
+    '',
+    ...figuresText(row),
+    `\nrows as the statement has them:`,
+    rowsText(found.rows, row),
+    quarantineText(found),
+    certificatesText(found.certificates, zone),
+    `\nthe platform now: ${answerText(asked, row)}`,
+    `\nhistory:`,
+    ...found.history.map((event) => eventText(event, zone)),
+    message !== null && `\nmessage to the platform, to copy:\n`,
+    message !== null && message.replace(/^(?=.)/gm, '  '),
+    `\n${times.note}`,
+  );
+}
+
+/** What the balance should have been, and was. */
+const figuresText = (row: BreakRow): string[] => [
+  `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
+  `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
+  `difference:  ${row.missing_net} ${row.currency}`,
+];
+
+const stateText = ({ state, takenBy, row }: BreakCase): string => {
+  if (state === 'taken') return `taken by ${takenBy!}`;
+  return row.note === null ? state : `${state}: ${row.note}`;
+};
+
+/** The break shows as an arrow in front of the row after it. */
+function rowsText(rows: readonly RowBeside[], { id }: BreakRow): string {
+  if (rows.length === 0) return '  none of its account is stored there any more';
+  const drawn = table(
+    ['', 'batch no', 'booked at', '?type', '>credit', '>debit', '>balance'],
+    rows.map(({ entry, break: found, isHere }) => [
+      isHere ? '>' : found === null ? '' : '!',
+      entry.batchNo,
+      entry.bookedAt,
+      entry.transactionType,
+      entry.credit,
+      entry.debit,
+      entry.balance,
+    ]),
+  );
+  const [here, other] = [rows.some(({ isHere }) => isHere), rows.some((one) => one.break && !one.isHere)];
+  return lines(
+    drawn,
+    here && `> break ${id} lies in front of this row`,
+    other && '! another break lies in front of this row',
+  );
+}
+
+function quarantineText({ quarantined }: BreakCase): string {
+  if (quarantined.length === 0) return '\nnothing of that span is in quarantine';
+  return lines(
+    `\nin quarantine, of that span (\`daybook quarantine\`):`,
+    ...quarantined.slice(0, SHOWN_MAX).map((one) => {
+      const name = one.batchNo ?? `entry ${one.id}`;
+      return lines(
+        line`  ${one.id}: batch no ${one.batchNo ?? 'none'}: ${one.reason}`,
+        line`    ${one.raw.slice(0, RAW_SHOWN_MAX)}${one.raw.length > RAW_SHOWN_MAX ? ' ...' : ''}`,
+        one.explains && line`    this one, ${name}, explains it`,
+      );
+    }),
+    quarantined.length > SHOWN_MAX && `  and ${quarantined.length - SHOWN_MAX} more (--json)`,
+  );
+}
+
+function certificatesText(certificates: readonly CertificateRow[], zone: string): string {
+  if (certificates.length === 0) return '\nno certificate covers that span: it has not been read whole';
+  const shown = certificates.slice(-CERTIFICATES_SHOWN_MAX);
+  return lines(
+    `\nread whole, under certificate:`,
+    table(
+      ['certified', '>total', '>distinct', '?>quarantined', '?from', '?to'],
+      shown.map((one) => [
+        wallTime(one.certified_at.getTime(), zone),
+        one.total,
+        one.distinct_count,
+        one.quarantined_count,
+        wallTime(one.begin_ms, zone),
+        wallTime(one.end_ms, zone),
+      ]),
+    ),
+    certificates.length > shown.length && `and ${certificates.length - shown.length} more (--json)`,
+  );
+}
+
+function answerText(asked: Asked, row: BreakRow): string {
+  if ('failure' in asked) return asked.failure;
+  const { total, shown, notStored, changed, unreadable } = asked.answer;
+  const isNews = notStored.length + changed.length > 0;
+  return lines(
+    `${counted(total, 'entry', 'entries')} in that span` +
+      (total > shown ? `, of which the first ${shown} were looked at` : '') +
+      (isNews || unreadable.length > 0 ? '' : ', as stored'),
+    ...newsText('not stored yet', notStored),
+    ...newsText('other than stored', changed),
+    ...unreadable
+      .slice(0, SHOWN_MAX)
+      .map(({ batchNo, reason }) => line`  cannot be read: ${batchNo ?? 'without batch no'}: ${reason}`),
+    isNews &&
+      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${row.merchant_no}\` reads it in`,
+  );
+}
+
+const newsText = (what: string, entries: BreakAnswer['notStored']): string[] =>
+  entries.slice(0, SHOWN_MAX).map((entry) => line`  ${what}: ${entryText(entry)}`);
+
+const entryText = ({ batchNo, bookedAt, credit, debit, balance }: LedgerEntry): string =>
+  `${batchNo}, ${bookedAt}, ${credit === null ? `debit ${debit!}` : `credit ${credit}`}, balance ${balance}`;
+
+const eventText = ({ what, at, by, note }: CaseEvent, zone: string): string =>
+  line`  ${wallSecond(at.getTime(), zone)}  ${what}${by === null ? '' : ` by ${by}`}${note === null ? '' : `: ${note}`}`;

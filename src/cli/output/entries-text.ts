@@ -1,0 +1,89 @@
+/** How a found entry reads for a person. */
+import type { EntryPlace } from '../../statements/entry-places.ts';
+import type { QuarantineRow } from '../../store/amendments.ts';
+import type { BreakRow } from '../../store/breaks/breaks.ts';
+import { amountOf, differences } from '../amendments.ts';
+import type { FoundByNumber, FoundEntry } from '../entries.ts';
+import { counted, line, lines } from './text.ts';
+import type { Times } from './times.ts';
+
+export const entriesText = ({ batchNo, entries, quarantined, isCut }: FoundByNumber, times: Times): string =>
+  lines(
+    ...entries.map((entry, at) => lines(at > 0 && '', entryText(batchNo, entry, times))),
+    isCut &&
+      `\nonly the first ${counted(entries.length, 'merchant')} with this number are shown: name one with --merchant`,
+    quarantined.length > 0 && entries.length > 0 && '',
+    ...quarantined.map((row) => quarantinedText(batchNo, row, times)),
+    `\n${times.note}`,
+  );
+
+function entryText(batchNo: string, found: FoundEntry, times: Times): string {
+  const { merchantNo, contents, vanishedAt, absentSince, places, unread, breaks } = found;
+  const { entry } = contents.at(-1)!;
+  return lines(
+    line`entry ${batchNo} of merchant ${merchantNo}: ${amountOf(entry)}, balance ${entry.balance}`,
+    line`  booked at ${entry.bookedAt}, transaction type ${entry.transactionType}`,
+    vanishedAt !== null && `  the platform no longer has it since ${times.at(vanishedAt)}`,
+    absentSince !== null &&
+      `  a reading missed it at ${times.at(absentSince)}: it stays until a later reading says the same`,
+    ...contents.map((_, at) => versionText(found, at, times)),
+    ...places.filter((place) => isTold(place, found)).map((place) => placeText(place, found, times)),
+    places.length === 0 &&
+      `  no statement of ${entry.currency} ${entry.bookedAt.slice(0, 10)} is published yet`,
+    unread > 0 && `  ${counted(unread, 'older revision')} not looked at`,
+    ...breaks.map((row) => breakBesideText(row, batchNo, times)),
+  );
+}
+
+function versionText({ contents }: FoundEntry, at: number, times: Times): string {
+  const { version, entry, seenAt, runId } = contents[at]!;
+  const before = contents[at - 1];
+  const what = before === undefined ? 'first seen' : differences({ before: before.entry, after: entry });
+  return line`  version ${version}, ${times.at(seenAt)}${runId === null ? '' : ` (run ${runId})`}: ${what}`;
+}
+
+/** Of earlier revisions those that had it; of the current one also that it has not, where the entry is of that day. */
+const isTold = (
+  { isCurrent, found, problem, currency, day }: EntryPlace,
+  { contents }: FoundEntry,
+): boolean => {
+  const { entry } = contents.at(-1)!;
+  const isOwn = entry.currency === currency && entry.bookedAt.startsWith(day);
+  return found !== null || problem !== null || (isCurrent && isOwn);
+};
+
+function placeText(
+  { revision, isCurrent, file, publishedAt, supersededAt, problem, found }: EntryPlace,
+  { vanishedAt }: FoundEntry,
+  times: Times,
+): string {
+  const name = line`revision ${revision}${isCurrent ? ', the current one' : ''}`;
+  if (problem !== null) return line`  ${file} (${name}) cannot be read: ${problem}`;
+  if (found === null) {
+    const why = vanishedAt === null ? '; the next `daybook run` or `daybook publish` brings it' : '';
+    return line`  not in ${file} (${name}, published ${times.at(publishedAt)})${why}`;
+  }
+  return isCurrent
+    ? line`  line ${found.line} of ${file} (${name})`
+    : line`  was line ${found.line} of ${file} (${name}, superseded ${times.at(supersededAt)})`;
+}
+
+function breakBesideText(row: BreakRow, batchNo: string, times: Times): string {
+  const where =
+    row.before_batch_no === batchNo
+      ? 'lies right before it'
+      : row.after_batch_no === batchNo
+        ? 'lies right after it'
+        : 'may come from it';
+  const standing = row.status === 'open' ? 'open' : `${row.status} ${times.at(row.closed_at)}`;
+  return `  break ${row.id} (${standing}) ${where}: \`daybook breaks show ${row.id}\` explains it`;
+}
+
+const quarantinedText = (batchNo: string, row: QuarantineRow, times: Times): string =>
+  lines(
+    line`unreadable entry ${row.id} of merchant ${row.merchant_no} has the number ${batchNo}: ${row.reason}`,
+    `  seen first ${times.at(row.first_seen_at)}` +
+      (row.released_at === null ? ', and still sent' : `, no longer sent since ${times.at(row.released_at)}`),
+    row.acknowledged_at !== null && line`  acknowledged ${times.at(row.acknowledged_at)}: ${row.note ?? ''}`,
+    `  \`daybook quarantine${row.released_at === null && row.acknowledged_at === null ? '' : ' --all'}\` shows it as it came`,
+  );

@@ -1,0 +1,204 @@
+/** How a run's report reads for a person: why it is not green, what was read, each account day, the files. */
+import type { Window } from '../../ledger/entry.ts';
+import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
+import { checkedText } from '../../run/checked.ts';
+import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
+import { daysName, rangeName, type Reason } from '../../run/verdict/judge.ts';
+import type { Proven } from '../../run/proven.ts';
+import type { RunReport } from '../../run/report.ts';
+import type { RequestedStanding } from '../../run/requested.ts';
+import { sumOfSync } from '../../run/stages/sync-tally.ts';
+import { wallSecond } from '../../ledger/wall-time.ts';
+import type { AccountDayRow } from '../../store/account-days.ts';
+import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
+import { counted, line, lines, table } from './text.ts';
+
+/** More account days than this are a matter for the statements, not for a terminal. */
+const DAYS_SHOWN_MAX = 120;
+const SHOWN_MAX = 20;
+
+export const spanText = ({ beginMs, endMs }: Window, zone: string): string =>
+  `${wallSecond(beginMs, zone)} to ${wallSecond(endMs, zone)}`;
+
+/** Breaks of one cause that are told one by one; of more, the cause says it. */
+const BREAKS_OF_ONE_CAUSE_SHOWN_MAX = 4;
+
+const headOf = (
+  { id, account: { merchantNo, currency }, day, span }: KnownBreak,
+  zone: string,
+  takenBy?: string,
+): string =>
+  `break ${id}${takenBy === undefined ? '' : line`, taken by ${takenBy}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
+  wallSecond(span.endMs, zone);
+
+/** A stored break by itself, explained. */
+export function breakText(row: BreakRow, zone: string): string {
+  const known = knownBreak(row);
+  return `${headOf(known, zone)}\n  ${explain(known)}`;
+}
+
+/** Stored breaks, explained; those of one cause stand together, and the cause is told once. `takers` are by the break's number. */
+export const breakTexts = (
+  rows: readonly BreakRow[],
+  zone: string,
+  takers: ReadonlyMap<number, string> = new Map(),
+): string[] =>
+  storiesOf(rows.map(knownBreak)).map(({ breaks, cause }) => {
+    const more = breaks.length - BREAKS_OF_ONE_CAUSE_SHOWN_MAX;
+    return lines(
+      ...breaks
+        .slice(0, BREAKS_OF_ONE_CAUSE_SHOWN_MAX)
+        .map((one) => `${headOf(one, zone, takers.get(one.id))}\n  ${jumpText(one)}`),
+      more > 0 && `and ${counted(more, 'more break')} of the same cause`,
+      `  ${cause}`,
+    );
+  });
+
+export const accountDaysTable = (days: readonly AccountDayRow[]): string =>
+  table(
+    [
+      'merchant',
+      'day',
+      'account',
+      '?>opening',
+      '?>credits',
+      '?>debits',
+      '>closing',
+      '?>entries',
+      'verdict',
+      'statement',
+    ],
+    days.map((row) => [
+      row.merchant_no,
+      row.day,
+      row.currency,
+      row.opening,
+      row.credit_total,
+      row.debit_total,
+      row.closing,
+      row.credit_count + row.debit_count,
+      row.verdict,
+      row.revision === null ? 'not published' : `r${row.revision}`,
+    ]),
+  );
+
+const shown = <Item>(
+  title: string,
+  items: readonly Item[],
+  wording: (item: Item) => string,
+  max = SHOWN_MAX,
+) =>
+  items.length === 0
+    ? null
+    : lines(
+        '',
+        `${title}:`,
+        ...items.slice(0, max).map((item) => `  ${wording(item)}`),
+        items.length > max && `  and ${items.length - max} more`,
+      );
+
+/** What to do stands under what is wrong. */
+export const reasonText = ({ what, todo }: Pick<Reason, 'what' | 'todo'>): string =>
+  lines(`  ${what}`, todo !== null && `    -> ${todo}`);
+
+const ENDS: Readonly<Record<ExitCode, string>> = {
+  [EXIT.done]: 'done',
+  [EXIT.usage]: 'settings or usage',
+  [EXIT.needsPerson]: 'done, but something needs a person',
+  [EXIT.incomplete]: 'incomplete',
+  [EXIT.leaseHeld]: 'another run is at work',
+  [EXIT.fault]: 'a fault in daybook',
+};
+
+/** `4: incomplete`; null stands for no end at all. */
+export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
+
+function readingText({ sync }: RunReport): string | null {
+  if (sync.length === 0) return null;
+  const read = sumOfSync(sync);
+  const stored = [
+    ['new', read.inserted],
+    ['unchanged', read.unchanged],
+    ['amended', read.amended],
+    ['vanished', read.vanished],
+    ['returned', read.returned],
+    ['quarantined', read.quarantined],
+  ] as const;
+  return (
+    `read ${counted(sync.length, 'merchant')} in ${counted(read.requests, 'call')}: ` +
+    stored
+      .filter(([what, count]) => count > 0 || what === 'new')
+      .map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
+      .join(', ')
+  );
+}
+
+/** `2026-03-02 through 2026-03-05`, or that nothing is proven yet. */
+const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
+  provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
+
+/** A range asked for, with what is missing of it. */
+export const requestedText = (range: RequestedStanding, zone: string): string =>
+  `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
+  `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
+  (range.missingDays.length === 0
+    ? 'nothing is missing that is over'
+    : `missing ${daysName(range.missingDays)}`);
+
+export interface RunTextContext {
+  /** Of the days the run did something to. */
+  readonly days: readonly AccountDayRow[];
+  /** Where statements go. */
+  readonly location: string;
+  readonly zone: string;
+}
+
+/** A run that is not green says why before anything else. */
+export function runText(report: RunReport, { days, location, zone }: RunTextContext): string {
+  const { reconcile, publish, exitCode, standing } = report;
+  const isGreen = exitCode === EXIT.done;
+  const hasTimes =
+    standing.requested.length + (reconcile?.opened.length ?? 0) + (reconcile?.healed.length ?? 0) > 0;
+  const takenUp = report.sync.flatMap(({ merchantNo, takenUp: ranges }) =>
+    ranges.length === 0 ? [] : [`${merchantNo} ${daysName(ranges)}`],
+  );
+  return lines(
+    `${report.command} of ${report.from} to ${report.to}, ${(report.elapsedMs / 1_000).toFixed(1)} s` +
+      (isGreen ? '' : `, ended with ${endText(exitCode)}`),
+    ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
+    readingText(report),
+    report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
+    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
+    reconcile &&
+      `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
+        `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,
+    publish &&
+      `published ${counted(publish.published.length, 'statement')}, ${publish.unchanged} unchanged, ` +
+        `${publish.withheld.length} withheld` +
+        (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
+        (publish.unrepaired.length > 0
+          ? `, ${counted(publish.unrepaired.length, 'file')} beyond repair`
+          : ''),
+    ...standing.proven.slice(0, SHOWN_MAX).map((one) => `proven of ${one.merchantNo}: ${provenText(one)}`),
+    standing.proven.length > SHOWN_MAX &&
+      `and of ${standing.proven.length - SHOWN_MAX} more merchants: see \`daybook status\``,
+    days.length > 0 && days.length <= DAYS_SHOWN_MAX && `\n${accountDaysTable(days)}`,
+    days.length > DAYS_SHOWN_MAX &&
+      `${days.length} account days: see \`daybook statements list\` for their figures`,
+    shown('asked for, and not proven whole yet', standing.requested, (range) => requestedText(range, zone)),
+    shown('found', breakTexts(reconcile?.opened ?? [], zone), (text) => text.replaceAll('\n', '\n  ')),
+    shown('healed', reconcile?.healed ?? [], (row) => breakText(row, zone)),
+    shown(
+      `statements in ${location}`,
+      publish?.published ?? [],
+      ({ key, reason }) => key + (reason === null ? '' : `  (${reason})`),
+    ),
+    shown(
+      'notices',
+      Object.entries(sumOfSync(report.sync).notices),
+      ([notice, count]) => `${notice}${count > 1 ? ` (${count} times)` : ''}`,
+    ),
+    isGreen && shown('to know', report.reasons, ({ what }) => what),
+    hasTimes && `\ntimes are of ${zone}`,
+  );
+}

@@ -1,0 +1,121 @@
+/** Plain aligned tables and small wordings for a person at a terminal. */
+import Table from 'cli-table3';
+import { showableText } from '../../ledger/text.ts';
+
+const NO_LINES = Object.fromEntries(
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+  ].map((part) => [part, '']),
+);
+
+type Row = readonly (string | number | null)[];
+
+/** How wide the terminal is; without one, a table may be as wide as it likes. */
+export const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
+
+/** So wide a sentence reads well: before it gets narrower, columns are left out. */
+const SENTENCE_WIDTH_GOOD = 30;
+/** Narrower it never gets: the terminal breaks the line then. */
+const SENTENCE_WIDTH_MIN = 16;
+const GAP = '  ';
+
+/**
+ * Columns named `>like this` are set to the right. Where the table is too wide for the terminal, sentences in columns
+ * named `~like this` are broken into lines; where that is not enough, columns named `?like this` are left out, the last
+ * of them first, and the table says so (`?>both`).
+ */
+export function table(columns: readonly string[], rows: readonly Row[], width = terminalWidth()): string {
+  let shown = columns.map((_, at) => at);
+  for (;;) {
+    const heads = shown.map((at) => columns[at]!.replace('?', ''));
+    const cells = rows.map((row) => shown.map((at) => row[at]!));
+    const drawn = draw(heads, cells);
+    const overflow = widthOf(drawn) - width;
+    const droppable = shown.findLast((at) => columns[at]!.startsWith('?'));
+    const widthMin = droppable === undefined ? SENTENCE_WIDTH_MIN : SENTENCE_WIDTH_GOOD;
+    const { widths, isEnough } = sentenceWidths(heads, cells, overflow, widthMin);
+    if (isEnough || droppable === undefined) {
+      const more = columns.length - shown.length;
+      const fitting = overflow <= 0 ? drawn : draw(heads, cells, widths);
+      return more === 0
+        ? fitting
+        : `${fitting}\n(${counted(more, 'column')} more in a wider terminal, or with --json)`;
+    }
+    shown = shown.filter((at) => at !== droppable);
+  }
+}
+
+const widthOf = (text: string): number => longest(text.split('\n'));
+
+/**
+ * Widths that take the overflow off the columns of sentences, the widest first; null for every other column. None gets
+ * narrower than its longest word, which would be cut off.
+ */
+function sentenceWidths(heads: readonly string[], rows: readonly Row[], overflow: number, widthMin: number) {
+  const columns = heads.map((head, at) => {
+    if (!head.startsWith('~')) return null;
+    const texts = [head.slice(1), ...rows.map((row) => showableText(String(row[at] ?? '')))];
+    return {
+      width: longest(texts),
+      floor: Math.max(widthMin, longest(texts.flatMap((text) => text.split(/\s/)))),
+    };
+  });
+  let left = overflow;
+  for (; left > 0; left -= 1) {
+    const shrinkable = columns.filter((column) => column !== null && column.width > column.floor);
+    const [widest] = shrinkable.sort((a, b) => b!.width - a!.width);
+    if (widest === undefined || widest === null) break;
+    widest.width -= 1;
+  }
+  return { widths: columns.map((column) => column?.width ?? null), isEnough: left <= 0 };
+}
+
+const longest = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length));
+
+function draw(
+  columns: readonly string[],
+  rows: readonly Row[],
+  widths: readonly (number | null)[] = [],
+): string {
+  const aligned = new Table({
+    head: columns.map((column) => column.replace(/^[>~]/, '')),
+    colAligns: columns.map((column) => (column.startsWith('>') ? 'right' : 'left')),
+    colWidths: [...widths],
+    wordWrap: true,
+    chars: { ...NO_LINES, middle: GAP },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  });
+  aligned.push(
+    ...rows.map((row) => row.map((cell) => (typeof cell === 'string' ? showableText(cell) : (cell ?? '')))),
+  );
+  return aligned
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** `1 day`, `3 days`. */
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+
+/** Parts line by line; false and null are left out. */
+export const lines = (...parts: readonly (string | false | null)[]): string =>
+  parts.filter((part) => part !== false && part !== null).join('\n');
+
+/** A line with values from elsewhere in it: whatever they hold, it stays one line and shows all of it. */
+export const line = (words: TemplateStringsArray, ...values: readonly (string | number | null)[]): string =>
+  String.raw({ raw: words }, ...values.map((value) => showableText(String(value))));

@@ -1,0 +1,261 @@
+/** Breaks of an account that have one cause together, told by their balances alone. */
+import type { ContinuityBreak } from '../entry.ts';
+import { addAmounts, compareAmounts, subtractAmounts } from '../money.ts';
+
+export type BreakFigures = Pick<
+  ContinuityBreak,
+  'afterBatchNo' | 'beforeBatchNo' | 'expectedBalance' | 'foundBalance' | 'missingNet'
+>;
+
+export type Explanation = Pick<ContinuityBreak, 'hint' | 'hintBatchNo'>;
+
+/** Breaks in a row that entries of another account may make; more are a ledger past being explained like this. */
+const BREAKS_IN_A_ROW_MAX = 20;
+
+/** An account that is emptied again and again comes back to this balance, which tells nothing by itself. */
+const SWEPT = '0';
+/** Breaks with the same balances on both sides that are looked at for one entry; there is nearly always one. */
+const GAPS_LOOKED_AT_MAX = 20;
+
+/**
+ * By index, the breaks that belong together, all breaks of one cause with the same hint. `breaks` are those of one
+ * account, in order, and `closing` the balance its last entry left, null where that is not known. Those `known` are explained
+ * by something better than balances: they stay so, and belong with no others. Where nothing follows from balances, a break
+ * has no explanation here.
+ *
+ * Between two breaks the entries chain, so the balances around any stretch of entries are those of the breaks at its
+ * ends: each cause is an equality between the balances of a few breaks, and no entry has to be looked at.
+ */
+export function explainTogether(
+  breaks: readonly BreakFigures[],
+  {
+    minorUnits,
+    closing,
+    known = new Map(),
+  }: {
+    readonly minorUnits: number | null;
+    readonly closing: string | null;
+    readonly known?: ReadonlyMap<number, Explanation>;
+  },
+): Map<number, Explanation> {
+  const scene = sceneOf(breaks, closing, known);
+  takeNoise(scene, minorUnits);
+  takeSameBalances(scene);
+  takeMoved(scene);
+  takeLast(scene);
+  takeSwappedBalances(scene);
+  takeSingleBalances(scene);
+  takeStrangers(scene);
+  takeOffsets(scene);
+  return scene.explained;
+}
+
+/** A break with amounts in one spelling, so that equal ones are equal texts. */
+interface Jump {
+  readonly after: string | null;
+  readonly before: string;
+  readonly expected: string;
+  readonly found: string;
+  readonly missing: string;
+}
+
+interface Scene {
+  readonly jumps: readonly Jump[];
+  readonly closing: string | null;
+  readonly explained: Map<number, Explanation>;
+  /** The break behind the entry that a break stands before, where that entry stands between two breaks. */
+  readonly joined: (index: number) => number | undefined;
+  /** The break before an entry. */
+  readonly into: (batchNo: string | null) => number | undefined;
+  /** The next break of the chain. */
+  readonly next: (index: number) => number | undefined;
+}
+
+function sceneOf(
+  breaks: readonly BreakFigures[],
+  closing: string | null,
+  known: ReadonlyMap<number, Explanation>,
+): Scene {
+  const jumps = breaks.map((one) => ({
+    after: one.afterBatchNo,
+    before: one.beforeBatchNo,
+    expected: plain(one.expectedBalance),
+    found: plain(one.foundBalance),
+    missing: plain(one.missingNet),
+  }));
+  const behind = new Map(jumps.map(({ after }, index) => [after, index]));
+  const ahead = new Map(jumps.map(({ before }, index) => [before, index]));
+  const joined = (index: number): number | undefined => behind.get(jumps[index]!.before);
+  return {
+    jumps,
+    closing: closing === null ? null : plain(closing),
+    explained: new Map(known),
+    joined,
+    into: (batchNo) => (batchNo === null ? undefined : ahead.get(batchNo)),
+    next: (index) => joined(index) ?? (index + 1 < jumps.length ? index + 1 : undefined),
+  };
+}
+
+const isFree = ({ explained }: Scene, indexes: readonly number[]): boolean =>
+  new Set(indexes).size === indexes.length && indexes.every((index) => !explained.has(index));
+
+function explain(
+  { explained }: Scene,
+  indexes: readonly number[],
+  hint: ContinuityBreak['hint'],
+  hintBatchNo: string | null,
+): void {
+  for (const index of indexes) explained.set(index, { hint, hintBatchNo });
+}
+
+/** Jumps smaller than money: a number that went through floating-point arithmetic. */
+function takeNoise(scene: Scene, minorUnits: number | null): void {
+  if (minorUnits === null) return;
+  const unit = minorUnits === 0 ? '1' : `0.${'0'.repeat(minorUnits - 1)}1`;
+  scene.jumps.forEach(({ missing }, index) => {
+    const isNoise = compareAmounts(missing.replace('-', ''), unit) < 0;
+    if (isNoise && isFree(scene, [index])) explain(scene, [index], 'below-minor-unit', null);
+  });
+}
+
+/** Three entries or more in a row with one balance, though each of them has an amount. */
+function takeSameBalances(scene: Scene): void {
+  const { jumps, joined, into } = scene;
+  jumps.forEach(({ after, expected }, index) => {
+    const entrance = into(after);
+    if (expected === SWEPT) return;
+    // A run is told from its first entry on.
+    if (entrance !== undefined && jumps[entrance]!.expected === expected) return;
+    const run = [index];
+    for (let at = joined(index); at !== undefined && jumps[at]!.expected === expected; at = joined(at)) {
+      run.push(at);
+    }
+    const isEntered = entrance !== undefined && isFree(scene, [entrance]);
+    const all = isEntered ? [entrance, ...run] : run;
+    // Two entries of one balance may be one that is there twice, unless the jumps around come to nothing.
+    const isRun = run.length > 2 || (run.length === 2 && isEntered && isNothing(all.map((at) => jumps[at]!)));
+    if (isRun && isFree(scene, run)) explain(scene, all, 'same-balance', after);
+  });
+}
+
+/**
+ * Entries that stand where the chain holds without them, and would hold with them at another break: booked in another
+ * order than their timestamps tell.
+ */
+function takeMoved(scene: Scene): void {
+  const { jumps, next } = scene;
+  const gaps = new Map<string, number[]>();
+  const ends = (from: string, to: string): string => `${from} ${to}`;
+  jumps.forEach(({ expected, found }, index) => {
+    const key = ends(expected, found);
+    const same = gaps.get(key);
+    if (same === undefined) gaps.set(key, [index]);
+    else same.push(index);
+  });
+  jumps.forEach((jump, index) => {
+    const out = next(index);
+    if (out === undefined || jump.expected !== jumps[out]!.found) return;
+    const gap = (gaps.get(ends(jump.found, jumps[out]!.expected)) ?? [])
+      .slice(0, GAPS_LOOKED_AT_MAX)
+      .filter((at) => isFree(scene, [index, out, at]))
+      .sort((a, b) => Math.abs(a - index) - Math.abs(b - index))[0];
+    if (gap === undefined) return;
+    const last = next(out);
+    const both = [index, out, gap];
+    if (gap !== last) explain(scene, both, 'entry-out-of-place', jump.before);
+    else if (!isAlone(scene, index, out)) {
+      const isSecondAlone = isAlone(scene, out, gap);
+      explain(scene, both, 'entry-out-of-place', isSecondAlone ? jumps[out]!.before : jump.before);
+    } else if (isAlone(scene, out, gap)) explain(scene, both, 'entries-trade-places', jump.before);
+    else explain(scene, both, 'entry-out-of-place', jump.before);
+  });
+}
+
+const isNothing = (jumps: readonly Jump[]): boolean =>
+  compareAmounts(
+    jumps.reduce((sum, { missing }) => addAmounts(sum, missing), '0'),
+    '0',
+  ) === 0;
+
+/** The last entries of the account, where they would hold at the break before: no break shows behind them. */
+function takeLast(scene: Scene): void {
+  const { jumps, closing } = scene;
+  const [gap, into] = [jumps.length - 2, jumps.length - 1];
+  if (gap < 0 || !isFree(scene, [gap, into])) return;
+  const [first, last] = [jumps[gap]!, jumps[into]!];
+  if (first.expected !== last.found || first.found !== closing) return;
+  // As well, the one entry before them stands too early.
+  const hint = isAlone(scene, gap, into) ? 'entries-trade-places' : 'entry-out-of-place';
+  explain(scene, [gap, into], hint, hint === 'entries-trade-places' ? first.before : last.before);
+}
+
+/** Whether a single entry stands between two breaks. */
+const isAlone = ({ jumps }: Scene, first: number, second: number): boolean =>
+  jumps[first]!.before === jumps[second]!.after;
+
+/** Two neighbours with each other's balance: the first jumps by the second's amount, and that twice back, and again. */
+function takeSwappedBalances(scene: Scene): void {
+  const { jumps, joined } = scene;
+  jumps.forEach(({ before, missing }, first) => {
+    const second = joined(first);
+    const third = second === undefined ? undefined : joined(second);
+    if (third === undefined || !isFree(scene, [first, second!, third])) return;
+    const twiceBack = negated(subtractAmounts(missing, negated(missing)));
+    if (jumps[third]!.missing !== missing || jumps[second!]!.missing !== plain(twiceBack)) return;
+    explain(scene, [first, second!, third], 'balances-swapped', before);
+  });
+}
+
+/** A single entry that the balance jumps into and exactly back out of. */
+function takeSingleBalances(scene: Scene): void {
+  const { jumps, joined } = scene;
+  jumps.forEach(({ before, missing }, index) => {
+    const back = joined(index);
+    if (back === undefined || !isFree(scene, [index, back])) return;
+    if (jumps[back]!.missing === plain(negated(missing))) {
+      explain(scene, [index, back], 'balance-off', before);
+    }
+  });
+}
+
+/** Entries without which the chain holds, and that fit nowhere else in the account. */
+function takeStrangers(scene: Scene): void {
+  const { jumps, next } = scene;
+  jumps.forEach((jump, index) => {
+    const row = [index];
+    for (let at = next(index); at !== undefined && row.length < BREAKS_IN_A_ROW_MAX; at = next(at)) {
+      row.push(at);
+      if (!isFree(scene, row)) return;
+      if (jumps[at]!.found !== jump.expected) continue;
+      const isTelling = jump.expected !== SWEPT && jumps[at]!.missing !== plain(negated(jump.missing));
+      if (isTelling) explain(scene, row, 'entry-does-not-belong', jump.before);
+      return;
+    }
+  });
+}
+
+/** A later break that takes an earlier one back exactly, each used once; oldest first. */
+function takeOffsets(scene: Scene): void {
+  const { jumps } = scene;
+  const waiting = new Map<string, number[]>();
+  jumps.forEach(({ before, missing }, index) => {
+    if (!isFree(scene, [index])) return;
+    const earlier = waiting.get(plain(negated(missing)))?.shift();
+    if (earlier !== undefined) {
+      explain(scene, [earlier], 'offset-by-later-break', before);
+      explain(scene, [index], 'offsets-earlier-break', jumps[earlier]!.before);
+      return;
+    }
+    const same = waiting.get(missing);
+    if (same === undefined) waiting.set(missing, [index]);
+    else same.push(index);
+  });
+}
+
+const negated = (amount: string): string => subtractAmounts('0', amount);
+
+/** Amounts of one value in one spelling. */
+export const plain = (amount: string): string => {
+  const short = amount.includes('.') ? amount.replace(/0+$/, '').replace(/\.$/, '') : amount;
+  return short === '-0' ? '0' : short;
+};

@@ -1,0 +1,235 @@
+/** Tells breaks to a person: those of one cause once, with what is known of it and what else it may be. */
+import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
+import { compareAmounts, subtractAmounts } from '../money.ts';
+
+/** A stored break. */
+export interface KnownBreak extends ContinuityBreak {
+  readonly id: number;
+  readonly account: Account;
+  /** The chain holds there by now. */
+  readonly isHealed: boolean;
+}
+
+/** Breaks of one cause. */
+export interface BreakStory<Break extends KnownBreak = KnownBreak> {
+  /** In the order given. */
+  readonly breaks: readonly Break[];
+  /** Where they are: `M1 USD 2026-03-02`. */
+  readonly where: string;
+  /** What they come from, in sentences. */
+  readonly cause: string;
+}
+
+/** Hints that each account day tells once, and those that a merchant's accounts tell together. */
+const TOLD_BY_DAY: readonly BreakHint[] = ['below-minor-unit'];
+const TOLD_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency'];
+/** Hints that a break has by itself. */
+const TOLD_ALONE: readonly BreakHint[] = ['equals-neighbour', 'twice-neighbour', 'amount-off', 'unexplained'];
+
+/** Whether a hint says more than what may be missing at one break. */
+export const isCauseKnown = ({ hint }: Pick<ContinuityBreak, 'hint'>): boolean => !TOLD_ALONE.includes(hint);
+
+/** Puts breaks of one cause together, each story where its first break stands. */
+export function storiesOf<Break extends KnownBreak>(breaks: readonly Break[]): BreakStory<Break>[] {
+  return [...Map.groupBy(breaks, causeKey).values()].map((own) => ({
+    breaks: own,
+    where: placesName(own),
+    cause: causeText(own),
+  }));
+}
+
+function causeKey(one: KnownBreak): string {
+  const { account, day, hint, hintBatchNo, id } = one;
+  if (!isCauseKnown(one)) return String(id);
+  // The two breaks of a pair are told of each other's entries.
+  if (hint === 'offset-by-later-break') return pairKey(account, one.beforeBatchNo, hintBatchNo);
+  if (hint === 'offsets-earlier-break') return pairKey(account, hintBatchNo, one.beforeBatchNo);
+  return JSON.stringify([
+    hint,
+    account.merchantNo,
+    TOLD_ACROSS_ACCOUNTS.includes(hint) ? null : account.currency,
+    TOLD_BY_DAY.includes(hint) ? day : null,
+    hintBatchNo,
+  ]);
+}
+
+const pairKey = ({ merchantNo, currency }: Account, earlier: string | null, later: string | null): string =>
+  JSON.stringify(['pair', merchantNo, currency, earlier, later]);
+
+/** `M1 USD 2026-03-02`, and every other account day that the breaks lie in. */
+function placesName(breaks: readonly KnownBreak[]): string {
+  const days = new Set(breaks.map(({ account, day }) => dayName(account, day)));
+  return [...days].join(' and ');
+}
+
+const dayName = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
+  `${merchantNo} ${currency} ${day}`;
+
+/** Where the balance jumps or jumped, and by how much. */
+export function jumpText(found: KnownBreak): string {
+  const after = found.afterBatchNo ?? 'the start';
+  const [is, starts] = found.isHealed ? ['was', 'started'] : ['is', 'starts'];
+  return (
+    `After ${after} the balance ${is} ${found.expectedBalance} ${found.account.currency}, but ${found.beforeBatchNo} ` +
+    `${starts} from ${found.foundBalance}: ${netText(found)} ${lackText(found)}`
+  );
+}
+
+/** `a net debit of 12.30`. */
+export const netText = (found: ContinuityBreak): string =>
+  `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
+
+/** Nothing is missing where the chain holds by now, or where what it lacks is at hand in quarantine. */
+function lackText({ isHealed, hint }: KnownBreak): string {
+  if (isHealed) return 'was missing between them; the chain holds there now.';
+  return hint === 'quarantined-entry' ? 'between them is not in the chain.' : 'is missing between them.';
+}
+
+/** A break by itself, and what it comes from; of a healed one, what it came from is of no concern any more. */
+export const explain = (found: KnownBreak): string =>
+  found.isHealed ? jumpText(found) : `${jumpText(found)} ${causeText([found])}`;
+
+/** What a break comes from, in sentences. */
+export const causeOf = (found: KnownBreak): string => causeText([found]);
+
+const amountOf = ({ missingNet }: ContinuityBreak): string =>
+  missingNet.startsWith('-') ? subtractAmounts('0', missingNet) : missingNet;
+
+/** What breaks of one hint come from. A break without its companions is told by what it shows itself. */
+const causeText = (breaks: readonly KnownBreak[]): string => CAUSES[breaks[0]!.hint](breaks, breaks[0]!);
+
+type Cause = (breaks: readonly KnownBreak[], first: KnownBreak) => string;
+
+const named = ({ hintBatchNo }: ContinuityBreak): string => hintBatchNo ?? 'an entry';
+/** Where entries would fit: between the two of a break. */
+const gapName = ({ afterBatchNo, beforeBatchNo }: ContinuityBreak): string =>
+  afterBatchNo === null ? `before ${beforeBatchNo}` : `between ${afterBatchNo} and ${beforeBatchNo}`;
+/** The break into the entry a hint speaks of, and the one behind it. */
+const breakInto = (breaks: readonly KnownBreak[], batchNo: string | null): KnownBreak | undefined =>
+  breaks.find(({ beforeBatchNo }) => beforeBatchNo === batchNo);
+const breakBehind = (breaks: readonly KnownBreak[], batchNo: string | null): KnownBreak | undefined =>
+  breaks.find(({ afterBatchNo }) => afterBatchNo === batchNo);
+const isSame = (a: string, b: string): boolean => compareAmounts(a, b) === 0;
+
+function outOfPlace(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const entry = named(first);
+  const into = breakInto(breaks, first.hintBatchNo);
+  const out = breaks.find((one) => one !== into && into && isSame(one.foundBalance, into.expectedBalance));
+  if (into !== undefined && out === undefined && breaks.length === 2) return lastOutOfPlace(into, breaks);
+  const gap = breaks.find((one) => one !== into && one !== out);
+  if (into === undefined || out === undefined || gap === undefined) {
+    return `The timestamp of ${entry} is wrong: moved to another place of its account, the chain holds.`;
+  }
+  const isOne = out.afterBatchNo === entry;
+  const entries = isOne ? entry : `the entries from ${entry} to ${out.afterBatchNo!}`;
+  return (
+    `The ${isOne ? 'timestamp' : 'timestamps'} of ${entries} ${isOne ? 'is' : 'are'} wrong: moved to where ` +
+    `${isOne ? 'it fits' : 'they fit'} exactly, ${gapName(gap)}, the chain holds.`
+  );
+}
+
+/** Nothing is booked behind entries that are the account's last. */
+function lastOutOfPlace(into: KnownBreak, breaks: readonly KnownBreak[]): string {
+  const gap = breaks.find((one) => one !== into)!;
+  return (
+    `The timestamp of ${into.beforeBatchNo} is wrong, and of what is booked after it: moved to where they fit exactly, ` +
+    `${gapName(gap)}, the chain holds.`
+  );
+}
+
+function notHere(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const last = breaks.at(-1)!.afterBatchNo;
+  const entry = named(first);
+  if (breaks.length === 1 || last === null || last === entry) {
+    return (
+      `Without ${entry} the chain holds: it belongs to another merchant or account, or its timestamp is wrong, or ` +
+      'entries are missing on both sides of it.'
+    );
+  }
+  return (
+    `Without the entries from ${entry} to ${last} the chain holds: they belong to another merchant or account, or their ` +
+    'timestamps are wrong, or entries are missing on both sides of them.'
+  );
+}
+
+function inAnotherCurrency(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const entry = named(first);
+  const standsIn = breaks.find(
+    ({ afterBatchNo, beforeBatchNo }) => afterBatchNo === entry || beforeBatchNo === entry,
+  );
+  const gap = breaks.find(({ account }) => account.currency !== standsIn?.account.currency);
+  if (standsIn === undefined || gap === undefined) {
+    return `The currency of ${entry} is wrong: in another currency of the merchant it fits exactly, and here it does not.`;
+  }
+  return (
+    `The currency of ${entry} is wrong: it stands in ${standsIn.account.currency}, and fits exactly in ` +
+    `${gap.account.currency} ${gapName(gap)}.`
+  );
+}
+
+function balanceOff(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const entry = named(first);
+  const into = breakInto(breaks, first.hintBatchNo);
+  const other = into?.missingNet.startsWith('-') === true ? ', or a hold lay over this entry alone' : '';
+  return (
+    `The balance of ${entry} is off by that and every other figure fits, or the amounts of ${entry} and of the entry ` +
+    `after it are${other}.`
+  );
+}
+
+/** The entry behind the one a hint speaks of, where the break between them is at hand. */
+const follower = (breaks: readonly KnownBreak[], { hintBatchNo }: KnownBreak): string =>
+  breakBehind(breaks, hintBatchNo)?.beforeBatchNo ?? 'the entry after it';
+
+const pairOf = (breaks: readonly KnownBreak[], first: KnownBreak): string =>
+  `${named(first)} and ${follower(breaks, first)}`;
+
+function offset(breaks: readonly KnownBreak[], first: KnownBreak): string {
+  const isEarlier = first.hint === 'offset-by-later-break';
+  const [from, to] = isEarlier ? [first.beforeBatchNo, named(first)] : [named(first), first.beforeBatchNo];
+  const other = breaks.length > 1 ? 'the other' : isEarlier ? 'a later break' : 'an earlier break';
+  return (
+    `One break takes back ${other} exactly: perhaps a hold that was placed and released, or every balance from ${from} up ` +
+    `to ${to} is off by that.`
+  );
+}
+
+const quarantinedName = (batchNo: string | null, verb: string): string =>
+  batchNo === null ? `What is quarantined there ${verb}` : `Quarantined entry ${batchNo} ${verb}`;
+
+const CAUSES: Readonly<Record<BreakHint, Cause>> = {
+  'quarantined-entry': (_, { hintBatchNo }) =>
+    `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends just that amount there, in an entry that cannot ` +
+    'be read as one (`daybook quarantine`).',
+  'quarantined-in-span': (_, { hintBatchNo }) =>
+    `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that span, ` +
+    'and it cannot be read as an entry (`daybook quarantine`).',
+  'below-minor-unit': (breaks) =>
+    `${breaks.length === 1 ? 'It is' : 'Each of them is'} below one minor unit: amounts or balances carry the noise of a ` +
+    'floating-point number.',
+  'same-balance': (breaks, first) =>
+    `The entries from ${named(first)} to ${breaks.at(-1)!.beforeBatchNo} show the same balance, whatever their amounts: ` +
+    'the balance of one moment is shown for all of them.',
+  'entry-out-of-place': outOfPlace,
+  'entries-trade-places': (breaks, first) =>
+    `The timestamp of ${named(first)} or of ${follower(breaks, first)} is wrong: in the other order the chain holds.`,
+  'in-another-currency': inAnotherCurrency,
+  'entry-does-not-belong': notHere,
+  'balance-off': balanceOff,
+  'balances-swapped': (breaks, first) =>
+    `The balances of ${pairOf(breaks, first)} are wrong: each shows the other’s, and swapped the chain holds.`,
+  'amounts-swapped': (breaks, first) =>
+    `The amounts of ${pairOf(breaks, first)} are wrong: each shows the other’s, and swapped the chain holds.`,
+  'offset-by-later-break': offset,
+  'offsets-earlier-break': offset,
+  'equals-neighbour': (_, first) =>
+    `It equals the amount of ${named(first)}: perhaps that entry is there twice, or its twin is missing.`,
+  'twice-neighbour': (_, first) =>
+    `It is twice the amount of ${named(first)}: perhaps credit and debit are swapped there.`,
+  'amount-off': (_, { beforeBatchNo }) =>
+    `Most likely the amount of ${beforeBatchNo} is off by that; else one or more entries are missing in that span or are ` +
+    `stamped at another time, or every balance from ${beforeBatchNo} on is off by that.`,
+  unexplained: (_, { beforeBatchNo }) =>
+    'Most likely one or more entries are missing in that span or are stamped at another time; else the amount of ' +
+    `${beforeBatchNo}, or every balance from ${beforeBatchNo} on, is off by that.`,
+};

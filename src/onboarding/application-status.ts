@@ -1,0 +1,92 @@
+/** How an application stands, for a person: its state, what the platform said of it, and what to do next. */
+import type { Kysely } from 'kysely';
+import {
+  applicationById,
+  applicationDetail,
+  applicationPayload,
+  recordedName,
+  replacementOf,
+  type ApplicationRow,
+} from '../store/onboarding/applications.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { SecretKey } from '../store/secrets/secrets.ts';
+import { adviceOf } from './advice.ts';
+import { findingsOf, type Findings } from './findings.ts';
+
+/** A shorter value may be a word of any sentence. */
+const HIDDEN_CHARACTERS_MIN = 3;
+
+export interface ApplicationStatus {
+  readonly application: ApplicationRow;
+  /** A later one that was submitted in its place. */
+  readonly replacedBy: number | null;
+  readonly advice: string;
+  /** Null where no result told one. */
+  readonly recordedName: RecordedName | null;
+  /** What the platform said with its refusal or result; null where it said nothing. */
+  readonly findings: Findings | null;
+}
+
+/** The merchant's English name as the platform has it (docs/platform.md 6.1). */
+export interface RecordedName {
+  readonly isAsSent: boolean;
+  /** Null unless it is to be revealed. */
+  readonly name: string | null;
+}
+
+async function recordedNameOf(
+  db: Kysely<DB>,
+  id: number,
+  { secretKeys, reveal }: { readonly secretKeys: readonly SecretKey[]; readonly reveal: boolean },
+): Promise<RecordedName | null> {
+  const name = await recordedName(db, secretKeys, id);
+  if (name === null) return null;
+  const sent = (await applicationPayload(db, secretKeys, id)) as { readonly merNameEn?: unknown } | null;
+  return { isAsSent: sent?.merNameEn === name, name: reveal ? name : null };
+}
+
+/** Every text in a payload, and every word of a person's name. */
+function valuesIn(node: unknown, field = ''): string[] {
+  if (typeof node === 'string') return field === 'certName' ? [node, ...node.split(/\s+/)] : [node];
+  if (typeof node !== 'object' || node === null) return [];
+  if (Array.isArray(node)) return node.flatMap((element) => valuesIn(element, field));
+  return Object.entries(node).flatMap(([name, value]) => valuesIn(value, name));
+}
+
+const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+
+/** Puts *** where a sentence repeats something of the application, in whatever case. */
+export function withoutValues(sentence: string, payload: unknown): string {
+  const values = valuesIn(payload)
+    .filter((value) => value.length >= HIDDEN_CHARACTERS_MIN)
+    .sort((a, b) => b.length - a.length);
+  return values.reduce(
+    (kept, value) => kept.replaceAll(new RegExp(literally(value), 'giu'), '***'),
+    sentence,
+  );
+}
+
+/**
+ * Null where there is none. Reasons are told without what they repeat of the application, unless `reveal`. Throws
+ * `UnknownSecretKey` or `SecretUnreadable`.
+ */
+export async function statusOfApplication(
+  db: Kysely<DB>,
+  id: number,
+  { secretKeys, reveal }: { readonly secretKeys: readonly SecretKey[]; readonly reveal: boolean },
+): Promise<ApplicationStatus | null> {
+  const application = await applicationById(db, id);
+  if (application === null) return null;
+  const later = await replacementOf(db, id);
+  const detail = await applicationDetail(db, secretKeys, id);
+  const advice = adviceOf(application, later !== null);
+  const named = await recordedNameOf(db, id, { secretKeys, reveal });
+  const standing = { application, replacedBy: later?.id ?? null, advice, recordedName: named };
+  if (detail === null) return { ...standing, findings: null };
+  const findings = findingsOf(detail);
+  if (reveal) return { ...standing, findings };
+  const payload = await applicationPayload(db, secretKeys, id);
+  const hide = (sentence: string) => withoutValues(sentence, payload);
+  const { reasons, fields } = findings;
+  return { ...standing, findings: { ...findings, reasons: reasons.map(hide), fields: fields.map(hide) } };
+}

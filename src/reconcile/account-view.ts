@@ -1,0 +1,57 @@
+/** What a pass over an account can see: its days as they stand, and how far the time between entries is proven. */
+import type { Kysely } from 'kysely';
+import { dayWindow } from '../ledger/business-day.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { DayFigures } from '../store/account-days.ts';
+import { readAccountToChain } from '../store/entries.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { createCertifiedCheck, type CertifiedCheck } from './certified-check.ts';
+import { createKnownDays, type KnownDays } from './known-days.ts';
+
+export interface AccountInZone {
+  readonly db: Kysely<DB>;
+  readonly account: Account;
+  readonly zone: string;
+}
+
+export interface AccountView {
+  readonly known: KnownDays;
+  readonly isCertified: CertifiedCheck;
+}
+
+export const createAccountView = ({ db, account }: AccountInZone): AccountView => ({
+  known: createKnownDays(db, account),
+  isCertified: createCertifiedCheck(db, account),
+});
+
+/** Whether all that lies between a day's last entry and an instant is under certificate. */
+export const isProvenUpTo = async (
+  before: DayFigures,
+  firstMs: number,
+  { isCertified }: AccountView,
+): Promise<boolean> =>
+  before.lastBookedMs !== null &&
+  (firstMs <= before.lastBookedMs || (await isCertified({ beginMs: before.lastBookedMs, endMs: firstMs })));
+
+/** The same up to a day's first entry; true for a day without any. */
+export async function isProvenUpToDay(
+  before: DayFigures,
+  day: BusinessDay,
+  options: AccountInZone,
+  view: AccountView,
+): Promise<boolean> {
+  if (before.lastBookedMs === null) return false;
+  const firstMs = await firstBookedMs(day, options);
+  return firstMs === undefined || isProvenUpTo(before, firstMs, view);
+}
+
+/** When a day's first entry was booked; undefined where it has none. */
+export async function firstBookedMs(
+  day: BusinessDay,
+  { db, account, zone }: AccountInZone,
+): Promise<number | undefined> {
+  for await (const [first] of readAccountToChain(db, account, dayWindow(day, zone), { batchSize: 1 })) {
+    return first?.bookedMs;
+  }
+  return undefined;
+}

@@ -1,0 +1,22 @@
+/** Tells whether a span of an account's time is under certificate, reading certificates only where it is asked. */
+import type { Kysely } from 'kysely';
+import type { Account, Window } from '../ledger/entry.ts';
+import { covers } from '../ledger/window.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { certifiedWindows } from '../store/windows.ts';
+
+/** Read beyond what was asked, as the next question is about the days after. */
+const READ_AHEAD_MS = 31 * 24 * 3_600_000;
+
+export type CertifiedCheck = (span: Window) => Promise<boolean>;
+
+export function createCertifiedCheck(db: Kysely<DB>, { merchantNo, currency }: Account): CertifiedCheck {
+  let known: { readonly within: Window; readonly certified: readonly Window[] } | null = null;
+  return async (span) => {
+    if (known === null || span.beginMs < known.within.beginMs || span.endMs > known.within.endMs) {
+      const within = { beginMs: span.beginMs, endMs: span.endMs + READ_AHEAD_MS };
+      known = { within, certified: await certifiedWindows(db, merchantNo, within, currency) };
+    }
+    return covers(known.certified, span);
+  };
+}

@@ -1,0 +1,131 @@
+/** Opens everything a command works with, from settings, and closes it again. The only place that knows all the parts. */
+import { randomInt } from 'node:crypto';
+import { createCurrencies, type Currencies } from '../ledger/money.ts';
+import { openObjectStore } from '../objects/open.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { createBeneficiaryClient, type BeneficiaryClient } from '../platform/beneficiary.ts';
+import { createLedgerReader } from '../platform/ledger-history.ts';
+import type { LedgerReader } from '../platform/ledger-reader.ts';
+import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
+import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
+import { createTransport, systemTransportDeps, type Retry } from '../platform/transport.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+import { openDatabase } from '../store/engine/connection.ts';
+import type { Database } from '../store/engine/database.ts';
+import { assertSecretKeys } from '../store/secrets/key-check.ts';
+import { assertMigrated, migrate } from '../store/engine/migrations.ts';
+import { thisHolder } from '../host/process-identity.ts';
+import type { Progress } from './progress.ts';
+import type { RunDeps } from './active-run.ts';
+
+export interface App {
+  readonly database: Database;
+  readonly objects: ObjectStore;
+  readonly currencies: Currencies;
+  readonly now: () => Date;
+  readonly close: () => Promise<void>;
+}
+
+/** The app with what it takes to speak to the platform. */
+export interface PlatformApp extends App {
+  readonly reader: LedgerReader;
+  readonly references: ReferenceReader;
+  readonly applications: ApplicationClient;
+  readonly beneficiaries: BeneficiaryClient;
+  readonly settings: Settings;
+}
+
+export interface AppOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onRetry?: (retry: Retry) => void;
+}
+
+/** The clock, or the instant that DAYBOOK_NOW sets. */
+export const clockOf =
+  ({ nowMs }: Pick<SettingsWithoutPlatform, 'nowMs'>) =>
+  (): Date =>
+    nowMs === null ? new Date() : new Date(nowMs);
+
+/**
+ * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
+ * touched, and `MigrationsPending` says what to do. Throws what opening them throws, and `SecretKeyWrong`.
+ */
+export async function openApp(settings: SettingsWithoutPlatform, options: AppOptions): Promise<App> {
+  const database = await openDatabase(settings);
+  try {
+    if (database.kind === 'embedded') await migrate(database.db);
+    else await assertMigrated(database.db);
+    await assertSecretKeys(database.db, settings.secretKeys);
+    return {
+      database,
+      objects: openObjectStore({ ...settings, env: options.env }),
+      currencies: createCurrencies(settings.currencies),
+      now: clockOf(settings),
+      close: database.close,
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** The platform's client, one part for each operation. Opens without connecting. */
+export function openPlatform(settings: Settings, { onRetry }: Pick<AppOptions, 'onRetry'>) {
+  const transport = createTransport(settings.platform, {
+    ...systemTransportDeps,
+    random: () => randomInt(2 ** 31) / 2 ** 31,
+    ...(onRetry === undefined ? {} : { onRetry }),
+  });
+  return {
+    reader: createLedgerReader(transport, {
+      zone: settings.platform.timeZone,
+      currencies: createCurrencies(settings.currencies),
+      pageSize: PAGE_SIZE_MAX,
+    }),
+    references: createReferenceReader(transport),
+    applications: createApplicationClient(transport),
+    beneficiaries: createBeneficiaryClient(transport),
+    close: () => transport.close(),
+  };
+}
+
+/** Opens the platform's client as well. */
+export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
+  const app = await openApp(settings, options);
+  const platform = openPlatform(settings, options);
+  return {
+    ...app,
+    ...platform,
+    settings,
+    close: async () => {
+      await platform.close();
+      await app.close();
+    },
+  };
+}
+
+/** What a run takes, from an open app. */
+export function runDeps(
+  app: PlatformApp,
+  signal: AbortSignal,
+  onProgress: (progress: Progress) => void = () => undefined,
+): RunDeps {
+  const { settings } = app;
+  return {
+    db: app.database.db,
+    reader: app.reader,
+    objects: app.objects,
+    currencies: app.currencies,
+    zone: settings.platform.timeZone,
+    settleDelayMs: settings.settleDelayS * 1_000,
+    resweepDays: settings.resweepDays,
+    clockToleranceS: settings.clockToleranceS,
+    checks: settings.checks,
+    timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
+    now: app.now,
+    holder: thisHolder(),
+    signal,
+    onProgress,
+  };
+}

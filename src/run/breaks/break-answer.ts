@@ -1,0 +1,82 @@
+/** What the platform answers now about a break's span: one page, held against what is stored. */
+import type { Kysely } from 'kysely';
+import { ExpectedError } from '../../ledger/ending.ts';
+import type { LedgerEntry, RejectedEntry, Window } from '../../ledger/entry.ts';
+import { compareAmounts } from '../../ledger/money.ts';
+import type { LedgerReader, MerchantAccess } from '../../platform/ledger-reader.ts';
+import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
+import { entriesByNumber } from '../../store/entries-beside.ts';
+import type { DB } from '../../store/engine/schema.ts';
+
+/** A person waits for it. */
+const ANSWER_WITHIN_MS = 20_000;
+
+export interface BreakAnswer {
+  readonly window: Window;
+  /** Entries of the account that the platform says it has there. */
+  readonly total: number;
+  /** How many of them the one page held. */
+  readonly shown: number;
+  readonly notStored: readonly LedgerEntry[];
+  /** Stored with other contents. */
+  readonly changed: readonly LedgerEntry[];
+  readonly unreadable: readonly RejectedEntry[];
+}
+
+/** The answer, or in a sentence why there is none. */
+export type Asked = { readonly answer: BreakAnswer } | { readonly failure: string };
+
+/** Asks once. A platform that does not answer, or a token that cannot be read, is told and not thrown. */
+export async function askAboutBreak(
+  {
+    db,
+    reader,
+    access,
+  }: {
+    readonly db: Kysely<DB>;
+    readonly reader: LedgerReader;
+    readonly access: () => Promise<MerchantAccess>;
+  },
+  row: BreakRow,
+): Promise<Asked> {
+  const { span: window, account } = knownBreak(row);
+  const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+  try {
+    const merchant = await access();
+    const query = { merchant, window, currency: account.currency, pageNum: 1 };
+    const { total, entries, rejected } = await reader.page(query, signal);
+    const stored = await entriesByNumber(
+      db,
+      account.merchantNo,
+      entries.map(({ batchNo }) => batchNo),
+    );
+    const isChanged = (entry: LedgerEntry): boolean => {
+      const known = stored.get(entry.batchNo);
+      return known !== undefined && !isSame(known, entry);
+    };
+    const answer = {
+      window,
+      total,
+      shown: entries.length + rejected.length,
+      notStored: entries.filter(({ batchNo }) => !stored.has(batchNo)),
+      changed: entries.filter(isChanged),
+      unreadable: rejected,
+    };
+    return { answer };
+  } catch (error) {
+    if (signal.aborted) return { failure: `it did not answer within ${ANSWER_WITHIN_MS / 1_000} seconds` };
+    if (error instanceof ExpectedError) return { failure: error.message };
+    throw error;
+  }
+}
+
+const isSame = (a: LedgerEntry, b: LedgerEntry): boolean =>
+  a.currency === b.currency &&
+  a.transactionType === b.transactionType &&
+  a.bookedAt === b.bookedAt &&
+  sameAmount(a.credit, b.credit) &&
+  sameAmount(a.debit, b.debit) &&
+  sameAmount(a.balance, b.balance);
+
+const sameAmount = (a: string | null, b: string | null): boolean =>
+  a === null || b === null ? a === b : compareAmounts(a, b) === 0;

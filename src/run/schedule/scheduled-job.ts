@@ -1,0 +1,33 @@
+/** One scheduled job's run of the ledger, to its end. */
+import { chosenMerchants } from '../chosen-merchants.ts';
+import type { DueJob } from './due.ts';
+import type { ExitCode } from '../verdict/exit-codes.ts';
+import { runDeps, type PlatformApp } from '../app.ts';
+import { executeScheduled } from '../run.ts';
+import type { RunDeps } from '../active-run.ts';
+
+export interface JobReport {
+  readonly runId: number;
+  readonly exitCode: ExitCode;
+  readonly notes: readonly string[];
+  readonly elapsedMs: number;
+}
+
+/** `run` of every merchant. Null where another process did the slot meanwhile. Throws what `executeRun` throws. */
+export async function runLedgerJob(
+  app: PlatformApp,
+  due: DueJob,
+  signal: AbortSignal,
+  sweep: Pick<RunDeps, 'lateSweepDays'> = {},
+): Promise<JobReport | null> {
+  return executeScheduled(
+    {
+      command: 'run',
+      range: null,
+      merchants: await chosenMerchants(app, []),
+      currencies: null,
+      scheduled: due,
+    },
+    { ...runDeps(app, signal), ...sweep },
+  );
+}

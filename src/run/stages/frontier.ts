@@ -1,0 +1,53 @@
+/**
+ * How far into today a nightly run reads. Today's first entries have to start where yesterday ended: a last entry that is
+ * missing shows the same night, as soon as another follows it.
+ */
+import type { Kysely } from 'kysely';
+import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
+import { isChecked } from '../../ledger/checks.ts';
+import type { Window } from '../../ledger/entry.ts';
+import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
+import { entriesOfBusiestDay } from '../../store/account-days.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { planWindows } from '../../sync/windows-of-days.ts';
+import type { RunDeps, RunRequest } from '../active-run.ts';
+
+/** Read of today in any case: all there is of it at night. */
+const FRONTIER_MIN_MS = 2 * 3_600_000;
+/** Days looked back at to tell how much of today fits on a page. */
+const DAYS_BACK = 7;
+/** A platform's clock may be so far behind ours before a look at today makes the whole reading begin anew. */
+const CLOCK_BEHIND_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * The windows of today that a run without dates reads besides: up to two hours, or as much as one page held on the busiest
+ * of the last days, so that the look stays at a call where a day is a page. None where the check is off, or where dates
+ * were asked for: those days are read and no others.
+ */
+export async function frontierWindows(
+  merchantNo: string,
+  { range }: Pick<RunRequest, 'range'>,
+  deps: Pick<RunDeps, 'db' | 'zone' | 'now' | 'settleDelayMs' | 'checks'>,
+): Promise<Window[]> {
+  if (range !== null || !isChecked('frontier', deps.checks)) return [];
+  const { zone } = deps;
+  const nowMs = deps.now().getTime();
+  const today = dayOf(nowMs, zone);
+  const { beginMs } = dayWindow(today, zone);
+  const settledMs = frontierEndMs(nowMs, deps);
+  const isShort = settledMs - beginMs <= FRONTIER_MIN_MS;
+  const lengthMs = isShort ? FRONTIER_MIN_MS : await lengthOfAPage(deps.db, merchantNo, today);
+  const latestMs = Math.min(settledMs, beginMs + Math.max(FRONTIER_MIN_MS, lengthMs) - 1);
+  return planWindows({ fromDay: today, toDay: today, zone, latestMs });
+}
+
+/** The instant up to which today may be looked at; before its begin in the first minutes of a day. */
+export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
+  nowMs - settleDelayMs - CLOCK_BEHIND_MS;
+
+async function lengthOfAPage(db: Kysely<DB>, merchantNo: string, today: string): Promise<number> {
+  const days = { from: addDays(today, -DAYS_BACK), to: addDays(today, -1) };
+  const entries = await entriesOfBusiestDay(db, merchantNo, days);
+  return (DAY_MS * PAGE_SIZE_MAX) / Math.max(entries, 1);
+}

@@ -1,0 +1,149 @@
+/** Looks for what is odd about a ledger though no balance breaks, and keeps it until a run has told it. */
+import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day.ts';
+import { isChecked } from '../../ledger/checks.ts';
+import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { covers } from '../../ledger/window.ts';
+import { entriesADay, hasWrecks } from '../../store/entries-a-day.ts';
+import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
+import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
+import { sharedEntries } from '../../store/shared-entries.ts';
+import { certifiedWindows } from '../../store/windows.ts';
+import { writeTransaction } from '../../store/engine/write-transaction.ts';
+import { entriesBefore } from '../../sync/ledger-past.ts';
+import { ALL_TIME } from '../merchant-ranges.ts';
+import { eachMerchant } from './merchant-by-merchant.ts';
+import type { RunDeps, ActiveRun, StageOutcome } from '../active-run.ts';
+
+/** A day longer ago is history: nobody asks for an entry that was not there a month ago. */
+const JUDGED_DAYS_MAX = 31;
+
+const keep = ({ deps, lease, runId }: ActiveRun, notices: readonly Notice[]): Promise<void> =>
+  writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
+
+/** What two merchants have of the days that changed: to be called while these are not chained yet. */
+export async function noticeShared(work: ActiveRun): Promise<void> {
+  const { deps, request } = work;
+  if (!isChecked('shared', deps.checks)) return;
+  const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
+  const shared = await sharedEntries(deps.db, merchants, deps.zone);
+  if (shared.length > 0) await keep(work, shared);
+}
+
+/** What the days' figures show, once they are made: busy days without entries, first openings out of nothing. */
+export async function noticeFigures(work: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { deps } = work;
+  await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
+    if (isChecked('empty', deps.checks)) await noticeEmptyDays(work, merchantNo);
+    if (isChecked('first', deps.checks)) await noticeFirstOpenings(work, outcome, merchantNo);
+  });
+}
+
+async function noticeEmptyDays(work: ActiveRun, merchantNo: string): Promise<void> {
+  const { deps } = work;
+  const days = daysToJudge(work, merchantNo);
+  if (days.length === 0) return;
+  const [from, to] = [days[0]!, days.at(-1)!];
+  const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
+  const found = emptyNotices(merchantNo, byCurrency, days);
+  const proven = await provenOnes(deps, merchantNo, found);
+  if (proven.length > 0) await keep(work, proven);
+}
+
+/** Days of the merchant's range that are over. */
+function daysToJudge({ deps, ranges }: ActiveRun, merchantNo: string): readonly BusinessDay[] {
+  const range = ranges.get(merchantNo);
+  if (range === undefined) return [];
+  const settledMs = deps.now().getTime() - deps.settleDelayMs;
+  const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);
+  const from = range.from < earliest ? earliest : range.from;
+  const days = from > range.to ? [] : daysFromTo(from, range.to);
+  return days.filter((day) => dayWindow(day, deps.zone).endMs <= settledMs);
+}
+
+/** Of the merchant as a whole; of an account only where others of the merchant had entries that day. Pure. */
+export function emptyNotices(
+  merchantNo: string,
+  byCurrency: ReadonlyMap<string, EntriesADay>,
+  days: readonly BusinessDay[],
+): EmptyNotice[] {
+  const all = sumOf(byCurrency);
+  const notices = (currency: string, entries: EntriesADay, among: readonly BusinessDay[]): EmptyNotice[] =>
+    emptyBusyDays(entries, among).map(({ day, ...figures }) => ({
+      kind: 'empty',
+      merchantNo,
+      currency,
+      day,
+      figures,
+    }));
+  const busy = days.filter((day) => all.has(day));
+  return [
+    ...notices('', all, days),
+    ...[...byCurrency].flatMap(([currency, entries]) => notices(currency, entries, busy)),
+  ];
+}
+
+function sumOf(byCurrency: ReadonlyMap<string, EntriesADay>): EntriesADay {
+  const all = new Map<BusinessDay, number>();
+  for (const entries of byCurrency.values())
+    for (const [day, count] of entries) all.set(day, (all.get(day) ?? 0) + count);
+  return all;
+}
+
+/** Of days under certificate, and of which nothing came that could not be read: that is told already. */
+async function provenOnes(
+  { db, zone }: RunDeps,
+  merchantNo: string,
+  found: readonly EmptyNotice[],
+): Promise<EmptyNotice[]> {
+  const proven: EmptyNotice[] = [];
+  for (const notice of found) {
+    const window = dayWindow(notice.day, zone);
+    if (!covers(await certifiedWindows(db, merchantNo, window), window)) continue;
+    if (!(await hasWrecks(db, merchantNo, window))) proven.push(notice);
+  }
+  return proven;
+}
+
+/** Accounts that open on a balance though nothing lies before: the platform is asked once for its total of all before. */
+async function noticeFirstOpenings(
+  work: ActiveRun,
+  outcome: StageOutcome,
+  merchantNo: string,
+): Promise<void> {
+  const { deps } = work;
+  const openings = await firstDaysWithBalance(deps.db, merchantNo);
+  if (openings.length === 0) return;
+  const { past: answered, beginMs } = await pastAndBegin(deps.db, merchantNo);
+  if (beginMs === null) return;
+  const isAnswered = answered !== null && (answered.total === 0 || answered.beforeMs <= beginMs);
+  const past = isAnswered ? answered : await askPast(work, outcome, merchantNo, beginMs);
+  if (past?.total !== 0) return;
+  const notices: FirstNotice[] = [];
+  for (const { currency, day, opening } of openings) {
+    const [proven] = await certifiedWindows(deps.db, merchantNo, ALL_TIME, currency);
+    const isNothingBefore = proven !== undefined && covers([proven], dayWindow(day, deps.zone));
+    if (isNothingBefore) notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening } });
+  }
+  if (notices.length > 0) await keep(work, notices);
+}
+
+/** Undefined where nobody answered, or nobody may be asked: a run that reads nothing makes no call. */
+async function askPast(
+  { deps, request, lease }: ActiveRun,
+  outcome: StageOutcome,
+  merchantNo: string,
+  beforeMs: number,
+): Promise<LedgerPast | undefined> {
+  const read = outcome.sync.find((one) => one.merchantNo === merchantNo);
+  const merchant = request.merchants.find((one) => one.merchantNo === merchantNo);
+  if (read === undefined || read.report.failure !== null || merchant === undefined) return undefined;
+  const total = await entriesBefore(deps.reader, merchant, beforeMs, deps.signal);
+  const { report } = read;
+  const counted = { ...read, report: { ...report, requests: report.requests + 1 } };
+  outcome.sync = outcome.sync.map((one) => (one === read ? counted : one));
+  if (total === undefined) return undefined;
+  const past = { beforeMs, total };
+  await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));
+  return past;
+}

@@ -1,0 +1,87 @@
+/** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
+import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
+import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
+import { covers } from '../../ledger/window.ts';
+import { NOTHING_REPAIRED, repairFiles, type RepairReport } from '../../statements/repair-files.ts';
+import { publishDays, type PublishReport } from '../../statements/publish.ts';
+import { publishedSpan } from '../../store/statements/stored-files.ts';
+import { eachMerchant } from './merchant-by-merchant.ts';
+import type { DayRange } from '../range.ts';
+import { accountDayKey, type PublishOutcome } from '../report.ts';
+import type { ActiveRun, StageOutcome } from '../active-run.ts';
+
+/**
+ * Publishes the range, or without one everything due: a day the cascade moved outside the range is due as well. What
+ * fails for one merchant leaves the others published.
+ */
+export async function publishStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { request, deps, lease, runId, ranges, from, to, checked } = work;
+  outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [], ...NOTHING_REPAIRED };
+  await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
+    const before = outcome.publish!;
+    const options = { ...deps, lease, merchantNo, runId, checked };
+    const days = ranges.get(merchantNo);
+    const range = days ?? { from, to };
+    const report = await publishDays({
+      ...options,
+      comesLate: lateDays(outcome, days?.knownBefore ?? [], deps.zone),
+      ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
+      ...(request.command === 'publish' && request.range !== null
+        ? { fromDay: from, toDay: to }
+        : { toDay: lastDay(work) }),
+      // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
+      ...(request.range === null
+        ? {}
+        : { answersFor: { merchantNo, currencies: request.currencies, from: range.from, to: range.to } }),
+      onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
+      onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
+    });
+    outcome.publish = joined(before, report, NOTHING_REPAIRED);
+    const compared =
+      request.repairs === true
+        ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? range)
+        : daysToCompare(range, report);
+    const repair = await repairFiles({
+      ...options,
+      fromDay: compared.from,
+      toDay: compared.to,
+      readsAll: request.repairs ?? false,
+      onFile: (soFar) => (outcome.publish = joined(before, report, soFar)),
+    });
+    outcome.publish = joined(before, report, repair);
+  });
+}
+
+/** Days that this run found entries on for the first time, though they had been proven before to hold none. */
+function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], zone: string) {
+  const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay) =>
+    accountDayKey(merchantNo, currency, day);
+  const found = new Set(
+    reconcile?.daysChanged
+      .filter(({ oldClosing, entries }) => oldClosing === null && entries > 0)
+      .map(({ account, day }) => keyOf(account, day)),
+  );
+  return (account: Account, day: BusinessDay): boolean =>
+    found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
+}
+
+/** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
+function lastDay({ request: { range }, deps: { now, zone } }: ActiveRun): BusinessDay {
+  const yesterday = addDays(dayOf(now().getTime(), zone), -1);
+  return range !== null && range.to > yesterday ? range.to : yesterday;
+}
+
+/** The merchant's range, and every day that was published outside of it. */
+function daysToCompare({ from, to }: DayRange, { published }: PublishReport): DayRange {
+  const days = [from, to, ...published.map(({ day }) => day)].sort();
+  return { from: days[0]!, to: days.at(-1)! };
+}
+
+const joined = (a: PublishOutcome, b: PublishReport, c: RepairReport): PublishOutcome => ({
+  published: [...a.published, ...b.published],
+  unchanged: a.unchanged + b.unchanged,
+  withheld: [...a.withheld, ...b.withheld],
+  unlinked: [...a.unlinked, ...b.unlinked],
+  repaired: [...a.repaired, ...c.repaired],
+  unrepaired: [...a.unrepaired, ...c.unrepaired],
+});

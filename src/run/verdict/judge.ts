@@ -1,0 +1,186 @@
+/** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
+import type { UnlinkedOpening } from '../../statements/openings.ts';
+import { reasonsOfCauses } from './break-reasons.ts';
+import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
+import {
+  reasonsOfClock,
+  reasonsOfReading,
+  reasonsOfUnsteadyTotals,
+  reasonsOfWithheld,
+} from './merchant-reasons.ts';
+import { reasonsOfOlderDays } from './older-days-reasons.ts';
+import type { Standing } from '../report.ts';
+import { reasonsOfNotices } from './notice-reasons.ts';
+import { reasonsOfRevised } from './revised.ts';
+import { reasonsOfRepair } from './repair-reasons.ts';
+import type { RequestedStanding } from '../requested.ts';
+import { sumOfSync } from '../stages/sync-tally.ts';
+import type { StageOutcome } from '../active-run.ts';
+
+/** Why a run is not green, or what a person should know of a green one. */
+export interface Reason {
+  /** What it would end the run with by itself. */
+  readonly exitCode: ExitCode;
+  /** A sentence. */
+  readonly what: string;
+  /** What to do about it; null where the sentence says it already. */
+  readonly todo: string | null;
+  /** Whose trouble it is; absent where it concerns every merchant, or needs a person only. */
+  readonly merchantNo?: string;
+}
+
+/** A failure that ended the run early, for all merchants. */
+export interface RunFailure {
+  readonly exitCode: ExitCode;
+  readonly message: string;
+}
+
+export interface Verdict {
+  readonly exitCode: ExitCode;
+  /** Gravest first. */
+  readonly reasons: readonly Reason[];
+}
+
+/** Judges what the stages did and what is open after them. */
+export function judge(
+  outcome: StageOutcome,
+  standing: Standing,
+  run: {
+    readonly id: number;
+    readonly failures: readonly RunFailure[];
+    /** Of the platform: times are told by its clock. */
+    readonly zone: string;
+    /** Whether the run before saw the platform's clock as far off already. */
+    readonly wereClocksApart?: boolean;
+  },
+): Verdict {
+  const reasons: Reason[] = [
+    ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
+    ...outcome.troubles.map(({ exitCode, merchantNo, stage, message }) => ({
+      exitCode,
+      what: `${merchantNo}: ${stage} failed: ${message}`,
+      todo:
+        exitCode === EXIT.fault
+          ? 'please report it; the other merchants are done, and this one’s statements stay as they were'
+          : null,
+      merchantNo,
+    })),
+    ...outcome.sync.flatMap(reasonsOfReading),
+    ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
+    ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
+    ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
+    ...(outcome.publish?.unlinked ?? []).map(reasonOfUnlinked),
+    ...(outcome.publish === null ? [] : reasonsOfRepair(outcome.publish)),
+    ...reasonsOfStanding(outcome, standing),
+    ...reasonsOfNotices(standing.notices),
+    ...reasonsOfRevised(standing.revised, run.id),
+  ];
+  const isIncomplete = reasons.some(
+    ({ exitCode }) => exitCode !== EXIT.done && exitCode !== EXIT.needsPerson,
+  );
+  reasons.push(
+    ...standing.requested
+      // What cut this run short is told already, and names the mend.
+      .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
+      .map(reasonOfRequested),
+  );
+  const exitCode = gravest(reasons.map((reason) => reason.exitCode));
+  return { exitCode: gravestOr(exitCode, run.failures), reasons: inOrder(reasons) };
+}
+
+/** `gravest` knows what stages end with; a failure that is a matter of settings ends the run as itself. */
+const gravestOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
+  failures.find((failure) => failure.exitCode === EXIT.usage)?.exitCode ?? exitCode;
+
+const GRAVEST_FIRST: readonly ExitCode[] = [
+  EXIT.fault,
+  EXIT.usage,
+  EXIT.leaseHeld,
+  EXIT.incomplete,
+  EXIT.needsPerson,
+  EXIT.done,
+];
+
+const inOrder = (reasons: readonly Reason[]): Reason[] =>
+  GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
+
+const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
+  exitCode: EXIT.needsPerson,
+  what: `${account.merchantNo} ${account.currency} ${day} ${why}`,
+  todo: null,
+});
+
+function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing): Reason[] {
+  const own = sumOfSync(sync);
+  const { newBreaks, knownBreaks, quarantined, untold } = standing;
+  // What this run stored is among what is untold, unless nobody could be asked.
+  const [amended, vanished] = [
+    Math.max(own.amended, untold.amended),
+    Math.max(own.vanished, untold.vanished),
+  ];
+  const earlier = (all: number, ours: number): string =>
+    all > ours ? `, ${all - ours} of them stored by a run that did not tell` : '';
+  const plural = (count: number) => (count === 1 ? '' : 's');
+  const told: [number, string, string][] = [
+    [
+      newBreaks,
+      `${newBreaks} new break${plural(newBreaks)}: see \`daybook breaks\``,
+      'ask the platform about the span; a jump that is right is closed with `daybook breaks resolve ID --note TEXT`',
+    ],
+    [
+      knownBreaks,
+      `${knownBreaks} break${plural(knownBreaks)} known before, still open: see \`daybook breaks\``,
+      'it counts until it heals or is closed with `daybook breaks resolve ID --note TEXT`',
+    ],
+    [
+      amended,
+      `${amended} amended${earlier(amended, own.amended)}: see \`daybook amendments\``,
+      'ask the platform why it changed booked entries',
+    ],
+    [
+      vanished,
+      `${vanished} vanished${earlier(vanished, own.vanished)}: see \`daybook amendments\``,
+      'ask the platform why it no longer shows them; they are kept, and left out of the chain',
+    ],
+    [
+      quarantined,
+      `${quarantined} quarantined: see \`daybook quarantine\``,
+      'send raw text and reason to the platform; one that is cleared up is closed with `daybook quarantine acknowledge ID --note TEXT`',
+    ],
+  ];
+  return [
+    ...told
+      .filter(([count]) => count > 0)
+      .map(([, what, todo]) => ({ exitCode: EXIT.needsPerson, what, todo })),
+    ...sync.flatMap(reasonsOfUnsteadyTotals),
+    ...reasonsOfCauses(reconcile?.opened ?? []),
+  ];
+}
+
+/** `2026-01-01 to 2026-02-28`, of USD where only that was asked for. */
+export const rangeName = ({
+  from,
+  to,
+  currency,
+}: Pick<RequestedStanding, 'from' | 'to' | 'currency'>): string =>
+  `${from} to ${to}${currency === null ? '' : ` of ${currency}`}`;
+
+const DAYS_NAMED_MAX = 3;
+
+/** `2026-01-01 to 2026-01-09, 2026-01-12`. */
+export function daysName(days: RequestedStanding['missingDays']): string {
+  const named = days
+    .slice(0, DAYS_NAMED_MAX)
+    .map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
+  const more = days.length - named.length;
+  return named.join(', ') + (more > 0 ? ` and ${more} more stretches` : '');
+}
+
+const reasonOfRequested = (range: RequestedStanding): Reason => ({
+  exitCode: EXIT.incomplete,
+  what:
+    `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not proven whole: ` +
+    `${daysName(range.missingDays)} missing`,
+  todo: `the next nightly run reads on; \`daybook runs forget-range ${range.id}\` gives it up`,
+  merchantNo: range.merchantNo,
+});

@@ -1,0 +1,123 @@
+/** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
+import { counted } from '../../ledger/text.ts';
+import { wallSpan } from '../../ledger/wall-time.ts';
+import type { WithheldDay } from '../../statements/publish.ts';
+import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
+import { EXIT } from './exit-codes.ts';
+import { ownExitCode, ownSentence } from '../stages/isolation.ts';
+import type { Reason } from './judge.ts';
+import type { MerchantSync } from '../report.ts';
+import { sumOfSync } from '../stages/sync-tally.ts';
+
+/** Sentences of one kind that are told of one merchant; the rest is counted, so that nothing else is lost among them. */
+const TOLD_MAX = 10;
+
+const READS_ON =
+  'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
+
+/** What went wrong while one merchant's ledger was read. */
+export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reason[] {
+  const reasons: Reason[] = [];
+  if (notJoined !== undefined) {
+    reasons.push({
+      exitCode: notJoined.mayPass ? EXIT.incomplete : EXIT.needsPerson,
+      what: `${merchantNo} is known, but its ledger could not join yet: ${notJoined.problem}`,
+      todo: notJoined.mayPass
+        ? 'the next run tries again'
+        : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
+      merchantNo,
+    });
+  }
+  const uncertified = report.uncertified.map(({ problem }) => ({
+    exitCode: EXIT.incomplete,
+    what: `${merchantNo}: ${problem}`,
+    todo: 'run the day again; if it stays so, send this sentence to the platform',
+    merchantNo,
+  }));
+  reasons.push(
+    ...firstOf(uncertified, (more) => ({
+      exitCode: EXIT.incomplete,
+      what: `${merchantNo}: ${counted(more, 'more window')} could not be certified`,
+      todo: '`daybook status` tells what is missing, and with --json each of them',
+      merchantNo,
+    })),
+  );
+  if (report.failure !== null) {
+    reasons.push({
+      exitCode: ownExitCode(report.failure),
+      what: ownSentence(merchantNo, report.failure),
+      todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
+      merchantNo,
+    });
+  }
+  return reasons;
+}
+
+/** Entries that leave and come back while one run reads are no change of the ledger. */
+export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
+  const { vanished, returned } = report;
+  if (vanished === 0 || returned === 0) return [];
+  return [
+    {
+      exitCode: EXIT.needsPerson,
+      what:
+        `${merchantNo}: ${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
+        'span and those of its parts stand for different entries',
+      todo: 'send this sentence to the platform; run the days again before their statements are relied on',
+      merchantNo,
+    },
+  ];
+}
+
+const HELD_BACK_NAMED_MAX = 3;
+
+/**
+ * A platform that is behind leaves a day open that is over here. Otherwise clocks that differ are good to know; where they
+ * differ by much and the run before saw nothing of it, a person is needed.
+ */
+export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean, zone: string): Reason[] {
+  const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
+    if (unsettled.length === 0) return [];
+    const spans = unsettled.slice(0, HELD_BACK_NAMED_MAX).map((span) => wallSpan(span, zone));
+    const what = `${merchantNo}: ${clocksApartText(report)}: ${spans.join(', ')} is not settled there and was not read`;
+    const todo = `${SET_THE_CLOCK}; the next run reads on once the platform's clock has come that far`;
+    return [{ exitCode: EXIT.incomplete, what, todo, merchantNo }];
+  });
+  const apart = sumOfSync(sync);
+  const news = waiting.length > 0 ? null : clockNews(apart);
+  if (news === null) return waiting;
+  const exitCode = isForPerson(apart) && !wereApart ? EXIT.needsPerson : EXIT.done;
+  return [{ exitCode, what: news, todo: SET_THE_CLOCK }];
+}
+
+/** The first ones, and one that counts the rest. */
+const firstOf = (all: readonly Reason[], rest: (more: number) => Reason): Reason[] =>
+  all.length <= TOLD_MAX ? [...all] : [...all.slice(0, TOLD_MAX), rest(all.length - TOLD_MAX)];
+
+/** Those that keep the run from being done, merchant by merchant, then those that do not. */
+export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
+  const isDone = ({ cause }: WithheldDay) => cause === 'not-over';
+  const byMerchant = Map.groupBy(
+    withheld.filter((one) => !isDone(one)),
+    ({ account }) => account.merchantNo,
+  );
+  return [
+    ...[...byMerchant].flatMap(([merchantNo, days]) =>
+      firstOf(days.map(reasonOfWithheld), (more) => ({
+        exitCode: EXIT.incomplete,
+        what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
+        todo: 'the run that mends this publishes them',
+        merchantNo,
+      })),
+    ),
+    ...withheld.filter(isDone).map(reasonOfWithheld),
+  ];
+}
+
+const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
+  // A day that is still going on is no failure; asking for it was meant.
+  exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
+  what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
+  todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
+  merchantNo: account.merchantNo,
+});

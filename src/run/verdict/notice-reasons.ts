@@ -1,0 +1,82 @@
+/** How a notice is told: what is odd, and what to do. Pure. */
+import { counted } from '../../ledger/text.ts';
+import type { EmptyNotice, FirstNotice, Notice, SharedNotice } from '../../store/notices.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Reason } from './judge.ts';
+
+/** Merchants that are empty on one day are told each, up to so many; more of them are most likely a holiday. */
+const MERCHANTS_TOLD_MAX = 3;
+const SHOWN_MAX = 3;
+
+/** Every notice needs a person, once. */
+export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
+  const empty = notices.filter((notice) => notice.kind === 'empty');
+  const shared = notices.filter((notice) => notice.kind === 'shared');
+  return [
+    ...[...Map.groupBy(shared, pairOf).values()].map(reasonOfShared),
+    ...[...Map.groupBy(empty, ({ day }) => day).values()].flatMap(reasonsOfEmpty),
+    ...notices.filter((notice) => notice.kind === 'first').map(reasonOfFirst),
+  ];
+}
+
+const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.needsPerson, what, todo });
+
+/** `USD 2026-03-04`, or the day where every account is meant. */
+const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
+  currency === '' ? day : `${currency} ${day}`;
+
+/** `A1, A2, A3 and 9 more`. */
+function listed(names: readonly string[], count = names.length): string {
+  const named = names.slice(0, SHOWN_MAX);
+  return named.join(', ') + (count > named.length ? ` and ${count - named.length} more` : '');
+}
+
+const usually = ({ figures: { fewest, most } }: EmptyNotice): string =>
+  fewest === most ? `${fewest}` : `${fewest} to ${most}`;
+
+const ASK_FOR_ENTRIES =
+  'where it was no holiday, ask the platform, whose reply for it counted 0; while the day is in the re-sweep ' +
+  '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is told once';
+
+function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
+  if (sameDay.length <= MERCHANTS_TOLD_MAX) {
+    return sameDay.map((notice) =>
+      needsPerson(
+        `${notice.merchantNo} ${accountDay(notice)} has no entries, and the same weekday had ${usually(notice)} in each ` +
+          'of the last 4 weeks: it was a holiday, or its entries are missing',
+        ASK_FOR_ENTRIES,
+      ),
+    );
+  }
+  const names = sameDay.map(({ merchantNo, currency }) => [merchantNo, currency].join(' ').trim());
+  return [
+    needsPerson(
+      `${sameDay[0]!.day} has no entries for ${listed(names)}, which had some on the same weekday in each of the last 4 ` +
+        'weeks: it was a holiday, or their entries are missing',
+      ASK_FOR_ENTRIES,
+    ),
+  ];
+}
+
+const reasonOfFirst = (notice: FirstNotice): Reason =>
+  needsPerson(
+    `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${notice.figures.opening}, and ` +
+      'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
+    'ask the platform what made the balance; this is told once',
+  );
+
+const pairOf = ({ merchantNo, otherMerchantNo }: SharedNotice): string =>
+  JSON.stringify([merchantNo, otherMerchantNo]);
+
+function reasonOfShared(ofPair: readonly SharedNotice[]): Reason {
+  const { merchantNo, otherMerchantNo } = ofPair[0]!;
+  const count = ofPair.reduce((sum, { figures }) => sum + figures.count, 0);
+  const batchNos = ofPair.flatMap(({ figures }) => figures.batchNos);
+  return needsPerson(
+    `${counted(count, 'entry is', 'entries are')} stored under two merchants, ${merchantNo} and ${otherMerchantNo}: ` +
+      `${listed(batchNos, count)}, of ${listed(ofPair.map(accountDay))}; the platform answered one of them by entries ` +
+      'of the other',
+    'do not pass on these statements; look at PLATFORM_HEADERS (does each call say whose it is?) and at both ' +
+      "merchants' tokens, then read those days again with --from and --to: what is not the merchant's own vanishes",
+  );
+}

@@ -1,0 +1,94 @@
+/** What is told of the look at the days before those a night reads. Pure. */
+import type { BusinessDay } from '../../ledger/entry.ts';
+import type { DayChange } from '../../reconcile/reconcile.ts';
+import type { OlderDaysLook } from '../../sync/older-days.ts';
+import type { SyncReport } from '../../sync/sync.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Reason } from './judge.ts';
+import type { MerchantSync } from '../report.ts';
+
+/** Account days named in one sentence. */
+const NAMED_MAX = 10;
+
+/** `daysChanged` are the account days whose figures the run changed. */
+export function reasonsOfOlderDays(
+  { merchantNo, olderDays }: MerchantSync,
+  daysChanged: readonly DayChange[],
+): Reason[] {
+  if (olderDays === undefined) return [];
+  const reasonOf = (exitCode: Reason['exitCode'], what: string, todo: string): Reason => ({
+    exitCode,
+    what: `${merchantNo}: ${what}`,
+    todo,
+    merchantNo,
+  });
+  if (olderDays.kind === 'not made') {
+    const what = `days before those read could not be compared with what is stored: ${olderDays.notMade}`;
+    const todo =
+      'the days read are not touched by it; where the platform refuses so wide a window for good, leave `wide` out of ' +
+      'DAYBOOK_CHECKS';
+    return [reasonOf(EXIT.done, what, todo)];
+  }
+  const { look, again } = olderDays;
+  const reasons: Reason[] = [];
+  if (again !== null) {
+    const changes = changesOf(again);
+    const accountDays = accountDaysOf(merchantNo, look.differing, daysChanged);
+    const days = `${listed(look.differing)} ${look.differing.length === 1 ? 'was' : 'were'} read anew, as ${whyOf(look)}`;
+    if (changes !== '') {
+      const todo =
+        'ask the platform why its books change so long after; where a statement is published, its next revision has it';
+      reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}`, todo));
+    } else if (again.failure === null && again.uncertified.length === 0) {
+      reasons.push(reasonOf(EXIT.done, `${days}, and hold what is stored`, CONTRADICTS_ITSELF));
+    }
+  }
+  if (look.isContradicted) {
+    const what = `${whyOf(look)}, but those of its halves are what is stored`;
+    reasons.push(reasonOf(EXIT.done, what, CONTRADICTS_ITSELF));
+  }
+  if (look.hasMore) {
+    const what = `more of ${look.from} to ${look.to} is not what is stored than one run reads anew`;
+    const todo = `the next night reads on; \`daybook run --from ${look.from} --to ${look.to}\` reads all of it now`;
+    reasons.push(reasonOf(EXIT.incomplete, what, todo));
+  }
+  return reasons;
+}
+
+const CONTRADICTS_ITSELF = 'nothing; where it comes every night, send this sentence to the platform';
+
+/** What reading the days anew brought; empty where it was nothing. */
+const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncReport): string =>
+  (
+    [
+      [inserted, 'late'],
+      [amended, 'amended'],
+      [vanished, 'vanished'],
+      [returned, 'back'],
+      [quarantined, 'unreadable'],
+    ] as const
+  )
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${what}`)
+    .join(', ');
+
+const whyOf = ({ from, to, total, stored, pagesRead }: OlderDaysLook): string =>
+  total === stored
+    ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} is not what is stored`
+    : `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= NAMED_MAX
+    ? names.join(', ')
+    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`;
+
+function accountDaysOf(
+  merchantNo: string,
+  days: readonly BusinessDay[],
+  daysChanged: readonly DayChange[],
+): string {
+  const named = daysChanged
+    .filter(({ account, day }) => account.merchantNo === merchantNo && days.includes(day))
+    .map(({ account, day }) => `${account.currency} ${day}`);
+  return named.length === 0 ? '' : ` (${listed(named)})`;
+}

@@ -1,0 +1,41 @@
+/** What a run says of published files that were missing or altered. */
+import type { RepairReport } from '../../statements/repair-files.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Reason } from './judge.ts';
+
+/** A whole bucket may be gone; the count covers all of them, the first ones are named. */
+const FILES_NAMED_MAX = 20;
+
+/** One for each file that cannot be repaired, which needs a person, and one for all that were. */
+export function reasonsOfRepair({ repaired, unrepaired }: RepairReport): Reason[] {
+  const lost = unrepaired
+    .slice(0, FILES_NAMED_MAX)
+    .map(({ key, damage, why }) => `${key} is ${damage} in the store: ${why}.`);
+  if (unrepaired.length > FILES_NAMED_MAX) {
+    lost.push(
+      `${unrepaired.length - FILES_NAMED_MAX} more files are missing or altered and cannot be made again.`,
+    );
+  }
+  return [
+    ...lost.map((what) => ({ exitCode: EXIT.needsPerson, what, todo: null })),
+    ...(repaired.length > 0
+      ? [
+          {
+            exitCode: EXIT.done,
+            what: repairedSentence(repaired),
+            todo: 'see what else writes or deletes in the store',
+          },
+        ]
+      : []),
+  ];
+}
+
+function repairedSentence(repaired: RepairReport['repaired']): string {
+  const one = repaired.length === 1;
+  const named = repaired.slice(0, FILES_NAMED_MAX).map(({ key, damage }) => `${key} (${damage})`);
+  const more = repaired.length > FILES_NAMED_MAX ? `, and ${repaired.length - FILES_NAMED_MAX} more` : '';
+  return (
+    `repaired: ${repaired.length} published ${one ? 'file was' : 'files were'} missing or altered in the store, and ` +
+    `${one ? 'lies' : 'lie'} there again as published: ${named.join(', ')}${more}`
+  );
+}

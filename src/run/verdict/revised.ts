@@ -1,0 +1,61 @@
+/** Tells which published days a run replaced: what was taken from them before is out of date. Pure. */
+import type { RevisedDay } from '../../store/statements/untold-revisions.ts';
+import { EXIT } from './exit-codes.ts';
+import type { Reason } from './judge.ts';
+
+/** Days named; the rest are counted. */
+const NAMED_MAX = 10;
+
+/**
+ * CommandOutput by the run that published them and by none after it: days that read otherwise than before, for a person to see, and
+ * besides those that only say of their opening where it comes from.
+ */
+export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number): Reason[] {
+  const isOther = ({ readsTheSame }: RevisedDay): boolean => !readsTheSame;
+  const others = revised.filter(isOther);
+  const same = revised.filter((one) => !isOther(one));
+  return [
+    ...reasonOf(others, runId, {
+      exitCode: EXIT.needsPerson,
+      how: 'revised',
+      todo: 'where figures of an earlier revision were used, download these days again',
+    }),
+    ...reasonOf(same, runId, {
+      exitCode: EXIT.done,
+      how: 'revised with the same entries and figures',
+      todo: null,
+    }),
+  ];
+}
+
+function reasonOf(
+  days: readonly RevisedDay[],
+  runId: number,
+  { exitCode, how, todo }: Pick<Reason, 'exitCode' | 'todo'> & { readonly how: string },
+): Reason[] {
+  if (days.length === 0) return [];
+  const named = days.slice(0, NAMED_MAX).map(nameOf).join('; ');
+  const more = days.length > NAMED_MAX ? `; and ${days.length - NAMED_MAX} more` : '';
+  const earlier = days.filter((one) => one.runId !== runId).length;
+  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that did not tell`;
+  const what = days.length === 1 ? '1 proven day was' : `${days.length} proven days were`;
+  return [{ exitCode, what: `${what} ${how}${before}: ${named}${more}`, todo }];
+}
+
+function nameOf({
+  merchantNo,
+  currency,
+  day,
+  oldRevision,
+  revision,
+  oldRows,
+  rows,
+  reason,
+}: RevisedDay): string {
+  const name = `${merchantNo} ${currency} ${day}`;
+  if (oldRevision === null) {
+    return `${name} to r${revision}, as its total was 0 when the day was read before and is ${rows} now`;
+  }
+  const held = rows > oldRows ? `, r${oldRevision} held ${oldRows} where ${rows} were due` : '';
+  return `${name} from r${oldRevision} to r${revision} (${reason ?? 'entries changed'}${held})`;
+}

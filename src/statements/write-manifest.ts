@@ -1,0 +1,114 @@
+/** Makes a day's manifest the one its rows call for: first as a row, then in the store. */
+import type { Kysely } from 'kysely';
+import { dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { ObjectExists, type Fence, type ObjectStore, type StoredDigest } from '../objects/object-store.ts';
+import type { Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { certificatesOf, previousStatement, type StatementRow } from '../store/statements/statements.ts';
+import {
+  manifestOfDay,
+  recordManifest,
+  storedObjects,
+  type ManifestRow,
+  type StoredRow,
+} from '../store/statements/stored-files.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { sha256Of } from './digest.ts';
+import { manifestKey } from './keys.ts';
+import { manifestText, parseManifest, type ManifestSources } from './manifest.ts';
+import { putReplacing, readManifest } from './put-revision.ts';
+import { currentOf } from './summary.ts';
+
+export const MANIFEST_CONTENT_TYPE = 'application/json';
+
+export interface SettleOptions {
+  readonly db: Kysely<DB>;
+  readonly lease: Lease;
+  readonly objects: ObjectStore;
+  readonly zone: string;
+  readonly timeZoneTrusted?: boolean;
+  readonly checked?: readonly string[];
+}
+
+/** A manifest's row for its text. */
+export const manifestRow = (
+  { merchantNo, day, revision, epoch }: Pick<ManifestSources, 'merchantNo' | 'day' | 'revision' | 'epoch'>,
+  content: string,
+): ManifestRow => ({
+  merchant_no: merchantNo,
+  day,
+  revision,
+  epoch,
+  sha256: sha256Of(content),
+  byte_count: Buffer.byteLength(content),
+  content,
+});
+
+/** The manifest that these rows call for: the recorded one where it says the same, else the next revision. */
+export async function nextManifest(
+  merchantNo: string,
+  day: BusinessDay,
+  rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'>,
+  { db, lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
+): Promise<{ readonly row: ManifestRow; readonly isNew: boolean }> {
+  const previous = new Map<string, StatementRow>();
+  for (const { currency } of currentOf(rows.statements)) {
+    const before = await previousStatement(db, { merchantNo, currency }, day);
+    if (before !== undefined) previous.set(currency, before);
+  }
+  const certificates = await certificatesOf(db, merchantNo, dayWindow(day, zone));
+  const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates };
+  const recorded = await manifestOfDay(db, merchantNo, day);
+  if (recorded !== undefined) {
+    // That another run looked at more or less than the one that wrote it makes no new manifest.
+    const before = parseManifest(recorded.content)?.checked ?? [];
+    if (manifestText({ ...sources, ...recorded, checked: before }) === recorded.content) {
+      return { row: recorded, isNew: false };
+    }
+  }
+  const numbered = { ...sources, checked, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
+  return { row: manifestRow(numbered, manifestText(numbered)), isNew: true };
+}
+
+/**
+ * Puts the recorded manifest into the store, unless it was read back from there before. Returns what was read back.
+ * Where the store holds a manifest that this database has forgotten, the row takes a number above it first.
+ */
+export async function writeManifest(
+  recorded: ManifestRow,
+  fence: Fence,
+  options: SettleOptions,
+): Promise<StoredRow> {
+  const { db, lease, objects } = options;
+  const key = manifestKey(recorded.merchant_no, recorded.day);
+  const known = (await storedObjects(db, [key])).get(key);
+  if (known?.sha256 === recorded.sha256) return known;
+  const put = { fence, contentType: MANIFEST_CONTENT_TYPE };
+  const condition =
+    known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
+  try {
+    return storedRow(key, await objects.put(key, Buffer.from(recorded.content), { ...put, ...condition }));
+  } catch (error) {
+    if (!(error instanceof ObjectExists)) throw error;
+  }
+  const found = await readManifest(objects, key);
+  const row =
+    found !== null && found.revision >= recorded.revision ? above(found.revision, recorded) : recorded;
+  if (row !== recorded) await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
+  return storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put));
+}
+
+export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): StoredRow => ({
+  object_key: key,
+  sha256,
+  byte_count: bytes,
+  etag,
+});
+
+/** The same manifest under a number above one that is taken. */
+function above(taken: number, { content, merchant_no, day, epoch }: ManifestRow): ManifestRow {
+  const manifest = { ...(JSON.parse(content) as object), revision: taken + 1 };
+  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  return manifestRow({ merchantNo: merchant_no, day, revision: taken + 1, epoch }, text);
+}

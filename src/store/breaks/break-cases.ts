@@ -1,0 +1,161 @@
+/**
+ * A break as a case: what people did about it. Whether it is open, resolved or healed stands in its own row
+ * (`continuity_break.status`); who did what, when and why in the record of deeds (`audit_entry`); a step joins the two.
+ */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Window } from '../../ledger/entry.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { BreakRow } from './breaks.ts';
+import type { DB } from '../engine/schema.ts';
+
+export type StepKind = 'taken' | 'commented' | 'resolved' | 'reopened';
+
+/** Something a person did about a break. */
+export interface CaseStep {
+  readonly kind: StepKind;
+  readonly by: string;
+  readonly at: Date;
+  readonly note: string | null;
+}
+
+/** `taken` is open, and somebody looks after it. */
+export type CaseState = 'open' | 'taken' | 'resolved' | 'healed';
+
+/** Where a case stands: by the row's status, and the last step that was more than a comment. */
+export const stateOf = ({ status }: Pick<BreakRow, 'status'>, last: CaseStep | undefined): CaseState =>
+  status === 'open' && last?.kind === 'taken' ? 'taken' : (status as CaseState);
+
+/** More steps of one break than anybody reads. */
+const STEPS_SHOWN_MAX = 1_000;
+
+export const breakById = (db: Kysely<DB>, id: number): Promise<BreakRow | undefined> =>
+  db.selectFrom('continuity_break').selectAll().where('id', '=', id).executeTakeFirst();
+
+/** The steps of a break, oldest first; of very many, the newest. Served by break_step_of_break. */
+export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep[]> {
+  const rows = await db
+    .selectFrom('break_step as step')
+    .innerJoin('audit_entry as deed', 'deed.id', 'step.audit_entry_id')
+    .select(['step.kind', 'deed.by_whom as by', 'deed.at', 'deed.note'])
+    .where('step.break_id', '=', breakId)
+    .orderBy('step.id', 'desc')
+    .limit(STEPS_SHOWN_MAX)
+    .execute();
+  return rows.map((row) => ({ ...row, kind: row.kind as StepKind })).reverse();
+}
+
+/** By break, its last step that was more than a comment. */
+export async function lastSteps(
+  db: Kysely<DB>,
+  breakIds: readonly number[],
+): Promise<ReadonlyMap<number, CaseStep>> {
+  if (breakIds.length === 0) return new Map();
+  const { rows } = await sql<CaseStep & { readonly breakId: number }>`
+    SELECT DISTINCT ON (step.break_id)
+      step.break_id AS "breakId", step.kind, deed.by_whom AS by, deed.at, deed.note
+    FROM break_step AS step JOIN audit_entry AS deed ON deed.id = step.audit_entry_id
+    WHERE step.break_id = ANY (${arrayLiteral(breakIds)}::bigint[]) AND step.kind <> 'commented'
+    ORDER BY step.break_id, step.id DESC`.execute(db);
+  return new Map(rows.map(({ breakId, ...step }) => [breakId, step]));
+}
+
+/** Joins a deed to the break it was about; in the transaction that records the deed. */
+export async function recordStep(
+  trx: Transaction<DB>,
+  breakId: number,
+  kind: StepKind,
+  auditEntryId: number,
+): Promise<void> {
+  await trx
+    .insertInto('break_step')
+    .values({ break_id: breakId, kind, audit_entry_id: auditEntryId })
+    .execute();
+}
+
+/**
+ * Closes an open break with a person's note, and makes its days due, so that their manifests and summaries tell it;
+ * undefined where no open break has that id.
+ */
+export async function resolveBreak(
+  db: Kysely<DB>,
+  id: number,
+  note: string,
+  now: Date,
+): Promise<BreakRow | undefined> {
+  const row = await db
+    .updateTable('continuity_break')
+    .set({ status: 'resolved', note, closed_at: now })
+    .where('id', '=', id)
+    .where('status', '=', 'open')
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined) await makeDaysDue(db, row);
+  return row;
+}
+
+/** Takes a resolving back; undefined where no resolved break has that id. */
+export async function reopenBreak(db: Kysely<DB>, id: number): Promise<BreakRow | undefined> {
+  const row = await db
+    .updateTable('continuity_break')
+    .set({ status: 'open', note: null, closed_at: null })
+    .where('id', '=', id)
+    .where('status', '=', 'resolved')
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined) await makeDaysDue(db, row);
+  return row;
+}
+
+/**
+ * The broken days from the entry before the break to the one after it. Whoever resolves need not know the zone that cuts
+ * days: one day more on either side is compared for nothing, and stays as it is.
+ */
+async function makeDaysDue(
+  db: Kysely<DB>,
+  { merchant_no, currency, begin_ms: beginMs, end_ms: endMs }: BreakRow,
+): Promise<void> {
+  const utcDay = (ms: number) => sql`(to_timestamp(${ms}::bigint / 1000) AT TIME ZONE 'UTC')::date`;
+  await db
+    .updateTable('account_day')
+    .set({ publish_due: true })
+    .where('merchant_no', '=', merchant_no)
+    .where('currency', '=', currency)
+    .where(sql<boolean>`day BETWEEN ${utcDay(beginMs)} - 1 AND ${utcDay(endMs)} + 1`)
+    .where('break_count', '>', 0)
+    .execute();
+}
+
+/** A break that a person resolved, as it is published. */
+export interface ExplainedBreak {
+  readonly id: number;
+  readonly currency: string;
+  readonly afterBatchNo: string | null;
+  readonly beforeBatchNo: string;
+  readonly missingNet: string;
+  readonly note: string;
+  /** Null where that was not kept. */
+  readonly by: string | null;
+  readonly at: Date;
+}
+
+/** The merchant's resolved breaks that reach into the window, by number. Served by continuity_break_resolved. */
+export async function explainedBreaks(
+  db: Kysely<DB>,
+  merchantNo: string,
+  { beginMs, endMs }: Window,
+): Promise<ExplainedBreak[]> {
+  const { rows } = await sql<ExplainedBreak>`
+    SELECT found.id, found.currency, found.after_batch_no AS "afterBatchNo",
+      found.before_batch_no AS "beforeBatchNo", found.missing_net AS "missingNet", found.note,
+      last.by_whom AS by, found.closed_at AS at
+    FROM continuity_break AS found
+    LEFT JOIN LATERAL (
+      SELECT deed.by_whom FROM break_step AS step JOIN audit_entry AS deed ON deed.id = step.audit_entry_id
+      WHERE step.break_id = found.id AND step.kind = 'resolved'
+      ORDER BY step.id DESC LIMIT 1
+    ) AS last ON true
+    WHERE found.merchant_no = ${merchantNo} AND found.status = 'resolved'
+      AND found.end_ms >= ${beginMs} AND found.begin_ms <= ${endMs}
+    ORDER BY found.id`.execute(db);
+  return rows;
+}

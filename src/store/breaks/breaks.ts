@@ -1,0 +1,146 @@
+/** Breaks of the balance chain: found, found again, healed, or resolved by a person. */
+import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import type { KnownBreak } from '../../ledger/chain/break-stories.ts';
+import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../../ledger/entry.ts';
+import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
+import type { ContinuityBreak as BreakTable, DB } from '../engine/schema.ts';
+
+export type BreakRow = Selectable<BreakTable>;
+
+/** A stored break in the domain's words. */
+export const knownBreak = (row: BreakRow): KnownBreak => ({
+  id: row.id,
+  account: { merchantNo: row.merchant_no, currency: row.currency },
+  afterBatchNo: row.after_batch_no,
+  beforeBatchNo: row.before_batch_no,
+  expectedBalance: row.expected_balance,
+  foundBalance: row.found_balance,
+  missingNet: row.missing_net,
+  hint: row.hint as BreakHint,
+  hintBatchNo: row.hint_batch_no,
+  span: { beginMs: row.begin_ms, endMs: row.end_ms },
+  day: row.day,
+  isHealed: row.status === 'healed',
+});
+
+/** Breaks for a person, newest day last; only open ones unless `all`. */
+export function listBreaks(
+  db: Kysely<DB>,
+  filter: {
+    readonly all?: boolean;
+    readonly merchants?: readonly string[] | undefined;
+    readonly currencies?: readonly string[] | undefined;
+    readonly fromDay?: BusinessDay | undefined;
+    readonly toDay?: BusinessDay | undefined;
+  } = {},
+): Promise<BreakRow[]> {
+  let query = db
+    .selectFrom('continuity_break')
+    .selectAll()
+    .orderBy('day')
+    .orderBy('merchant_no')
+    .orderBy('id');
+  if (filter.all !== true) query = query.where('status', '=', 'open');
+  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
+  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
+  if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
+  if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
+  return query.execute();
+}
+
+/** Rows one INSERT takes: a statement has at most 65,535 parameters. */
+const INSERT_BREAKS_MAX = 1_000;
+
+/** A break is the same while it lies between the same two entries and misses the same amount. */
+const keyOf = (after: string | null, before: string, missingNet: string): string =>
+  JSON.stringify([after, before, canonicalAmount(missingNet, 0)!.amount]);
+const rowKey = (row: BreakRow): string => keyOf(row.after_batch_no, row.before_batch_no, row.missing_net);
+const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
+
+/**
+ * Makes the stored breaks of `days` those `found`: new ones are opened, those not found again are healed, and what a
+ * person resolved stays so while it is the same break. One found again with other balances keeps its id and state.
+ */
+export async function replaceBreaks(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly BusinessDay[],
+  found: readonly ContinuityBreak[],
+  context: { readonly runId: number; readonly now: Date },
+): Promise<{ opened: BreakRow[]; healed: BreakRow[] }> {
+  if (days.length === 0) return { opened: [], healed: [] };
+  const stored = await trx
+    .selectFrom('continuity_break')
+    .selectAll()
+    .where('merchant_no', '=', account.merchantNo)
+    .where('currency', '=', account.currency)
+    .where('day', '=', sql<string>`ANY (${days}::date[])`)
+    .where('status', '<>', 'healed')
+    .execute();
+  const storedByKey = new Map(stored.map((row) => [rowKey(row), row]));
+  const foundKeys = new Set(found.map(foundKey));
+  const fresh: ContinuityBreak[] = [];
+  for (const one of found) {
+    const row = storedByKey.get(foundKey(one));
+    if (row === undefined) fresh.push(one);
+    else if (!looksAlike(row, one)) await updateBreak(trx, row.id, one);
+  }
+  const opened: BreakRow[] = [];
+  for (let at = 0; at < fresh.length; at += INSERT_BREAKS_MAX) {
+    opened.push(...(await insertBreaks(trx, account, fresh.slice(at, at + INSERT_BREAKS_MAX), context)));
+  }
+  const gone = stored.filter((row) => !foundKeys.has(rowKey(row))).map(({ id }) => id);
+  return { opened, healed: gone.length === 0 ? [] : await healBreaks(trx, gone, context.now) };
+}
+
+const columnsOf = (one: ContinuityBreak) => ({
+  day: one.day,
+  after_batch_no: one.afterBatchNo,
+  before_batch_no: one.beforeBatchNo,
+  expected_balance: one.expectedBalance,
+  found_balance: one.foundBalance,
+  missing_net: one.missingNet,
+  hint: one.hint,
+  hint_batch_no: one.hintBatchNo,
+  begin_ms: one.span.beginMs,
+  end_ms: one.span.endMs,
+});
+
+/** Hints are not looked at: they depend on more than the days at hand, and it is `settleHints` (break-hints.ts) that keeps them. */
+const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
+  row.day === one.day &&
+  compareAmounts(row.expected_balance, one.expectedBalance) === 0 &&
+  compareAmounts(row.found_balance, one.foundBalance) === 0 &&
+  row.begin_ms === one.span.beginMs &&
+  row.end_ms === one.span.endMs;
+
+const updateBreak = (trx: Transaction<DB>, id: number, one: ContinuityBreak) =>
+  trx.updateTable('continuity_break').set(columnsOf(one)).where('id', '=', id).execute();
+
+const insertBreaks = (
+  trx: Transaction<DB>,
+  account: Account,
+  fresh: readonly ContinuityBreak[],
+  context: { readonly runId: number; readonly now: Date },
+): Promise<BreakRow[]> =>
+  trx
+    .insertInto('continuity_break')
+    .values(
+      fresh.map((one) => ({
+        ...columnsOf(one),
+        merchant_no: account.merchantNo,
+        currency: account.currency,
+        found_at: context.now,
+        run_id: context.runId,
+      })),
+    )
+    .returningAll()
+    .execute();
+
+const healBreaks = (trx: Transaction<DB>, ids: readonly number[], now: Date): Promise<BreakRow[]> =>
+  trx
+    .updateTable('continuity_break')
+    .set({ status: 'healed', closed_at: now })
+    .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
+    .returningAll()
+    .execute();

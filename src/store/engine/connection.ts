@@ -1,0 +1,140 @@
+/** Opens the database: a PostgreSQL server, or the embedded one. What it hands out behaves alike on both. */
+import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import pg from 'pg';
+import { ExpectedError } from '../../ledger/ending.ts';
+import { boundedPool, createPool } from './bounded-pool.ts';
+import { COLUMN_PARSERS } from './column-values.ts';
+import type { Database } from './database.ts';
+import { openEmbeddedFolder } from './embedded.ts';
+import {
+  codeOf,
+  DatabaseRefused,
+  DatabaseUnreachable,
+  DatabaseUnsupported,
+  isConnectionError,
+  reasonOf,
+} from './errors.ts';
+import { assertProtected } from './protection.ts';
+import { RETRY_DELAYS_MS } from './retry.ts';
+import type { DB } from './schema.ts';
+import { sturdyDialect } from './sturdy-dialect.ts';
+import { troubleOf } from './troubles.ts';
+import { CLIENT_SILENCE_MS, DATABASE_WAITS, idleLimitSql, type DatabaseWaits } from './waits.ts';
+
+const POOL_CONNECTIONS_MAX = 10;
+const SERVER_VERSION_MIN = 140_000;
+const ENCODING = 'UTF8';
+
+export interface DatabaseSettings {
+  /** Null: the embedded database in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  /** With `database` in it the server may be spoken to without TLS from another machine. */
+  readonly allowInsecure?: readonly string[];
+  /** `POOL_CONNECTIONS_MAX` unless told; the embedded database has one. */
+  readonly connectionsMax?: number;
+  /** `DATABASE_WAITS` unless told. */
+  readonly waits?: DatabaseWaits;
+}
+
+/**
+ * Connects and checks that the server can be used. Throws `DatabaseUnprotected`, `DatabaseUnreachable`, `DatabaseRefused`,
+ * `DatabaseUnsupported`, `EmbeddedDatabaseBusy`, `DatabaseUnusable` or another of the database's troubles. Applies no
+ * migrations.
+ */
+export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
+  if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
+  const waits = settings.waits ?? DATABASE_WAITS;
+  const pool = openPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX, waits);
+  const bounded = boundedPool(pool, waits);
+  try {
+    assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
+    await checkServer(bounded, settings.databaseUrl);
+  } catch (error) {
+    await pool.end();
+    throw openingFailure(settings.databaseUrl, error);
+  }
+  const dialect = new PostgresDialect({ pool: bounded });
+  const db = new Kysely<DB>({
+    dialect: sturdyDialect(dialect, {
+      told: (error) => Promise.resolve(troubleOf(error)),
+      delaysMs: RETRY_DELAYS_MS,
+      transactionSettings: idleLimitSql(waits.idleInTransactionMs),
+    }),
+  });
+  // A Kysely that was never asked anything does not know its pool yet.
+  const close = async (): Promise<void> => {
+    await db.destroy();
+    if (!pool.ending) await pool.end();
+  };
+  return { db, kind: 'postgres', close };
+}
+
+function openPool(databaseUrl: string, connectionsMax: number, waits: DatabaseWaits): pg.Pool {
+  try {
+    const config: pg.PoolConfig = {
+      connectionString: databaseUrl,
+      application_name: 'daybook',
+      max: connectionsMax,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: CLIENT_SILENCE_MS,
+      types: { getTypeParser: parserOf },
+    };
+    return createPool(config, waits);
+  } catch (error) {
+    throw openingFailure(databaseUrl, error);
+  }
+}
+
+type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => unknown;
+const defaultParserOf = pg.types.getTypeParser as ParserOf;
+const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
+
+/** Throws `DatabaseUnsupported` for a server that is too old, or a database that cannot hold every character. */
+async function checkServer(pool: PostgresPool, databaseUrl: string): Promise<void> {
+  const client = await pool.connect();
+  const { version, encoding } = await client
+    .query<{ version: number; encoding: string }>(
+      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
+      [],
+    )
+    .then(({ rows }) => rows[0]!)
+    .finally(() => client.release());
+  if (version < SERVER_VERSION_MIN) {
+    throw new DatabaseUnsupported(
+      `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,
+    );
+  }
+  if (encoding === ENCODING) return;
+  throw new DatabaseUnsupported(
+    `the database ${placeOf(databaseUrl)} has the encoding ${encoding}, which cannot hold every character that the ` +
+      `platform may send; daybook needs ${ENCODING}. Create one with CREATE DATABASE name ENCODING '${ENCODING}' ` +
+      "LOCALE 'C' TEMPLATE template0, and name it in DATABASE_URL.",
+  );
+}
+
+/** Names server, database and cause; the URL itself, with its password, stays out. */
+function openingFailure(databaseUrl: string, error: unknown): unknown {
+  const place = `the database ${placeOf(databaseUrl)}`;
+  const trouble = troubleOf(error);
+  if (trouble instanceof DatabaseRefused) return new DatabaseRefused(error, place);
+  if (trouble instanceof ExpectedError && !isConnectionError(trouble)) return trouble;
+  // What says nothing of its cause in a way that is known might quote the URL.
+  const isKnown = isConnectionError(error) || codeOf(error) !== '';
+  const unknown = URL.canParse(databaseUrl)
+    ? 'what answers there does not talk as PostgreSQL does'
+    : 'the URL cannot be read';
+  const why = isKnown ? reasonOf(error) : unknown;
+  return new DatabaseUnreachable(
+    `${place} cannot be reached: ${why}. Check DATABASE_URL and that the server is up.`,
+  );
+}
+
+const placeOf = (databaseUrl: string): string => {
+  try {
+    const url = new URL(databaseUrl);
+    return `${url.host}${url.pathname}`;
+  } catch {
+    return 'in DATABASE_URL (which is no URL)';
+  }
+};

@@ -1,0 +1,67 @@
+/** Brings the database to this version: the numbered plain-SQL files of sql/, each once, in order, all or nothing. */
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { sql, type Kysely } from 'kysely';
+import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
+import { MigrationsPending } from './errors.ts';
+
+const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
+
+/** Reads `NNNN_name.sql` files; each is one script of plain SQL that can be pasted into psql. */
+const sqlFiles = (folder: string): MigrationProvider => ({
+  async getMigrations() {
+    const migrations: Record<string, Migration> = {};
+    const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
+    for (const name of names) {
+      const script = await readFile(`${folder}/${name}`, 'utf8');
+      migrations[name.replace(/\.sql$/, '')] = {
+        up: async (db) => {
+          await sql.raw(script).execute(db);
+        },
+      };
+    }
+    return migrations;
+  },
+});
+
+const migratorOf = <Schema>(db: Kysely<Schema>, folder: string) =>
+  new Migrator({ db, provider: sqlFiles(folder) });
+
+/** Applies what is missing, in one transaction, one process at a time. Returns the names applied. */
+export async function migrate<Schema>(db: Kysely<Schema>, folder: string = SQL_FOLDER): Promise<string[]> {
+  const { error, results } = await migratorOf(db, folder).migrateToLatest();
+  if (error !== undefined)
+    throw error instanceof Error ? error : new Error('migration failed', { cause: error });
+  return (results ?? []).map((result) => result.migrationName);
+}
+
+/** Names of migrations this database still lacks. */
+export async function pendingMigrations<Schema>(
+  db: Kysely<Schema>,
+  folder: string = SQL_FOLDER,
+): Promise<string[]> {
+  const migrations = await migratorOf(db, folder).getMigrations();
+  return migrations
+    .filter((migration) => migration.executedAt === undefined)
+    .map((migration) => migration.name);
+}
+
+/** Names of all migrations of this version. */
+export async function migrationNames(folder: string = SQL_FOLDER): Promise<string[]> {
+  return Object.keys(await sqlFiles(folder).getMigrations());
+}
+
+/** Names of those a database has, in one cheap query. */
+export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Throws `MigrationsPending` unless the database is at this version. */
+export async function assertMigrated<Schema>(db: Kysely<Schema>): Promise<void> {
+  const pending = await pendingMigrations(db);
+  if (pending.length === 0) return;
+  throw new MigrationsPending(
+    `the database lacks ${pending.join(', ')}: run \`daybook migrate\`, then the same command again.`,
+  );
+}

@@ -1,0 +1,65 @@
+/** The embedded database's folder is its owner's alone, as PostgreSQL wants its own to be. */
+import type { PGlite } from '@electric-sql/pglite';
+import type { NodeFS } from '@electric-sql/pglite/nodefs';
+import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { chmodText, isTooOpen, modeText } from '../../host/file-mode.ts';
+import { makeFolder } from '../../host/make-folder.ts';
+import { codeOf, DatabaseUnusable } from './errors.ts';
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** Makes the folder where there is none. Throws `DatabaseUnusable` where others may open it. */
+export async function ownFolder(path: string): Promise<void> {
+  try {
+    await makeFolder({ mkdir, stat, dirname }, path, { mode: FOLDER_MODE });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
+    throw Object.assign(new Error(`a file lies where a folder should (${code})`, { cause: error }), { code });
+  }
+  const { mode } = await stat(path);
+  if (process.platform === 'win32' || !isTooOpen(mode, 'owner')) return;
+  throw new DatabaseUnusable(
+    new Error(`others may open it (mode ${modeText(mode)})`),
+    `the embedded database's folder ${path}`,
+    `Type \`${chmodText(path, 'owner')}\`, or set DAYBOOK_DATA_DIR to a folder inside it that daybook makes itself.`,
+  );
+}
+
+/** What is used of the engine's file system. */
+interface EngineFiles {
+  readonly chmod: (file: unknown, mode: number, dontFollow?: boolean) => void;
+}
+
+/**
+ * The engine's files in a folder. It gives what it makes the mode 0666, past every umask; here it is 0600, from its first
+ * file on: it writes some as it starts.
+ */
+export async function ownFiles(folder: string): Promise<NodeFS> {
+  // Loaded with the engine, which setups with a server never need.
+  const { NodeFS: Files } = await import('@electric-sql/pglite/nodefs');
+  const files = new Files(folder);
+  const init = files.init.bind(files);
+  files.init = async (pglite, options) => {
+    const { emscriptenOpts } = await init(pglite, options);
+    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), keepOwn] } };
+  };
+  return files;
+}
+
+function keepOwn({ FS }: Pick<PGlite['Module'], 'FS'>): void {
+  const files = FS as unknown as EngineFiles;
+  const chmodAsAsked = files.chmod.bind(files);
+  const chmodOwn: EngineFiles['chmod'] = (file, mode, dontFollow) =>
+    chmodAsAsked(file, mode & FOLDER_MODE, dontFollow);
+  Object.assign(files, { chmod: chmodOwn });
+}
+
+/** Closes the files of a database that was just made; its own maker does not go through `ownFiles`. */
+export async function closeFiles(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? FOLDER_MODE : FILE_MODE);
+  }
+}

@@ -1,0 +1,60 @@
+/** Which paths a result may come by: those daybook told, until some time after the final result. */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { NotificationKind } from './notify-path.ts';
+import type { DB } from '../engine/schema.ts';
+
+/** A path is known this long after the final result came by it: what comes later is a stranger's. */
+export const PATH_LIVES_DAYS = 30;
+
+const DAY_MS = 86_400_000;
+
+export interface NotifyPath {
+  readonly kind: NotificationKind;
+  readonly notifyHash: string;
+}
+
+/** Whether a row of `application` still waits for a result, or had its final one lately. */
+export const applicationPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
+  (state NOT IN ('approved', 'rejected') OR changed_at > ${endedBefore(now)})`;
+
+/** The same of `beneficiary`; an approval without payeeId is not the last word (docs/platform.md 2.6). */
+export const beneficiaryPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
+  (status NOT IN ('03', '04') OR status = '04' AND payee_id IS NULL
+    OR coalesce(decided_at, replied_at, recorded_at) > ${endedBefore(now)})`;
+
+const endedBefore = (now: Date): Date => new Date(now.getTime() - PATH_LIVES_DAYS * DAY_MS);
+
+/** Those of `paths` that are known. */
+export async function knownAmong(
+  db: Kysely<DB>,
+  paths: readonly NotifyPath[],
+  now: Date,
+): Promise<readonly NotifyPath[]> {
+  const of = (kind: NotificationKind): string[] =>
+    paths.filter((path) => path.kind === kind).map(({ notifyHash }) => notifyHash);
+  const { rows } = await sql<NotifyPath>`
+    SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
+    WHERE notify_hash = ANY(${arrayLiteral(of('onboarding'))}::text[]) AND ${applicationPathLives(now)}
+    UNION ALL
+    SELECT 'beneficiary', notify_hash FROM beneficiary
+    WHERE notify_hash = ANY(${arrayLiteral(of('beneficiary'))}::text[]) AND ${beneficiaryPathLives(now)}
+  `.execute(db);
+  return rows;
+}
+
+/** The newest known paths, at most `limit` of each kind. */
+export async function newestKnownPaths(
+  db: Kysely<DB>,
+  limit: number,
+  now: Date,
+): Promise<readonly NotifyPath[]> {
+  const { rows } = await sql<NotifyPath>`
+    (SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
+     WHERE notify_hash IS NOT NULL AND ${applicationPathLives(now)} ORDER BY id DESC LIMIT ${limit})
+    UNION ALL
+    (SELECT 'beneficiary', notify_hash FROM beneficiary
+     WHERE notify_hash IS NOT NULL AND ${beneficiaryPathLives(now)} ORDER BY id DESC LIMIT ${limit})
+  `.execute(db);
+  return rows;
+}

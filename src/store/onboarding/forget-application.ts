@@ -1,0 +1,32 @@
+/** Takes the personal data and tokens out of an application that is closed. That it was there stays known. */
+import { sql, type Transaction } from 'kysely';
+import type { DB } from '../engine/schema.ts';
+
+/**
+ * Empties the payload, what the platform said of it, and whatever was pushed to its path; the path opens nothing from
+ * then on. The token of a merchant that is still read stays where the ledger's reading needs it.
+ */
+export async function forgetApplication(trx: Transaction<DB>, id: number, now: Date): Promise<void> {
+  await sql`
+    UPDATE notification AS n
+    SET body_ciphertext = NULL, forgotten_at = ${now}, processed_at = coalesce(n.processed_at, ${now}),
+      outcome = CASE WHEN n.outcome IS NULL OR n.outcome = 'waiting' THEN 'unknown' ELSE n.outcome END
+    FROM application a
+    WHERE a.id = ${id} AND n.kind = 'onboarding' AND n.notify_hash = a.notify_hash AND n.forgotten_at IS NULL
+  `.execute(trx);
+  await sql`
+    UPDATE merchant AS m SET token_ciphertext = NULL
+    FROM application a
+    WHERE a.id = ${id} AND m.merchant_no = a.merchant_no AND m.status = 'disabled'`.execute(trx);
+  await trx
+    .updateTable('application')
+    .set({
+      payload_ciphertext: null,
+      detail_ciphertext: null,
+      recorded_name_ciphertext: null,
+      notify_hash: null,
+      forgotten_at: now,
+    })
+    .where('id', '=', id)
+    .execute();
+}

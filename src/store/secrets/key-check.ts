@@ -1,0 +1,164 @@
+/**
+ * Tells a wrong key under a known id. The id alone says nothing: what is encrypted with a wrong key cannot be read with
+ * the right one, and nothing would notice until it is needed.
+ */
+import { createHmac } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import { EXIT, ExpectedError } from '../../ledger/ending.ts';
+import { CIPHERTEXT_COLUMNS, type CiphertextColumn } from './ciphertexts.ts';
+import { codeOf } from '../engine/errors.ts';
+import type { DB } from '../engine/schema.ts';
+import { decryptSecret, SecretUnreadable, type SecretKey } from './secrets.ts';
+
+/** Ciphertexts looked at together; a pushed body has up to 64 kB. */
+const BATCH_ROWS = 50;
+/** The role may only read, or the server takes no writes: whoever encrypts will store it. */
+const MAY_NOT_WRITE = ['42501', '25006'];
+
+/** A key of the settings is not the one its id stands for in this database. */
+export class SecretKeyWrong extends ExpectedError {
+  override readonly name = 'SecretKeyWrong';
+  readonly exitCode = EXIT.usage;
+}
+
+const checkValueOf = ({ id, key }: SecretKey): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify(['daybook key check', 1, id]))
+    .digest('hex');
+
+const spelt = (ids: readonly string[]): string => ids.map((id) => `"${id}"`).join(', ');
+
+const wrong = (ids: readonly string[]): SecretKeyWrong =>
+  new SecretKeyWrong(
+    `the key ${spelt(ids)} in DAYBOOK_SECRET_KEYS is not the one this database knows under that id; put that one ` +
+      'back. A new key needs an id of its own, in front of the old one.',
+  );
+
+interface Known {
+  /** Ids whose key is another than the one known. */
+  readonly contradicted: readonly string[];
+  /** Keys nothing is known of yet. */
+  readonly unknown: readonly SecretKey[];
+}
+
+async function compared(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<Known> {
+  if (secretKeys.length === 0) return { contradicted: [], unknown: [] };
+  const ids = secretKeys.map(({ id }) => id);
+  const rows = await db.selectFrom('secret_key_check').selectAll().where('key_id', 'in', ids).execute();
+  const known = new Map(rows.map((row) => [row.key_id, row.check_value]));
+  return {
+    contradicted: secretKeys
+      .filter((key) => known.has(key.id) && known.get(key.id) !== checkValueOf(key))
+      .map(({ id }) => id),
+    unknown: secretKeys.filter(({ id }) => !known.has(id)),
+  };
+}
+
+/** A sentence where a key is not the one known under its id, by one look at the values kept; null where none is wrong. */
+export async function secretKeysProblem(
+  db: Kysely<DB>,
+  secretKeys: readonly SecretKey[],
+): Promise<string | null> {
+  const { contradicted } = await compared(db, secretKeys);
+  return contradicted.length === 0 ? null : wrong(contradicted).message;
+}
+
+/**
+ * Compares each key with what is known under its id, writing nothing. Where nothing is known yet, as in a database of
+ * an earlier version, the key has to read something that was encrypted under its id; returns the keys that did. Throws
+ * `SecretKeyWrong`.
+ */
+export async function provenSecretKeys(
+  db: Kysely<DB>,
+  secretKeys: readonly SecretKey[],
+): Promise<SecretKey[]> {
+  const { contradicted, unknown } = await compared(db, secretKeys);
+  if (contradicted.length > 0) throw wrong(contradicted);
+  const proven: SecretKey[] = [];
+  const failing: string[] = [];
+  for (const key of unknown) {
+    const reads = await readsItsOwn(db, key);
+    if (reads === true) proven.push(key);
+    if (reads === false) failing.push(key.id);
+  }
+  if (failing.length > 0) throw wrong(failing);
+  return proven;
+}
+
+/** `provenSecretKeys`, and keeps the check value of those that are proven now. Throws `SecretKeyWrong`. */
+export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
+  const proven = await provenSecretKeys(db, secretKeys);
+  try {
+    await keepCheckValues(db, proven);
+  } catch (error) {
+    if (!MAY_NOT_WRITE.includes(codeOf(error))) throw error;
+  }
+}
+
+/** For whoever is about to encrypt: the first key is known from now on. Throws `SecretKeyWrong`. */
+export async function adoptSecretKey(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
+  await assertSecretKeys(db, secretKeys);
+  await keepCheckValues(db, secretKeys.slice(0, 1));
+}
+
+async function keepCheckValues(db: Kysely<DB>, keys: readonly SecretKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await db
+    .insertInto('secret_key_check')
+    .values(keys.map((key) => ({ key_id: key.id, check_value: checkValueOf(key) })))
+    .onConflict((conflict) => conflict.column('key_id').doNothing())
+    .execute();
+  // Of two processes that bring different keys under one new id, the second has to be refused.
+  const { contradicted } = await compared(db, keys);
+  if (contradicted.length > 0) throw wrong(contradicted);
+}
+
+/** Whether the key reads something stored under its id; null where nothing is stored. Stops at the first it reads. */
+async function readsItsOwn(db: Kysely<DB>, key: SecretKey): Promise<boolean | null> {
+  let isSomethingStored = false;
+  for (const place of CIPHERTEXT_COLUMNS) {
+    for (let after: string | null = null; ;) {
+      const rows: Stored[] = await storedUnder(db, place, key.id, after);
+      if (rows.some(({ row, stored }) => isReadable(key, place, row, stored))) return true;
+      isSomethingStored ||= rows.length > 0;
+      if (rows.length < BATCH_ROWS) break;
+      after = rows.at(-1)!.row;
+    }
+  }
+  return isSomethingStored ? false : null;
+}
+
+interface Stored {
+  readonly row: string;
+  readonly stored: string;
+}
+
+async function storedUnder(
+  db: Kysely<DB>,
+  { table, key, column }: CiphertextColumn,
+  keyId: string,
+  after: string | null,
+): Promise<Stored[]> {
+  const [held, bound] = [sql.ref(column), sql.ref(key)];
+  const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
+  const { rows } = await sql<Stored>`
+    SELECT ${bound}::text AS row, ${held} AS stored FROM ${sql.table(table)}
+    WHERE ${beyond} AND starts_with(${held}, ${`v1:${keyId}:`})
+    ORDER BY ${bound} LIMIT ${BATCH_ROWS}`.execute(db);
+  return rows;
+}
+
+function isReadable(
+  key: SecretKey,
+  { table, column }: CiphertextColumn,
+  row: string,
+  stored: string,
+): boolean {
+  try {
+    decryptSecret([key], { table, row, column }, stored);
+    return true;
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return false;
+    throw error;
+  }
+}

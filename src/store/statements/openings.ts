@@ -1,0 +1,112 @@
+/** Published openings beside the closings published before them, for a whole list of days in one question. */
+import { sql, type Kysely } from 'kysely';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { DB } from '../engine/schema.ts';
+
+export interface AccountOnDay {
+  readonly account: Account;
+  readonly day: BusinessDay;
+}
+
+/** A current statement whose opening does not rest on the account's current statement before. */
+export interface LooseOpening extends AccountOnDay {
+  readonly opening: string;
+  /** Derived from the day's first entry. */
+  readonly restarted: boolean;
+  readonly previousDay: BusinessDay;
+  readonly previousClosing: string;
+}
+
+/** Days of one merchant; without currencies, of every account it has. */
+export interface DaysOfMerchant {
+  readonly merchantNo: string;
+  readonly currencies: readonly string[] | null;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+}
+
+/** The days asked about, as rows `(merchant_no, currency, day)`. */
+const asked = (days: readonly AccountOnDay[]) => sql`
+  SELECT DISTINCT asked.merchant_no, asked.currency, asked.day
+  FROM unnest(
+    ${arrayLiteral(days.map(({ account }) => account.merchantNo))}::text[],
+    ${arrayLiteral(days.map(({ account }) => account.currency))}::text[],
+    ${arrayLiteral(days.map(({ day }) => day))}::date[]
+  ) AS asked (merchant_no, currency, day)`;
+
+/** The published ones of a merchant's days, as such rows. */
+const publishedOf = ({ merchantNo, currencies, from, to }: DaysOfMerchant) => sql`
+  SELECT DISTINCT merchant_no, currency, day FROM statement
+  WHERE merchant_no = ${merchantNo} AND day BETWEEN ${from} AND ${to}
+    AND ${currencies === null ? sql`true` : sql`currency = ANY (${arrayLiteral(currencies)}::text[])`}`;
+
+/** The account's first published day after each: one jump along the statement's primary key. */
+const dayAfterEach = sql`
+  SELECT asked.merchant_no, asked.currency, later.day
+  FROM asked CROSS JOIN LATERAL (
+    SELECT day FROM statement
+    WHERE merchant_no = asked.merchant_no AND currency = asked.currency AND day > asked.day
+    ORDER BY day LIMIT 1
+  ) AS later`;
+
+/**
+ * Of the days, of the published ones `within`, and of the account's published day after each, those that do not open on the closing published before
+ * them, or that derive their opening though something was published before. An account's first statement has nothing
+ * before it and is never among them.
+ */
+export async function looseOpenings(
+  db: Kysely<DB>,
+  days: readonly AccountOnDay[],
+  within: DaysOfMerchant | null = null,
+): Promise<LooseOpening[]> {
+  if (days.length === 0 && within === null) return [];
+  const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
+  const { rows } = await sql<{
+    merchant_no: string;
+    currency: string;
+    day: BusinessDay;
+    opening: string;
+    restarted: boolean;
+    previous_day: BusinessDay;
+    previous_closing: string;
+  }>`
+    WITH asked AS (${all}), looked_at AS (SELECT * FROM asked UNION ${dayAfterEach})
+    SELECT looked_at.merchant_no, looked_at.currency, looked_at.day, own.opening, own.restarted,
+      earlier.day AS previous_day, earlier.closing AS previous_closing
+    FROM looked_at
+    CROSS JOIN LATERAL (
+      SELECT opening, restarted FROM statement
+      WHERE merchant_no = looked_at.merchant_no AND currency = looked_at.currency AND day = looked_at.day
+      ORDER BY revision DESC LIMIT 1
+    ) AS own
+    CROSS JOIN LATERAL (
+      SELECT day, closing FROM statement
+      WHERE merchant_no = looked_at.merchant_no AND currency = looked_at.currency AND day < looked_at.day
+      ORDER BY day DESC, revision DESC LIMIT 1
+    ) AS earlier
+    WHERE own.restarted OR own.opening <> earlier.closing
+    ORDER BY looked_at.merchant_no, looked_at.currency, looked_at.day`.execute(db);
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+    opening: row.opening,
+    restarted: row.restarted,
+    previousDay: row.previous_day,
+    previousClosing: row.previous_closing,
+  }));
+}
+
+/** The account's first published day after each of the days. */
+export async function publishedDaysAfter(
+  db: Kysely<DB>,
+  days: readonly AccountOnDay[],
+): Promise<AccountOnDay[]> {
+  if (days.length === 0) return [];
+  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
+    WITH asked AS (${asked(days)}) ${dayAfterEach}`.execute(db);
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+  }));
+}

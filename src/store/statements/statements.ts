@@ -1,0 +1,337 @@
+/** Statements published: which days are due, what stands, and what each day rested on. */
+import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
+import type { AccountDayRow, DayFilter } from '../account-days.ts';
+import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
+
+export type StatementRow = Selectable<Statement>;
+export type SummaryRow = Selectable<StatementSummary>;
+export type CertificateRow = Pick<
+  Selectable<SyncWindow>,
+  'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
+> & { readonly certified_at: Date };
+
+/** A merchant's day with accounts to publish. */
+export interface DueDay {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+}
+
+const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
+  db
+    .selectFrom('account_day')
+    .where('publish_due', '=', true)
+    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
+    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
+    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
+
+/** The first day due after `after` (merchant, then day). Served by account_day_due, which holds nothing else. */
+export async function nextDueDay(
+  db: Kysely<DB>,
+  filter: DayFilter,
+  after: DueDay | null,
+): Promise<DueDay | undefined> {
+  const row = await dueRows(db, filter)
+    .select(['merchant_no', 'day'])
+    .$if(after !== null, (query) =>
+      query.where(sql<boolean>`(merchant_no, day) > (${after!.merchantNo}, ${after!.day}::date)`),
+    )
+    .orderBy('merchant_no')
+    .orderBy('day')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { merchantNo: row.merchant_no, day: row.day };
+}
+
+/** How many merchants' days are due. */
+export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
+  const days = dueRows(db, filter).select(['merchant_no', 'day']).distinct().as('days');
+  const { count } = await db
+    .selectFrom(days)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Currencies of that day that are due and pass the filter, in order. */
+export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueDay): Promise<string[]> {
+  const rows = await dueRows(db, { ...filter, merchantNo: due.merchantNo })
+    .where('day', '=', due.day)
+    .select('currency')
+    .orderBy('currency')
+    .execute();
+  return rows.map(({ currency }) => currency);
+}
+
+/** Account days of a merchant that are due, in order. Served by account_day_due, which holds nothing else. */
+export const dueAccountDays = (
+  db: Kysely<DB>,
+  filter: DayFilter & { readonly merchantNo: string },
+): Promise<AccountDayRow[]> => dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+
+/** The current statements of a merchant's account days that are due, in order; one look into statement's key each. */
+export async function statementsOfDueDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  toDay: BusinessDay,
+): Promise<StatementRow[]> {
+  const { rows } = await sql<StatementRow>`
+    SELECT s.* FROM account_day d CROSS JOIN LATERAL (
+      SELECT * FROM statement
+      WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
+      ORDER BY revision DESC LIMIT 1
+    ) AS s
+    WHERE d.merchant_no = ${merchantNo} AND d.publish_due AND d.day <= ${toDay}
+    ORDER BY s.currency, s.day`.execute(db);
+  return rows;
+}
+
+/** Every revision of a merchant's day, by currency, oldest first. Served by the primary key of its few accounts. */
+export const statementsOfDay = (
+  db: Kysely<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<StatementRow[]> =>
+  db
+    .selectFrom('statement')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .orderBy('currency')
+    .orderBy('revision')
+    .execute();
+
+/** The current statement of the account's last published day before `day`. Served by the primary key. */
+export const previousStatement = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+): Promise<StatementRow | undefined> =>
+  ofAccount(db, account)
+    .where('day', '<', day)
+    .orderBy('day', 'desc')
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+/** One revision of an account's day, or the current one. */
+export const statementOf = (
+  db: Kysely<DB>,
+  account: Account,
+  day: BusinessDay,
+  revision?: number,
+): Promise<StatementRow | undefined> =>
+  ofAccount(db, account)
+    .where('day', '=', day)
+    .$if(revision !== undefined, (query) => query.where('revision', '=', revision!))
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+/** What was published last, newest first. */
+export const newestStatements = (
+  db: Kysely<DB>,
+  limit: number,
+): Promise<Pick<StatementRow, 'object_key' | 'sha256'>[]> =>
+  db
+    .selectFrom('statement')
+    .select(['object_key', 'sha256'])
+    .orderBy('published_at', 'desc')
+    .limit(limit)
+    .execute();
+
+/** Merchants with a statement of those days, in order. */
+export async function publishedMerchants(
+  db: Kysely<DB>,
+  fromDay: BusinessDay,
+  toDay: BusinessDay,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('statement')
+    .select('merchant_no')
+    .distinct()
+    .where('day', '>=', fromDay)
+    .where('day', '<=', toDay)
+    .orderBy('merchant_no')
+    .execute();
+  return rows.map((row) => row.merchant_no);
+}
+
+const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
+  db
+    .selectFrom('statement')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', '=', currency);
+
+/** The revisions that an account's day has, oldest first. */
+export interface RevisionsOfAccount {
+  readonly account: Account;
+  readonly revisions: readonly number[];
+}
+
+/**
+ * What was published of a day, by merchant and currency. Of merchants that are named, their part of statement's key is
+ * looked through; of all, one jump along the key finds each account, as the days of all years lie in between.
+ */
+export async function revisionsOnDay(
+  db: Kysely<DB>,
+  day: BusinessDay,
+  {
+    merchants,
+    currencies,
+  }: { readonly merchants: readonly string[] | null; readonly currencies: readonly string[] | null },
+): Promise<RevisionsOfAccount[]> {
+  const everyAccount = sql`
+    (SELECT merchant_no, currency FROM statement ORDER BY merchant_no, currency LIMIT 1)
+    UNION ALL
+    SELECT next.* FROM account CROSS JOIN LATERAL (
+      SELECT s.merchant_no, s.currency FROM statement s
+      WHERE (s.merchant_no, s.currency) > (account.merchant_no, account.currency)
+      ORDER BY s.merchant_no, s.currency LIMIT 1
+    ) AS next`;
+  const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
+    WHERE s.merchant_no = ANY (${[...(merchants ?? [])]}::text[]) AND s.day = ${day}`;
+  const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
+    WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
+    SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
+    FROM account JOIN statement s
+      ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
+    ${currencies === null ? sql`` : sql`WHERE account.currency = ANY (${[...currencies]}::text[])`}
+    GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
+  return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
+    account: { merchantNo, currency },
+    revisions,
+  }));
+}
+
+/** Statements for a person, every revision, by merchant, day, currency and revision. */
+export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<StatementRow[]> =>
+  db
+    .selectFrom('statement')
+    .selectAll()
+    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
+    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
+    .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!))
+    .orderBy('merchant_no')
+    .orderBy('day')
+    .orderBy('currency')
+    .orderBy('revision')
+    .execute();
+
+/** Every summary of the day, oldest first. */
+export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
+  db
+    .selectFrom('statement_summary')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .orderBy('revision')
+    .execute();
+
+/** Certificates that reach into a window, by time. */
+export async function certificatesOf(
+  db: Kysely<DB>,
+  merchantNo: string,
+  window: Window,
+): Promise<CertificateRow[]> {
+  const rows = await db
+    .selectFrom('sync_window')
+    .select([
+      'begin_ms',
+      'end_ms',
+      'currency',
+      'total',
+      'distinct_count',
+      'quarantined_count',
+      'certified_at',
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .where('begin_ms', '<=', window.endMs)
+    .where('end_ms', '>=', window.beginMs)
+    .where('certified_at', 'is not', null)
+    .orderBy('begin_ms')
+    .orderBy('end_ms')
+    .orderBy('currency')
+    .execute();
+  return rows.map((row) => ({ ...row, certified_at: row.certified_at! }));
+}
+
+/**
+ * Records new revisions and their summary. An account's next published day becomes due, as its manifest names the
+ * statement before it.
+ */
+export async function recordStatements(
+  trx: Transaction<DB>,
+  statements: readonly StatementRow[],
+  summary: SummaryRow | null,
+): Promise<void> {
+  for (const row of statements) {
+    await trx.insertInto('statement').values(row).execute();
+    await trx
+      .updateTable('account_day')
+      .set({ revision: row.revision })
+      .where('merchant_no', '=', row.merchant_no)
+      .where('currency', '=', row.currency)
+      .where('day', '=', row.day)
+      .execute();
+    await trx
+      .updateTable('account_day')
+      .set({ publish_due: true })
+      .where('merchant_no', '=', row.merchant_no)
+      .where('currency', '=', row.currency)
+      .where('day', '=', (eb) =>
+        eb
+          .selectFrom('statement')
+          .select((nested) => nested.fn.min('day').as('day'))
+          .where('merchant_no', '=', row.merchant_no)
+          .where('currency', '=', row.currency)
+          .where('day', '>', row.day),
+      )
+      .execute();
+  }
+  if (summary !== null) await trx.insertInto('statement_summary').values(summary).execute();
+}
+
+/** Keeps everybody else from changing the merchant's account days of that day until the transaction ends. */
+export async function lockAccountDays(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+): Promise<void> {
+  await trx
+    .selectFrom('account_day')
+    .select('currency')
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .orderBy('currency')
+    .forUpdate()
+    .execute();
+}
+
+/** The days are published as they stand. */
+export async function clearDue(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  day: BusinessDay,
+  currencies: readonly string[],
+): Promise<void> {
+  await trx
+    .updateTable('account_day')
+    .set((eb) => ({
+      publish_due: false,
+      // Set already, unless the statement was adopted and the figures were made after it.
+      revision: eb
+        .selectFrom('statement')
+        .select((nested) => nested.fn.max('revision').as('revision'))
+        .whereRef('statement.merchant_no', '=', 'account_day.merchant_no')
+        .whereRef('statement.currency', '=', 'account_day.currency')
+        .whereRef('statement.day', '=', 'account_day.day'),
+    }))
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '=', day)
+    .where('currency', 'in', [...currencies])
+    .execute();
+}
