@@ -2,6 +2,7 @@
  * Noise for the receiver, from a process of its own: posts by made-up paths at a rate, as far as this machine makes
  * them, until the time is over. Prints how many a second were answered.
  */
+import { givenInput } from './input.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { newNotifySecret } from '../src/store/notifications/notify-path.ts';
@@ -11,7 +12,7 @@ const CONNECTIONS = 100;
 const IN_FLIGHT_MAX = 400;
 const TICK_MS = 5;
 
-const { url, ratePerS, seconds } = JSON.parse(process.argv[2] ?? '{}') as {
+const { url, ratePerS, seconds } = givenInput() as {
   url: string;
   ratePerS: number;
   seconds: number;
