@@ -8,7 +8,12 @@ import { createLedgerReader } from '../platform/ledger-history.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
 import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
-import { createTransport, systemTransportDeps, type Retry } from '../platform/transport.ts';
+import {
+  createTransport,
+  systemTransportDeps,
+  type Retry,
+  type TransportDeps,
+} from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
@@ -39,7 +44,16 @@ export interface PlatformApp extends App {
 export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
+  /** Clock, chance and waits of the calls to the platform; where not given, those of the machine. */
+  readonly transport?: TransportDeps;
+  /** What counts as now; where not given, the clock, or the instant that DAYBOOK_NOW sets. */
+  readonly now?: () => Date;
 }
+
+const machineDeps: TransportDeps = {
+  ...systemTransportDeps,
+  random: () => randomInt(2 ** 31) / 2 ** 31,
+};
 
 /** The clock, or the instant that DAYBOOK_NOW sets. */
 export const clockOf =
@@ -61,7 +75,7 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
       database,
       objects: openObjectStore({ ...settings, env: options.env }),
       currencies: createCurrencies(settings.currencies),
-      now: clockOf(settings),
+      now: options.now ?? clockOf(settings),
       close: database.close,
     };
   } catch (error) {
@@ -71,12 +85,9 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
 }
 
 /** The platform's client, one part for each operation. Opens without connecting. */
-export function openPlatform(settings: Settings, { onRetry }: Pick<AppOptions, 'onRetry'>) {
-  const transport = createTransport(settings.platform, {
-    ...systemTransportDeps,
-    random: () => randomInt(2 ** 31) / 2 ** 31,
-    ...(onRetry === undefined ? {} : { onRetry }),
-  });
+export function openPlatform(settings: Settings, options: Pick<AppOptions, 'onRetry' | 'transport'>) {
+  const { onRetry, transport: deps = machineDeps } = options;
+  const transport = createTransport(settings.platform, onRetry === undefined ? deps : { ...deps, onRetry });
   return {
     reader: createLedgerReader(transport, {
       zone: settings.platform.timeZone,

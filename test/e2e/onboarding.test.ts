@@ -29,7 +29,7 @@ import { listStatements } from '../../src/store/statements/statements.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { application } from '../onboarding/applications.ts';
 import { ENTERPRISE } from '../beneficiaries/files.ts';
-import { freshDatabase } from '../support/database.ts';
+import { freshDatabaseUrl } from '../support/database.ts';
 
 const NIGHT = '2026-03-06T01:30:00+08:00';
 const RANGE = { from: '2026-03-02', to: '2026-03-05' };
@@ -62,7 +62,6 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
   const sandbox = createSandbox({ ...SCENARIO, ...change });
   const { url } = await sandbox.listen({ port: 0 });
   const dataDir = await mkdtemp(join(tmpdir(), 'daybook-onboarding-'));
-  const database = await freshDatabase();
   const settings = loadSettings({
     env: {
       PLATFORM_BASE_URL: url,
@@ -70,7 +69,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       PLATFORM_REFERRAL_CHANNEL: 'A0001',
       PLATFORM_RETRIES_MAX: '0',
       DAYBOOK_REFERENCE_COUNTRIES: 'CN,HK',
-      DATABASE_URL: database.url,
+      DATABASE_URL: await freshDatabaseUrl(),
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_NOW: NIGHT,
       DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -106,7 +105,6 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       await sandbox.close();
       await stopServing();
       await app.close();
-      await database.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

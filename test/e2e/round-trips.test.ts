@@ -1,7 +1,7 @@
 /** What a night costs in round trips to the database: over a slow line they are all that counts. */
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { faultyWire } from '../store/faulty-wire.ts';
+import { startFaultyWire } from '../support/faulty-wire.ts';
 import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 
 /**
@@ -20,7 +20,7 @@ afterEach(() => stage.close());
 /** A stage whose runs reach the database over a wire. */
 async function openWired() {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 60 }) });
-  const wire = await faultyWire(stage.app.settings.databaseUrl!);
+  const wire = await startFaultyWire(stage.app.settings.databaseUrl!);
   const { db, close } = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
   onTestFinished(async () => {
     await close();

@@ -10,7 +10,7 @@ import {
 } from '../../src/store/notifications/notification-outcomes.ts';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import {
@@ -262,7 +262,7 @@ describe('processing cut off or shared', () => {
     for (const when of ['before', 'after'] as const) {
       const one = await accepted(real.db, `A-${when}`);
       await arrives(real.db, one, onboardingResult(one));
-      const proxy = await cuttingProxy(real.url);
+      const proxy = await startCuttingProxy(real.url);
       const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
       proxy.cuts.push({ message: 'commit', when });
       await expect(looked(database.db)).rejects.toThrow();

@@ -9,7 +9,7 @@ import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/waits.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
-import { faultyWire, type FaultyWire } from './faulty-wire.ts';
+import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
 import { NOW } from './support.ts';
 
 const SHORT = { ...DATABASE_WAITS, connectMs: 2_000, statementMs: 1_000, goodbyeMs: 100 };
@@ -26,7 +26,7 @@ afterAll(() => direct.close());
 afterEach(() => wire.close());
 
 async function openWire(waits = SHORT) {
-  wire = await faultyWire(direct.url);
+  wire = await startFaultyWire(direct.url);
   const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits });
   onTestFinished(database.close);
   return database;
@@ -41,25 +41,25 @@ const notes = async (): Promise<string[]> =>
 
 describe('a connection that swallows everything', () => {
   it('while it is made: given up, with what to check', async () => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     wire.swallow = {};
     const waits = { ...SHORT, connectMs: 200 };
     const failure = await failureOf(openDatabase({ databaseUrl: wire.url, dataDir: '', waits }));
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
     expect(failure.message).toMatch(/cannot be reached: .*Check DATABASE_URL and that the server is up/);
-    await expect.poll(() => wire.openClients()).toBe(0);
+    await expect.poll(() => wire.connections().open).toBe(0);
   });
 
   it.each([
     ['once it is logged in, at the settings of the session', 'SET datestyle'],
     ['at the first statement of all', 'server_version_num'],
   ])('%s', async (_, message) => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     wire.swallow = { message };
     const waits = { ...SHORT, connectMs: 200, statementMs: 200 };
     const failure = await failureOf(openDatabase({ databaseUrl: wire.url, dataDir: '', waits }));
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
-    await expect.poll(() => wire.openClients()).toBe(0);
+    await expect.poll(() => wire.connections().open).toBe(0);
   });
 
   it.each([
@@ -123,13 +123,13 @@ describe('a connection that swallows everything', () => {
     wire.swallow = {};
     const failure = await failureOf(writeTransaction(db, lease, (trx) => startRun(trx, RUN), [1, 1]));
     expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
-    const before = wire.connections();
+    const { taken } = wire.connections();
     expect(await failureOf(startRun(db, RUN))).toMatchObject({ name: 'StoreUnreachable' });
-    expect(wire.connections()).toBe(before);
+    expect(wire.connections().taken).toBe(taken);
   });
 
   it('when it is closed: no goodbye is waited for', async () => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits: SHORT });
     await latestRuns(database.db, { limit: 1 });
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
