@@ -164,7 +164,7 @@ const downloadSections = (): string[] => {
         [patternOf(manifestFileBeside(file)), 'the day’s manifest, for `daybook verify`'],
         [
           patternOf(file).replace(/\.csv$/, '.spreadsheet.csv'),
-          'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe',
+          'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe; amounts stay as they are',
         ],
         [
           'statements-{YYYY-MM}.zip, statements-{YYYY-MM}-{merchantNo}.zip',
