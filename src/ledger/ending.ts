@@ -1,4 +1,4 @@
-/** How a command ends: CONTRACT's exit codes, and the errors that know theirs. Here, because every layer may import it. */
+/** How a command ends: the exit codes (docs/reference), and the errors that know theirs. Here, because every layer may import it. */
 
 export const EXIT = {
   done: 0,

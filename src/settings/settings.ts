@@ -1,4 +1,4 @@
-/** What daybook runs with, whole and checked, whichever way it was given (CONTRACT.md, Settings). */
+/** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
 
 /** The one merchant of a simple setup; more live in the database. */
