@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { rehearse } from '../../src/store/engine/rehearsal.ts';
-import { createPatience } from '../../src/store/engine/retry.ts';
+import { retry } from '../../src/store/engine/retry.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/waits.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
@@ -202,22 +202,45 @@ describe('the server is told how long to wait for us', () => {
 });
 
 describe('attempts end', () => {
+  const cut = () => Promise.reject(Object.assign(new Error('cut'), { code: 'ECONNRESET' }));
+
   it('when the pauses are used up', async () => {
-    const pause = createPatience([1, 1]);
-    await pause(new Error('cut'));
-    await pause(new Error('cut'));
-    await expect(pause(new Error('cut'))).rejects.toThrow(
-      /3 attempts failed: cut\. What was committed is kept/,
-    );
+    const lost = await failureOf(retry(cut, { delaysMs: [1, 1] }));
+    expect(lost).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
+    expect(lost.message).toMatch(/3 attempts failed: cut\. What was committed is kept/);
   });
 
   it('when each of them waited long', async () => {
     let nowMs = 0;
-    const pause = createPatience([1, 1, 1, 1], () => nowMs);
-    nowMs = RETRY_WITHIN_MS - 1;
-    await pause(new Error('cut'));
-    nowMs = RETRY_WITHIN_MS;
-    await expect(pause(new Error('cut'))).rejects.toThrow(/2 attempts failed/);
+    const endsMs = [RETRY_WITHIN_MS - 1, RETRY_WITHIN_MS];
+    const slowly = () => {
+      nowMs = endsMs.shift()!;
+      return cut();
+    };
+    await expect(retry(slowly, { delaysMs: [1, 1, 1, 1], clock: () => nowMs })).rejects.toThrow(
+      /2 attempts failed/,
+    );
+  });
+
+  it('at once with an error that is none of the connection', async () => {
+    let attempts = 0;
+    const wrong = () => {
+      attempts += 1;
+      return Promise.reject(new TypeError('wrong'));
+    };
+    await expect(retry(wrong, { delaysMs: [1] })).rejects.toThrow('wrong');
+    expect(attempts).toBe(1);
+  });
+
+  it('with the words of who asked, each failure cleaned up after', async () => {
+    const seen: string[] = [];
+    const ended = retry(cut, {
+      delaysMs: [0],
+      afterFailure: () => Promise.resolve(void seen.push('cleaned up')),
+      atEnd: (_, attempts) => new Error(`ended after ${attempts}`),
+    });
+    await expect(ended).rejects.toThrow('ended after 2');
+    expect(seen).toEqual(['cleaned up', 'cleaned up']);
   });
 });
 
