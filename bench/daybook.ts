@@ -13,7 +13,7 @@ keepHeapSmall();
 const { command, range } = givenInput() as Pick<RunRequest, 'command' | 'range'>;
 const settings = loadSettings({ env: process.env, readFile: (path) => readFileSync(path, 'utf8') });
 const app = await openPlatformApp(settings, { env: process.env });
-const merchants = await chosenMerchants(app, []);
+const merchants = await chosenMerchants(app, null);
 const started = performance.now();
 const report = await executeRun(
   { command, range, merchants, currencies: null },

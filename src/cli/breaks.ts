@@ -7,7 +7,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { addCaseCommands } from './breaks-case.ts';
 import { addShowCommand } from './breaks-show.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { collect } from './range-flags.ts';
+import { collect, merchantsOf } from './range-flags.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
 import { counted, line, lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -44,11 +44,11 @@ export function addBreaksCommand(program: Command): void {
 
 async function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
-  const { all = false, merchant } = self.optsWithGlobals<ListFlags>();
+  const { all = false, ...flags } = self.optsWithGlobals<ListFlags>();
   const settings = offlineSettings(self);
   await withApp(settings, async ({ database }) => {
-    const merchants = merchant.length === 0 ? undefined : merchant;
-    const rows = await casesOf(database.db, await listBreaks(database.db, { all, merchants }));
+    const accounts = { merchants: merchantsOf(flags), currencies: null };
+    const rows = await casesOf(database.db, await listBreaks(database.db, { ...accounts, all }));
     print(self, { document: rows, text: listText(rows, timesOf(settings)) });
   });
 }

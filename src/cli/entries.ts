@@ -54,8 +54,9 @@ export function addEntriesCommand(program: Command): void {
         throw new UsageError(`--merchant ${merchant} is none: it ${MERCHANT_NO_RULE}.`);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database: { db }, objects }) => {
-        const histories = await findEntries(db, batchNo, merchant);
-        const quarantined = await quarantinedOfNumber(db, batchNo, merchant);
+        const merchants = merchant === undefined ? null : [merchant];
+        const histories = await findEntries(db, batchNo, merchants);
+        const quarantined = await quarantinedOfNumber(db, batchNo, merchants);
         if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
         const found: FoundEntry[] = [];
         for (const history of histories) {

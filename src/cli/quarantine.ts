@@ -23,7 +23,7 @@ export function addQuarantineCommand(program: Command): void {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async ({ database }) => {
-        const rows = await listQuarantine(database.db, { all: all ?? false });
+        const rows = await listQuarantine(database.db, { merchants: null, all: all ?? false });
         print(self, {
           document: rows,
           text:

@@ -1,5 +1,6 @@
 /** The flags that choose days, merchants and currencies, alike for every command that takes them. */
 import type { Command } from 'commander';
+import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -50,6 +51,16 @@ export function currencyFlag(code: string): string {
   return code;
 }
 
-/** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
-export const currenciesOf = ({ currency }: Pick<RangeFlags, 'currency'>): readonly string[] | null =>
+/** Currencies asked for; all where the flag is not given. Throws `UsageError` for what cannot be a code. */
+export const currenciesOf = ({ currency }: Pick<RangeFlags, 'currency'>): Chosen =>
   currency.length === 0 ? null : currency.map(currencyFlag);
+
+/** Merchants asked for; all where the flag is not given. */
+export const merchantsOf = ({ merchant }: Pick<RangeFlags, 'merchant'>): Chosen =>
+  merchant.length === 0 ? null : merchant;
+
+/** Accounts asked for. Throws `UsageError` for what cannot be a currency's code. */
+export const accountsFlagged = (flags: Pick<RangeFlags, 'merchant' | 'currency'>): AccountFilter => ({
+  merchants: merchantsOf(flags),
+  currencies: currenciesOf(flags),
+});

@@ -14,7 +14,7 @@ import {
   type StatementRow,
 } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import { collect, currenciesOf, dayFlag } from './range-flags.ts';
+import { accountsFlagged, collect, dayFlag } from './range-flags.ts';
 import { diffText, rowDocument, tallyRows } from './output/statements-diff-text.ts';
 import { counted, lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -45,12 +45,11 @@ export function addStatementsDiffCommand(statements: Command): void {
     .action(async (dayText: string, flags: DiffFlags, self: Command) => {
       const day = dayFlag('the day', dayText);
       const asked = flags.revisions === undefined ? null : revisionsOf(flags.revisions);
-      const currencies = currenciesOf(flags);
+      const accounts = accountsFlagged(flags);
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async (app) => {
-        const merchants = flags.merchant.length === 0 ? null : flags.merchant;
-        const published = await revisionsOnDay(app.database.db, day, { merchants, currencies });
+        const published = await revisionsOnDay(app.database.db, day, accounts);
         const pairs = pairsIn(published, asked, day);
         if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(app, day, pairs);
         else await tellText(app, { day, times, pairs, published: published.length }, self);

@@ -11,7 +11,7 @@ import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf } from './deeds.ts';
 import { download } from './download.ts';
-import { currenciesOf } from './range-flags.ts';
+import { currenciesOf, merchantsOf } from './range-flags.ts';
 import { counted, lines } from './output/text.ts';
 
 export interface MonthFlags {
@@ -36,8 +36,7 @@ export async function getMonth(flags: MonthFlags, self: Command): Promise<void> 
     );
   const currencies = currenciesOf(flags);
   await withApp(offlineSettings(self), async ({ database: { db }, objects, now }) => {
-    const published = await publishedMerchants(db, month.from, month.to);
-    const merchants = flags.merchant.length === 0 ? published : flags.merchant;
+    const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
     const months = [];
     for (const merchantNo of merchants)
       months.push(await merchantMonth({ db, objects }, merchantNo, month, currencies));

@@ -9,8 +9,8 @@ import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import {
+  accountsFlagged,
   collect,
-  currenciesOf,
   currencyFlag,
   dayFlag,
   withRangeFlags,
@@ -29,19 +29,16 @@ export function addStatementsCommand(program: Command): void {
     .description('published statements, current revisions')
     .option('--all', 'superseded revisions too, with when each was published, and why')
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
-      const currencies = currenciesOf(flags);
+      const accounts = accountsFlagged(flags);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database }) => {
         const rows = await listStatements(database.db, {
+          ...accounts,
           fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
-          ...(currencies === null ? {} : { currencies }),
         });
-        const asked = rows.filter(
-          (row) => flags.merchant.length === 0 || flags.merchant.includes(row.merchant_no),
-        );
-        const superseded = new Set(asked.map((row) => nameOf(row, row.supersedes ?? 0)));
-        const shown = flags.all === true ? asked : asked.filter((row) => !superseded.has(nameOf(row)));
+        const superseded = new Set(rows.map((row) => nameOf(row, row.supersedes ?? 0)));
+        const shown = flags.all === true ? rows : rows.filter((row) => !superseded.has(nameOf(row)));
         print(self, {
           document: shown,
           text: listText(shown, flags.all === true ? timesOf(settings) : null),

@@ -12,7 +12,7 @@ import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusExitCode, statusOf, type MerchantStatus } from '../run/status.ts';
 import type { Settings } from '../settings/settings.ts';
-import { listMerchants } from '../store/merchants.ts';
+import { activeMerchants } from '../store/merchants.ts';
 import type { OlderDaysStanding } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, print, withApp } from './context.ts';
@@ -90,11 +90,9 @@ export function addStatusCommand(program: Command): void {
 
 /** The merchants whose ledgers are read: those added, and the settings' own. */
 async function readMerchants(db: Kysely<DB>, { platform }: Settings): Promise<string[]> {
-  const stored = (await listMerchants(db)).filter(({ status }) => status === 'active');
+  const stored = await activeMerchants(db);
   const own = platform.merchant;
-  return [
-    ...new Set([...stored.map(({ merchantNo }) => merchantNo), ...(own === null ? [] : [own.merchantNo])]),
-  ].sort();
+  return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
 function runsText({ last, unsettled }: LastRuns, next: NextRun | null, times: Times): string {

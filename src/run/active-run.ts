@@ -1,5 +1,6 @@
 /** What a run works on and gathers, shared by its stages. */
 import type { Kysely } from 'kysely';
+import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
@@ -46,13 +47,20 @@ export interface RunRequest {
   /** Null: each merchant's nightly default. */
   readonly range: DayRange | null;
   readonly merchants: readonly MerchantAccess[];
-  /** Null: every currency. */
-  readonly currencies: readonly string[] | null;
+  readonly currencies: Chosen;
   /** Every published file of the days is read whole and compared; without a range, of all days. */
   readonly repairs?: boolean;
   /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
   readonly scheduled?: DueJob;
 }
+
+/** The accounts that a run was asked for. */
+export const accountsAsked = ({
+  merchants,
+  currencies,
+}: Pick<RunRequest, 'merchants' | 'currencies'>): AccountFilter & {
+  readonly merchants: readonly string[];
+} => ({ merchants: merchants.map(({ merchantNo }) => merchantNo), currencies });
 
 /** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */
 export interface StageOutcome {

@@ -181,7 +181,7 @@ async function examineRows(
       return keysFound(await secretKeysInUse(database.db), settings);
     }),
     await finding('merchants', async () => {
-      merchants = await chosenMerchants({ database, settings }, []);
+      merchants = await chosenMerchants({ database, settings }, null);
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];

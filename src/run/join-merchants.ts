@@ -33,7 +33,7 @@ export async function createJoining(
   { db, reader, zone, now, signal }: JoinDeps,
 ): Promise<Joining> {
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
-  const known = new Set(await notJoined(db, merchantNos));
+  const known = await notJoined(db, merchantNos);
   return async (merchant) => {
     if (!known.has(merchant.merchantNo)) return null;
     const window = dayWindow(addDays(dayOf(now().getTime(), zone), -1), zone);

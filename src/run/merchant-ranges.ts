@@ -1,5 +1,6 @@
 /** The days each merchant's ledger is read for: those asked for, or its nightly default from what is proven. */
 import type { Kysely } from 'kysely';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
@@ -50,7 +51,10 @@ async function merchantRanges(options: {
     );
     return new Map(days);
   }
-  const requested = await requestedStanding(db, merchants, { zone, now });
+  const requested = Map.groupBy(
+    await requestedStanding(db, merchants, { zone, now }),
+    ({ merchantNo }) => merchantNo,
+  );
   const ranges = await Promise.all(
     merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
       const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
@@ -59,7 +63,7 @@ async function merchantRanges(options: {
       const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
       const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
       const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
-      const own = requested.filter((one) => one.merchantNo === merchantNo);
+      const own = requested.get(merchantNo) ?? [];
       const beforeProof = daysBeforeProof(range, certified, own, zone);
       const takenUp = takenUpDays(own, range);
       const knownBefore = await reconciled(db, merchantNo, certified, zone);
@@ -86,7 +90,7 @@ async function reconciled(
   certified: readonly Window[],
   zone: string,
 ): Promise<Window[]> {
-  const waiting = (await changedDays(db, { merchantNo })).flatMap(({ days }) => days);
+  const waiting = (await changedDays(db, accountsOf(merchantNo))).flatMap(({ days }) => days);
   return subtractWindows(
     certified,
     waiting.map((day) => dayWindow(day, zone)),

@@ -1,5 +1,6 @@
 /** What a run would make of account days: figures before and after, and which revision it would publish of each. */
 import type { Kysely } from 'kysely';
+import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
@@ -24,9 +25,7 @@ export interface PlannedDay extends DayChange {
 interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'signal' | 'now'> {
   /** Reconciled, and about to be rolled back. */
   readonly db: Kysely<DB>;
-  readonly merchants: readonly string[];
-  /** Null: all. */
-  readonly currencies: readonly string[] | null;
+  readonly accounts: AccountFilter & { readonly merchants: readonly string[] };
   /** The last day that a run would publish. */
   readonly toDay: BusinessDay;
 }
@@ -41,7 +40,7 @@ export async function plannedDays(
 ): Promise<PlannedDay[]> {
   const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
   const planned: PlannedDay[] = [];
-  for (const merchantNo of options.merchants) {
+  for (const merchantNo of options.accounts.merchants) {
     for (const due of await dueDays(merchantNo, options)) {
       const change = changed.get(keyOf(due.account, due.row.day)) ?? unchanged(due);
       const publishing = await publishingOf(due, options);
@@ -70,21 +69,22 @@ const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
 /** What a run would look at to publish: three queries a merchant, and one an account. */
 async function dueDays(
   merchantNo: string,
-  { db, zone, toDay, currencies }: PlanDaysOptions,
+  { db, zone, toDay, accounts }: PlanDaysOptions,
 ): Promise<DueAccountDay[]> {
-  const rows = await dueAccountDays(db, { merchantNo, toDay, currencies: currencies ?? undefined });
+  const own = accountsOf(merchantNo, accounts.currencies);
+  const rows = await dueAccountDays(db, { ...own, toDay });
   const statements = new Map(
-    (await statementsOfDueDays(db, merchantNo, toDay)).map((row) => [
+    (await statementsOfDueDays(db, own, toDay)).map((row) => [
       keyOf({ merchantNo, currency: row.currency }, row.day),
       row,
     ]),
   );
   const certified = new Map<string, readonly Window[]>();
   for (const currency of new Set(rows.map((row) => row.currency))) {
-    const own = rows.filter((row) => row.currency === currency);
+    const days = rows.filter((row) => row.currency === currency).map(({ day }) => day);
     const span = {
-      beginMs: dayWindow(own[0]!.day, zone).beginMs,
-      endMs: dayWindow(own.at(-1)!.day, zone).endMs,
+      beginMs: dayWindow(days[0]!, zone).beginMs,
+      endMs: dayWindow(days.at(-1)!, zone).endMs,
     };
     certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
   }

@@ -12,7 +12,14 @@ import { plannedDays, type PlannedDay } from './plan-days.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './stages/sync-stage.ts';
-import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type ActiveRun } from './active-run.ts';
+import {
+  accountsAsked,
+  nothingDone,
+  runZoneGate,
+  type RunDeps,
+  type RunRequest,
+  type ActiveRun,
+} from './active-run.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -61,8 +68,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         sync: outcome.sync,
         daysChanged: await plannedDays(outcome.reconcile?.daysChanged ?? [], {
           ...rehearsal,
-          merchants: request.merchants.map(({ merchantNo }) => merchantNo),
-          currencies: request.currencies,
+          accounts: accountsAsked(request),
           // What is read of a day that is going on is no day's figures yet.
           toDay: to > yesterday ? to : yesterday,
         }),

@@ -1,5 +1,6 @@
 /** How far a merchant's ledger is proven, from what is stored: certificates, breaks, days without figures. */
 import type { Kysely } from 'kysely';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDays } from '../store/account-days.ts';
@@ -29,7 +30,7 @@ export async function provenOf(
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
   const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
   const { missing: unread } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
-  const unreconciled = (await changedDays(db, { merchantNo })).flatMap(({ days }) => days);
+  const unreconciled = (await changedDays(db, accountsOf(merchantNo))).flatMap(({ days }) => days);
   const stretch = provenStretch(
     certified,
     [...unread, ...requested.filter(({ currency }) => currency === null).flatMap(({ missing }) => missing)],

@@ -1,4 +1,5 @@
 /** What a run did, as one value: printed, stored with the run, and turned into the exit code. */
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
@@ -103,6 +104,8 @@ export const accountDayKey = (merchantNo: string, currency: string, day: Busines
 /** Account days the run did something to: new figures, a break found or healed, published, or withheld. In order. */
 export function accountDaysTouched({ reconcile, publish }: RunReport): {
   readonly keys: ReadonlySet<string>;
+  /** Every account they are of passes it. */
+  readonly accounts: AccountFilter;
   readonly days: readonly BusinessDay[];
 } {
   const touched = [
@@ -118,6 +121,10 @@ export function accountDaysTouched({ reconcile, publish }: RunReport): {
     keys: new Set(
       touched.map(({ account, day }) => accountDayKey(account.merchantNo, account.currency, day)),
     ),
+    accounts: {
+      merchants: [...new Set(touched.map(({ account }) => account.merchantNo))],
+      currencies: [...new Set(touched.map(({ account }) => account.currency))],
+    },
     days: [...new Set(touched.map(({ day }) => day))].sort(),
   };
 }

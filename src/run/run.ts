@@ -25,6 +25,7 @@ import { NOTHING_STANDS, standingOf } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 import { syncStage } from './stages/sync-stage.ts';
 import {
+  accountsAsked,
   nothingDone,
   runZoneGate,
   type RunDeps,
@@ -176,9 +177,7 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
     now,
   });
   if (request.range !== null && STAGES[request.command].includes('sync')) {
-    const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-    const { currencies, range } = request;
-    await recordRequestedRanges(deps.db, { merchants, currencies, ...range, runId, now });
+    await recordRequestedRanges(deps.db, { ...accountsAsked(request), ...request.range, runId, now });
   }
   return runId;
 }
@@ -188,12 +187,12 @@ const hasToldOf = ({ untold, revised, notices }: Standing): boolean =>
 
 /** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
 async function forgetTold(
-  { merchants }: RunRequest,
+  request: RunRequest,
   deps: RunDeps,
   lease: Lease,
   { notices }: Standing,
 ): Promise<void> {
-  const told = merchants.map(({ merchantNo }) => merchantNo);
+  const { merchants: told } = accountsAsked(request);
   const forget = writeTransaction(deps.db, lease, async (trx) => {
     await forgetUntold(trx, told);
     await forgetUntoldRevisions(trx, told);
@@ -204,16 +203,15 @@ async function forgetTold(
 
 /** What is open after the run; where it failed already, a database that cannot say it is no second failure. */
 async function standingAfter(
-  { command, merchants, currencies }: RunRequest,
+  request: RunRequest,
   deps: RunDeps,
   runId: number,
   failed: boolean,
 ): Promise<Standing> {
   const asked = standingOf(deps.db, {
-    merchants: merchants.map(({ merchantNo }) => merchantNo),
-    currencies,
+    ...accountsAsked(request),
     runId,
-    reads: STAGES[command].includes('sync'),
+    reads: STAGES[request.command].includes('sync'),
     zone: deps.zone,
     now: deps.now(),
   });

@@ -1,11 +1,12 @@
 /** Per merchant: the last good run, which days its ledger is proven for, what is missing, and what needs a person. */
 import type { Kysely } from 'kysely';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { countQuarantined } from '../store/amendments.ts';
-import { listBreaks } from '../store/breaks/breaks.ts';
-import { listMerchants } from '../store/merchants.ts';
+import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import { notJoined } from '../store/merchants.ts';
 import { noticesSince, type KnownNotice } from '../store/notices.ts';
 import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
@@ -55,18 +56,17 @@ export async function statusOf(
   options: StatusOptions,
 ): Promise<MerchantStatus[]> {
   // One that is known only has no good run yet, and is given as long to join.
-  const knownAt = new Map(
-    (await listMerchants(db))
-      .filter(({ joinedAt }) => joinedAt === null)
-      .map(({ merchantNo, addedAt }) => [merchantNo, addedAt]),
+  const knownAt = await notJoined(db, merchants);
+  const requested = Map.groupBy(
+    await requestedStanding(db, merchants, options),
+    ({ merchantNo }) => merchantNo,
   );
-  const requested = await requestedStanding(db, merchants, options);
   return Promise.all(
     merchants.map((merchantNo) =>
       statusOfMerchant(db, merchantNo, {
         ...options,
         knownAt: knownAt.get(merchantNo) ?? null,
-        requested: requested.filter((range) => range.merchantNo === merchantNo && !isWhole(range, options)),
+        requested: (requested.get(merchantNo) ?? []).filter((range) => !isWhole(range, options)),
       }),
     ),
   );
@@ -111,7 +111,7 @@ async function statusOfMerchant(
     provenThrough,
     missing,
     requested,
-    openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
+    openBreaks: await countOpenBreaks(db, accountsOf(merchantNo)),
     quarantined: await countQuarantined(db, [merchantNo]),
     notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
     olderDays: await olderDaysStanding(db, merchantNo),

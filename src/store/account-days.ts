@@ -1,15 +1,16 @@
 /** Account days: which need new figures, what they were, and what they are now. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { accountsOf, EVERY_ACCOUNT, type AccountFilter, type Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
+import { ofAccounts, ofCurrencies } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 
-/** What to leave in: one merchant, some currencies, a range of days. */
-export interface DayFilter {
-  readonly merchantNo?: string | undefined;
-  readonly currencies?: readonly string[] | undefined;
+/** Which account days are meant: those of some accounts, in a range of days. */
+export interface DayFilter extends AccountFilter {
   readonly fromDay?: BusinessDay | undefined;
   readonly toDay?: BusinessDay | undefined;
 }
@@ -17,29 +18,28 @@ export interface DayFilter {
 /** Days whose entries changed since their figures were made, by account, in order. Served by changed_day's key. */
 export async function changedDays(
   db: Kysely<DB>,
-  filter: DayFilter = {},
+  accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  let query = db
+  const rows = await db
     .selectFrom('changed_day')
     .selectAll()
+    .where(ofAccounts(accounts))
     .orderBy('merchant_no')
     .orderBy('currency')
-    .orderBy('day');
-  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
-  return byAccount(await query.execute());
+    .orderBy('day')
+    .execute();
+  return byAccount(rows);
 }
 
-/** By account, the first day whose entries changed since its figures were made; `fromDay` and `toDay` play no part. */
+/** By account, the first day whose entries changed since its figures were made. */
 export async function earliestChangedDays(
   db: Kysely<DB>,
-  { merchantNo, currencies }: DayFilter,
+  accounts: AccountFilter,
 ): Promise<{ account: Account; day: BusinessDay }[]> {
   const rows = await db
     .selectFrom('changed_day')
     .select(['merchant_no', 'currency', (eb) => eb.fn.min('day').as('day')])
-    .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
-    .$if(currencies !== undefined, (query) => query.where('currency', 'in', [...currencies!]))
+    .where(ofAccounts(accounts))
     .groupBy(['merchant_no', 'currency'])
     .execute();
   return rows.map((row) => ({
@@ -51,18 +51,18 @@ export async function earliestChangedDays(
 /** Days whose chain began anew, by account: to be looked at again once what lies before them is proven. */
 export async function restartedDays(
   db: Kysely<DB>,
-  filter: DayFilter = {},
+  accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  let query = db
+  const rows = await db
     .selectFrom('account_day')
     .select(['merchant_no', 'currency', 'day'])
     .where('restarted', '=', true)
+    .where(ofAccounts(accounts))
     .orderBy('merchant_no')
     .orderBy('currency')
-    .orderBy('day');
-  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
-  return byAccount(await query.execute());
+    .orderBy('day')
+    .execute();
+  return byAccount(rows);
 }
 
 function byAccount(
@@ -132,15 +132,14 @@ const ofAccount = (db: Kysely<DB>, account: Account) =>
     .where('currency', '=', account.currency);
 
 /** Account days for a person, by merchant, day and currency. */
-export function listAccountDays(db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> {
+export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
   let query = db
     .selectFrom('account_day')
     .selectAll()
+    .where(ofAccounts(filter))
     .orderBy('merchant_no')
     .orderBy('day')
     .orderBy('currency');
-  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
   if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
   return query.execute();
@@ -182,47 +181,61 @@ export async function accountDaysSince(
   return rows.map((row) => row.day);
 }
 
+/** Body of a recursive `account (merchant_no, currency)`: every account, each found by one jump along the primary key. */
+const everyAccount = sql`
+  (SELECT merchant_no, currency FROM account_day ORDER BY merchant_no, currency LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM account CROSS JOIN LATERAL (
+    SELECT merchant_no, currency FROM account_day
+    WHERE (merchant_no, currency) > (account.merchant_no, account.currency)
+    ORDER BY merchant_no, currency LIMIT 1
+  ) AS next`;
+
+/** The same of these merchants alone: as many jumps as they have accounts, however many other merchants there are. */
+const everyAccountOf = (merchants: readonly string[]) => sql`
+  SELECT asked.merchant_no, first.currency
+  FROM (SELECT DISTINCT unnest(${arrayLiteral(merchants)}::text[]) AS merchant_no) AS asked CROSS JOIN LATERAL (
+    SELECT currency FROM account_day WHERE merchant_no = asked.merchant_no ORDER BY currency LIMIT 1
+  ) AS first
+  UNION ALL
+  SELECT account.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
+    SELECT currency FROM account_day
+    WHERE merchant_no = account.merchant_no AND currency > account.currency ORDER BY currency LIMIT 1
+  ) AS next`;
+
 /**
  * The last day with figures of each account that passes the filter. One jump along the primary key for each account,
  * however many days it has.
  */
 export async function lastDays(
   db: Kysely<DB>,
-  { merchantNo, currencies }: DayFilter,
+  { merchants, currencies }: AccountFilter,
 ): Promise<{ account: Account; day: BusinessDay }[]> {
   const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
-    WITH RECURSIVE account AS (
-      (SELECT merchant_no, currency FROM account_day
-       WHERE ${merchantNo ?? null}::text IS NULL OR merchant_no = ${merchantNo ?? null}
-       ORDER BY merchant_no, currency LIMIT 1)
-      UNION ALL
-      SELECT next.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
-        SELECT merchant_no, currency FROM account_day
-        WHERE (merchant_no, currency) > (account.merchant_no, account.currency)
-          AND (${merchantNo ?? null}::text IS NULL OR merchant_no = ${merchantNo ?? null})
-        ORDER BY merchant_no, currency LIMIT 1
-      ) AS next
-    )
+    WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : everyAccountOf(merchants)})
     SELECT account.merchant_no, account.currency, last.day FROM account CROSS JOIN LATERAL (
       SELECT day FROM account_day
       WHERE merchant_no = account.merchant_no AND currency = account.currency
       ORDER BY day DESC LIMIT 1
     ) AS last
+    WHERE ${ofCurrencies(currencies, 'account')}
     ORDER BY account.merchant_no, account.currency`.execute(db);
-  return rows
-    .filter(({ currency }) => currencies === undefined || currencies.includes(currency))
-    .map((row) => ({ account: { merchantNo: row.merchant_no, currency: row.currency }, day: row.day }));
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+  }));
 }
 
 /** The first day of each of a merchant's accounts, by currency. */
 export async function firstDays(
   db: Kysely<DB>,
   merchantNo: string,
+  currencies: Chosen,
 ): Promise<ReadonlyMap<string, BusinessDay>> {
   const rows = await db
     .selectFrom('account_day')
     .select(['currency', (eb) => eb.fn.min('day').as('day')])
-    .where('merchant_no', '=', merchantNo)
+    .where(ofAccounts(accountsOf(merchantNo, currencies)))
     .groupBy('currency')
     .orderBy('currency')
     .execute();

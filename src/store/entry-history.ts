@@ -1,6 +1,8 @@
 /** Everything stored under one batch number: what it held and when, what came unreadable, and the breaks beside it. */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
 import { entryOf } from './entry-columns.ts';
@@ -35,29 +37,28 @@ type EntryRow = Selectable<EntryTable>;
 type VersionRow = Selectable<LedgerEntryVersion>;
 
 /**
- * Each merchant's entry of that number, in the merchants' order, up to `ENTRIES_FOUND_MAX`; of one merchant where it is
- * named. There is no index by number alone, as it would cost every entry stored: every merchant is jumped to and looked
- * into along the primary key instead.
+ * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. There is no index by number alone, as it would cost every entry stored: where all merchants are meant, each is jumped to
+ * and looked into along the primary key instead.
  */
 export async function findEntries(
   db: Kysely<DB>,
   batchNo: string,
-  merchantNo: string | undefined,
+  merchants: Chosen,
 ): Promise<EntryHistory[]> {
-  const rows = await entriesOfNumber(db, batchNo, merchantNo);
+  const rows = await entriesOfNumber(db, batchNo, merchants);
   if (rows.length === 0) return [];
-  const merchants = rows.map((row) => row.merchant_no);
+  const having = rows.map((row) => row.merchant_no);
   const versions = await db
     .selectFrom('ledger_entry_version')
     .selectAll()
-    .where('merchant_no', 'in', merchants)
+    .where(ofMerchants(having))
     .where('batch_no', '=', batchNo)
     .orderBy('version')
     .execute();
   const absent = await db
     .selectFrom('absent_entry')
     .select(['merchant_no', 'absent_since'])
-    .where('merchant_no', 'in', merchants)
+    .where(ofMerchants(having))
     .where('batch_no', '=', batchNo)
     .execute();
   return rows.map((row) => ({
@@ -71,17 +72,15 @@ export async function findEntries(
   }));
 }
 
-async function entriesOfNumber(
-  db: Kysely<DB>,
-  batchNo: string,
-  merchantNo: string | undefined,
-): Promise<EntryRow[]> {
-  if (merchantNo !== undefined) {
+async function entriesOfNumber(db: Kysely<DB>, batchNo: string, merchants: Chosen): Promise<EntryRow[]> {
+  if (merchants !== null) {
     return db
       .selectFrom('ledger_entry')
       .selectAll()
-      .where('merchant_no', '=', merchantNo)
+      .where(ofMerchants(merchants))
       .where('batch_no', '=', batchNo)
+      .orderBy('merchant_no')
+      .limit(ENTRIES_FOUND_MAX)
       .execute();
   }
   const { rows } = await sql<EntryRow>`
@@ -108,11 +107,11 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
 export const quarantinedOfNumber = (
   db: Kysely<DB>,
   batchNo: string,
-  merchantNo: string | undefined,
+  merchants: Chosen,
 ): Promise<QuarantineRow[]> =>
   quarantineRows(db)
     .where('batch_no', '=', batchNo)
-    .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
+    .where(ofMerchants(merchants))
     .orderBy('id', 'desc')
     .limit(ROWS_BESIDE_MAX)
     .execute();

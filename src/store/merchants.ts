@@ -1,5 +1,7 @@
 /** Whose ledgers to sync, and the tokens that open them, encrypted. */
 import { sql, type Kysely } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
+import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import {
   decryptSecret,
@@ -121,16 +123,18 @@ export async function replaceToken(
     .execute();
 }
 
-/** Which of these merchants are known only: an approval brought them, and no call has succeeded yet. */
-export async function notJoined(db: Kysely<DB>, merchantNos: readonly string[]): Promise<string[]> {
-  if (merchantNos.length === 0) return [];
+/** Which of these merchants are known only, and since when: an approval brought them, and no call has succeeded yet. */
+export async function notJoined(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, Date>> {
   const rows = await db
     .selectFrom('merchant')
-    .select('merchant_no')
-    .where('merchant_no', 'in', [...merchantNos])
+    .select(['merchant_no', 'added_at'])
+    .where(ofMerchants(merchants))
     .where('joined_at', 'is', null)
     .execute();
-  return rows.map((row) => row.merchant_no);
+  return new Map(rows.map((row) => [row.merchant_no, row.added_at]));
 }
 
 /** An authenticated call succeeded: from now on the nightly job reads the merchant's ledger. */
@@ -155,6 +159,17 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
   }));
 }
 
+/** The numbers of the merchants whose ledgers are read, in order. */
+export async function activeMerchants(db: Kysely<DB>): Promise<string[]> {
+  const rows = await db
+    .selectFrom('merchant')
+    .select('merchant_no')
+    .where('status', '=', 'active')
+    .orderBy('merchant_no')
+    .execute();
+  return rows.map((row) => row.merchant_no);
+}
+
 /** Syncs a merchant, or stops syncing it; what is stored stays. Null where it is not known. */
 export async function setMerchantStatus(
   db: Kysely<DB>,
@@ -170,16 +185,18 @@ export async function setMerchantStatus(
   return row === undefined ? null : { hasToken: row.token_ciphertext !== null };
 }
 
-/** Active merchants with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
+/** Of these merchants, the active ones with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
 export async function merchantTokens(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
+  merchants: Chosen = null,
 ): Promise<(MerchantToken | LockedMerchant)[]> {
   const rows = await db
     .selectFrom('merchant')
     .select(['merchant_no', 'token_ciphertext'])
     .where('status', '=', 'active')
     .where('token_ciphertext', 'is not', null)
+    .where(ofMerchants(merchants))
     .orderBy('merchant_no')
     .execute();
   return rows.map((row) => tokenOf(row.merchant_no, row.token_ciphertext!, secretKeys));

@@ -1,6 +1,7 @@
 /** What is odd about a ledger though no balance breaks: kept when it is found, told once, shown for a while after. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { isChosen } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -82,14 +83,12 @@ export async function noticesTold(
   if (notices.length === 0) return;
   await sql`
     UPDATE notice SET told_at = ${now}
-    WHERE told_at IS NULL AND ${ofMerchants(merchants)}`.execute(trx);
+    WHERE told_at IS NULL AND ${ofEither(merchants)}`.execute(trx);
 }
 
 /** What two merchants have is told in the run of either. */
-const ofMerchants = (merchants: readonly string[]): RawBuilder<unknown> => {
-  const asked = sql`${arrayLiteral(merchants)}::text[]`;
-  return sql`(merchant_no = ANY (${asked}) OR other_merchant_no = ANY (${asked}))`;
-};
+const ofEither = (merchants: readonly string[]): RawBuilder<boolean> =>
+  sql`(${isChosen('merchant_no', merchants)} OR ${isChosen('other_merchant_no', merchants)})`;
 
 /** A day that has entries after all is odd no more. */
 const isMended = sql`
@@ -114,7 +113,7 @@ async function noticesWhere(
     found_at: Date;
     run_id: number;
   }>`
-    SELECT * FROM notice WHERE ${is} AND ${ofMerchants(merchants)} AND NOT (${isMended})
+    SELECT * FROM notice WHERE ${is} AND ${ofEither(merchants)} AND NOT (${isMended})
     ORDER BY kind, day, merchant_no, currency, other_merchant_no`.execute(db);
   return rows.map(
     (row) =>

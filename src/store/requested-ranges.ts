@@ -1,10 +1,9 @@
 /** Ranges of days that people asked for: open until each day is under certificate, or until somebody gives one up. */
 import { sql, type Kysely } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
-
-/** Stored where every currency was asked for. */
-const EVERY_CURRENCY = '';
 
 export interface RequestedRange {
   readonly id: number;
@@ -21,9 +20,8 @@ export interface RequestedRange {
 /** Records what a run was asked to read. One that is open already stays as it is, with the run that asked first. */
 export async function recordRequestedRanges(
   db: Kysely<DB>,
-  asked: {
+  asked: AccountFilter & {
     readonly merchants: readonly string[];
-    readonly currencies: readonly string[] | null;
     readonly from: BusinessDay;
     readonly to: BusinessDay;
     readonly runId: number;
@@ -35,9 +33,9 @@ export async function recordRequestedRanges(
     .insertInto('requested_range')
     .values(
       asked.merchants.flatMap((merchantNo) =>
-        (asked.currencies ?? [EVERY_CURRENCY]).map((currency) => ({
+        (asked.currencies ?? [null]).map((currency) => ({
           merchant_no: merchantNo,
-          currency,
+          currency: storedCurrency(currency),
           from_day: asked.from,
           to_day: asked.to,
           requested_at: asked.now,
@@ -54,11 +52,10 @@ export async function openRequestedRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<RequestedRange[]> {
-  if (merchants.length === 0) return [];
   const rows = await db
     .selectFrom('requested_range')
     .selectAll()
-    .where('merchant_no', 'in', [...merchants])
+    .where(ofMerchants(merchants))
     .where('done_at', 'is', null)
     .where('forgotten_at', 'is', null)
     .orderBy('id')
@@ -66,7 +63,7 @@ export async function openRequestedRanges(
   return rows.map((row) => ({
     id: row.id,
     merchantNo: row.merchant_no,
-    currency: row.currency === EVERY_CURRENCY ? null : row.currency,
+    currency: currencyFrom(row.currency),
     from: row.from_day,
     to: row.to_day,
     requestedAt: row.requested_at,

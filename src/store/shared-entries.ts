@@ -2,6 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { isChosen, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './engine/schema.ts';
@@ -38,7 +39,7 @@ export async function sharedEntries(
     .selectFrom('changed_day')
     .select(['currency', 'day'])
     .distinct()
-    .where('merchant_no', 'in', [...merchants])
+    .where(ofMerchants(merchants))
     .orderBy('day')
     .orderBy('currency')
     .execute();
@@ -98,17 +99,16 @@ async function sharedOn(
       WHERE merchant_no = ANY (alike.merchant_nos) AND batch_no = alike.batch_no OFFSET 0
     ) AS other
     WHERE one.merchant_no < other.merchant_no AND ${isSame}
+      AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
     GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day`.execute(db);
-  return rows
-    .filter((row) => merchants.includes(row.merchant_no) || merchants.includes(row.other_merchant_no))
-    .map((row) => ({
-      kind: 'shared',
-      merchantNo: row.merchant_no,
-      otherMerchantNo: row.other_merchant_no,
-      currency: row.currency,
-      day: row.day,
-      figures: { count: row.count, batchNos: row.batch_nos },
-    }));
+  return rows.map((row) => ({
+    kind: 'shared',
+    merchantNo: row.merchant_no,
+    otherMerchantNo: row.other_merchant_no,
+    currency: row.currency,
+    day: row.day,
+    figures: { count: row.count, batchNos: row.batch_nos },
+  }));
 }
 
 /** Another merchant that has one of the entries stored, all that is booked alike; null where none has. */

@@ -1,5 +1,6 @@
 /** What was found changed at the platform and no run has told yet, as the run that stored it may have been killed. */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 
 export interface Changes {
@@ -25,21 +26,13 @@ export async function noteUntold(
 
 /** All that is still to be told of the merchants, whichever run stored it. */
 export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]): Promise<Changes> {
-  if (merchants.length === 0) return { amended: 0, vanished: 0 };
-  const rows = await db
-    .selectFrom('untold_change')
-    .select(['amended', 'vanished'])
-    .where('merchant_no', 'in', [...merchants])
-    .execute();
-  const sumOf = (figure: keyof Changes) => rows.reduce((sum, row) => sum + row[figure], 0);
-  return { amended: sumOf('amended'), vanished: sumOf('vanished') };
+  const { rows } = await sql<Changes>`
+    SELECT coalesce(sum(amended), 0)::bigint AS amended, coalesce(sum(vanished), 0)::bigint AS vanished
+    FROM untold_change WHERE ${ofMerchants(merchants)}`.execute(db);
+  return rows[0]!;
 }
 
 /** Forgets it once a run that tells it is on record. */
 export async function forgetUntold(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
-  if (merchants.length === 0) return;
-  await trx
-    .deleteFrom('untold_change')
-    .where('merchant_no', 'in', [...merchants])
-    .execute();
+  await trx.deleteFrom('untold_change').where(ofMerchants(merchants)).execute();
 }

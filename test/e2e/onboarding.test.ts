@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { statusOfApplication } from '../../src/onboarding/application-status.ts';
@@ -147,7 +148,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
     isLocalFile: existsSync,
     today: '2026-03-06',
   });
-  const [merchant] = await chosenMerchants(app, []);
+  const [merchant] = await chosenMerchants(app, null);
   const { beneficiary } = await registerBeneficiary(
     {
       db,
@@ -166,7 +167,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
 
 const run = async ({ app }: Stage) =>
   executeRun(
-    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, []), currencies: null },
+    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, null), currencies: null },
     runDeps(app, signal),
   );
 
@@ -205,6 +206,7 @@ describe('onboarding', () => {
     const report = await run(stage);
     expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
     const statements = await listStatements(stage.app.database.db, {
+      ...EVERY_ACCOUNT,
       fromDay: RANGE.from,
       toDay: RANGE.to,
     });

@@ -49,7 +49,7 @@ test.each([
 ])('a token %s: told with what to do, exit 4, and the others are whole', async (_, spoil, problem) => {
   const stage = await night(spoil);
   const { app } = stage;
-  const report = await stage.run({ merchants: await chosenMerchants(app, []) });
+  const report = await stage.run({ merchants: await chosenMerchants(app, null) });
   expect(report.exitCode).toBe(4);
   expect(report.notes).toEqual([expect.stringMatching(problem)]);
   expect(report.notes[0]).toMatch(
@@ -73,13 +73,13 @@ test.each([
     expect([exitCodeOf(refusal), (refusal as Error).message]).toEqual([2, expect.stringMatching(problem)]);
   }
   await addMerchant(app.database.db, { ...OTHER, secretKeys: [current], now: NOW });
-  expect(await stage.run({ merchants: await chosenMerchants(app, []) })).toMatchObject({ exitCode: 0 });
+  expect(await stage.run({ merchants: await chosenMerchants(app, null) })).toMatchObject({ exitCode: 0 });
   expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
 });
 
 test('where nobody’s token can be read, nothing is started', async () => {
   const stage = await night(underRetiredKey);
   const app = { ...stage.app, settings: { ...stage.app.settings, secretKeys: [] } };
-  const refusal: unknown = await chosenMerchants(app, []).catch((error: unknown) => error);
+  const refusal: unknown = await chosenMerchants(app, null).catch((error: unknown) => error);
   expect(exitCodeOf(refusal)).toBe(2);
 });

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
@@ -76,7 +77,7 @@ async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport>
       {
         command: 'run',
         range: { from: addDays(to, 1 - DAYS), to },
-        merchants: await chosenMerchants(app, []),
+        merchants: await chosenMerchants(app, null),
         currencies: null,
       },
       runDeps(app, stopSignal(), progress.show),
@@ -96,7 +97,7 @@ const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 async function demoText({ database, settings }: PlatformApp, report: RunReport): Promise<string> {
-  const range = { fromDay: report.from, toDay: report.to };
+  const range = { ...EVERY_ACCOUNT, fromDay: report.from, toDay: report.to };
   const days = byAccount(await listAccountDays(database.db, range));
   const breaks = await listBreaks(database.db, range);
   const statements = await listStatements(database.db, range);

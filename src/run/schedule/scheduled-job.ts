@@ -24,7 +24,7 @@ export async function runLedgerJob(
     {
       command: 'run',
       range: null,
-      merchants: await chosenMerchants(app, []),
+      merchants: await chosenMerchants(app, null),
       currencies: null,
       scheduled: due,
     },

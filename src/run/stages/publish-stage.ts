@@ -1,4 +1,5 @@
 /** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
+import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
@@ -20,19 +21,18 @@ export async function publishStage(work: ActiveRun, outcome: StageOutcome): Prom
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
     const options = { ...deps, lease, merchantNo, runId, checked };
+    const accounts = accountsOf(merchantNo, request.currencies);
     const days = ranges.get(merchantNo);
     const range = days ?? { from, to };
     const report = await publishDays({
       ...options,
       comesLate: lateDays(outcome, days?.knownBefore ?? [], deps.zone),
-      ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
+      accounts,
       ...(request.command === 'publish' && request.range !== null
         ? { fromDay: from, toDay: to }
         : { toDay: lastDay(work) }),
       // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
-      ...(request.range === null
-        ? {}
-        : { answersFor: { merchantNo, currencies: request.currencies, from: range.from, to: range.to } }),
+      ...(request.range === null ? {} : { answersFor: { ...accounts, from: range.from, to: range.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });

@@ -1,4 +1,5 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
+import { accountsOf } from '../../ledger/account-filter.ts';
 import { readQuarantined } from '../../platform/quarantined.ts';
 import { reconcileAccounts, type ReconcileReport } from '../../reconcile/reconcile.ts';
 import { withHints } from '../../store/breaks/break-hints.ts';
@@ -9,7 +10,7 @@ import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask 
 import { noticeShared } from './notice-stage.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import { afterReadingAgain } from './sync-tally.ts';
-import type { ActiveRun, StageOutcome } from '../active-run.ts';
+import { accountsAsked, type ActiveRun, type StageOutcome } from '../active-run.ts';
 
 /** Breaks looked at for one run's healing: many may lie in one span. */
 const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
@@ -40,8 +41,7 @@ async function chain(
     lease,
     runId,
     readQuarantined,
-    merchants: [merchantNo],
-    currenciesAsked: request.currencies,
+    accounts: accountsOf(merchantNo, request.currencies),
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', ...progress }),
   });
   const before = outcome.reconcile;
@@ -56,9 +56,9 @@ async function heal(work: ActiveRun, outcome: StageOutcome): Promise<ReadonlySet
     ...outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
     ...outcome.troubles.map(({ merchantNo }) => merchantNo),
   ]);
+  const asked = accountsAsked(request);
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
-    merchants: request.merchants.map(({ merchantNo }) => merchantNo).filter((no) => !away.has(no)),
-    currencies: request.currencies,
+    accounts: { ...asked, merchants: asked.merchants.filter((merchantNo) => !away.has(merchantNo)) },
     spanMsMax: HEALING_SPAN_MS_MAX,
     limit: BREAKS_LOOKED_AT_MAX,
   });

@@ -1,8 +1,10 @@
 /** The hints of stored breaks, which depend on every break of the account and on the entries beside each. */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Chosen } from '../../ledger/account-filter.ts';
 import { explainTogether, type Explanation } from '../../ledger/chain/break-patterns.ts';
 import { isAmountsSwapped, neighbourHint } from '../../ledger/chain/hints.ts';
 import type { QuarantinedReader } from '../../ledger/chain/quarantined-entries.ts';
+import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
@@ -30,19 +32,14 @@ export interface HintedRow {
 /** Hints by the break's id. */
 export type Hints = Map<number, Explanation>;
 
-/** Merchants with a break that has not healed, in order; of all where none are named. */
-export async function merchantsWithBreaks(
-  db: Kysely<DB>,
-  merchants: readonly string[] | null,
-): Promise<string[]> {
+/** Of these merchants, those with a break that has not healed, in order. */
+export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Promise<string[]> {
   const rows = await db
     .selectFrom('continuity_break')
     .select('merchant_no')
     .distinct()
     .where('status', '<>', 'healed')
-    .$if(merchants !== null, (query) =>
-      query.where('merchant_no', '=', sql<string>`ANY (${arrayLiteral(merchants!)}::text[])`),
-    )
+    .where(ofMerchants(merchants))
     .orderBy('merchant_no')
     .execute();
   return rows.map((row) => row.merchant_no);

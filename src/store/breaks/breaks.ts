@@ -1,8 +1,11 @@
 /** Breaks of the balance chain: found, found again, healed, or resolved by a person. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import type { KnownBreak } from '../../ledger/chain/break-stories.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
+import type { DayFilter } from '../account-days.ts';
+import { ofAccounts } from '../account-filter.ts';
 import type { ContinuityBreak as BreakTable, DB } from '../engine/schema.ts';
 
 export type BreakRow = Selectable<BreakTable>;
@@ -26,23 +29,16 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 /** Breaks for a person, newest day last; only open ones unless `all`. */
 export function listBreaks(
   db: Kysely<DB>,
-  filter: {
-    readonly all?: boolean;
-    readonly merchants?: readonly string[] | undefined;
-    readonly currencies?: readonly string[] | undefined;
-    readonly fromDay?: BusinessDay | undefined;
-    readonly toDay?: BusinessDay | undefined;
-  } = {},
+  filter: DayFilter & { readonly all?: boolean } = EVERY_ACCOUNT,
 ): Promise<BreakRow[]> {
   let query = db
     .selectFrom('continuity_break')
     .selectAll()
+    .where(ofAccounts(filter))
     .orderBy('day')
     .orderBy('merchant_no')
     .orderBy('id');
   if (filter.all !== true) query = query.where('status', '=', 'open');
-  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
   if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
   return query.execute();

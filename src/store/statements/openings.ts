@@ -1,6 +1,8 @@
 /** Published openings beside the closings published before them, for a whole list of days in one question. */
 import { sql, type Kysely } from 'kysely';
+import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { ofAccounts } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 
@@ -18,10 +20,8 @@ export interface LooseOpening extends AccountOnDay {
   readonly previousClosing: string;
 }
 
-/** Days of one merchant; without currencies, of every account it has. */
-export interface DaysOfMerchant {
-  readonly merchantNo: string;
-  readonly currencies: readonly string[] | null;
+/** Days of some accounts, both ends included. */
+export interface DaysOfAccounts extends AccountFilter {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
 }
@@ -35,11 +35,10 @@ const asked = (days: readonly AccountOnDay[]) => sql`
     ${arrayLiteral(days.map(({ day }) => day))}::date[]
   ) AS asked (merchant_no, currency, day)`;
 
-/** The published ones of a merchant's days, as such rows. */
-const publishedOf = ({ merchantNo, currencies, from, to }: DaysOfMerchant) => sql`
+/** The published ones of these days, as such rows. */
+const publishedOf = ({ from, to, ...accounts }: DaysOfAccounts) => sql`
   SELECT DISTINCT merchant_no, currency, day FROM statement
-  WHERE merchant_no = ${merchantNo} AND day BETWEEN ${from} AND ${to}
-    AND ${currencies === null ? sql`true` : sql`currency = ANY (${arrayLiteral(currencies)}::text[])`}`;
+  WHERE ${ofAccounts(accounts)} AND day BETWEEN ${from} AND ${to}`;
 
 /** The account's first published day after each: one jump along the statement's primary key. */
 const dayAfterEach = sql`
@@ -58,7 +57,7 @@ const dayAfterEach = sql`
 export async function looseOpenings(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],
-  within: DaysOfMerchant | null = null,
+  within: DaysOfAccounts | null = null,
 ): Promise<LooseOpening[]> {
   if (days.length === 0 && within === null) return [];
   const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;

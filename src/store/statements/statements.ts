@@ -1,6 +1,8 @@
 /** Statements published: which days are due, what stands, and what each day rested on. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
+import { ofAccounts, ofCurrencies, ofMerchants } from '../account-filter.ts';
 import type { AccountDayRow, DayFilter } from '../account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
 
@@ -21,8 +23,7 @@ const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
   db
     .selectFrom('account_day')
     .where('publish_due', '=', true)
-    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
-    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .where(ofAccounts(filter))
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
 
@@ -56,7 +57,7 @@ export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<n
 
 /** Currencies of that day that are due and pass the filter, in order. */
 export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueDay): Promise<string[]> {
-  const rows = await dueRows(db, { ...filter, merchantNo: due.merchantNo })
+  const rows = await dueRows(db, { ...filter, merchants: [due.merchantNo] })
     .where('day', '=', due.day)
     .select('currency')
     .orderBy('currency')
@@ -64,16 +65,14 @@ export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueD
   return rows.map(({ currency }) => currency);
 }
 
-/** Account days of a merchant that are due, in order. Served by account_day_due, which holds nothing else. */
-export const dueAccountDays = (
-  db: Kysely<DB>,
-  filter: DayFilter & { readonly merchantNo: string },
-): Promise<AccountDayRow[]> => dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+/** Account days that are due, by currency and day. Served by account_day_due, which holds nothing else. */
+export const dueAccountDays = (db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> =>
+  dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
 
-/** The current statements of a merchant's account days that are due, in order; one look into statement's key each. */
+/** The current statements of account days that are due, by currency and day; one look into statement's key each. */
 export async function statementsOfDueDays(
   db: Kysely<DB>,
-  merchantNo: string,
+  accounts: AccountFilter,
   toDay: BusinessDay,
 ): Promise<StatementRow[]> {
   const { rows } = await sql<StatementRow>`
@@ -82,7 +81,7 @@ export async function statementsOfDueDays(
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
       ORDER BY revision DESC LIMIT 1
     ) AS s
-    WHERE d.merchant_no = ${merchantNo} AND d.publish_due AND d.day <= ${toDay}
+    WHERE ${ofAccounts(accounts, 'd')} AND d.publish_due AND d.day <= ${toDay}
     ORDER BY s.currency, s.day`.execute(db);
   return rows;
 }
@@ -178,10 +177,7 @@ export interface RevisionsOfAccount {
 export async function revisionsOnDay(
   db: Kysely<DB>,
   day: BusinessDay,
-  {
-    merchants,
-    currencies,
-  }: { readonly merchants: readonly string[] | null; readonly currencies: readonly string[] | null },
+  { merchants, currencies }: AccountFilter,
 ): Promise<RevisionsOfAccount[]> {
   const everyAccount = sql`
     (SELECT merchant_no, currency FROM statement ORDER BY merchant_no, currency LIMIT 1)
@@ -192,13 +188,13 @@ export async function revisionsOnDay(
       ORDER BY s.merchant_no, s.currency LIMIT 1
     ) AS next`;
   const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
-    WHERE s.merchant_no = ANY (${[...(merchants ?? [])]}::text[]) AND s.day = ${day}`;
+    WHERE ${ofMerchants(merchants, 's')} AND s.day = ${day}`;
   const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
     WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
     SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
     FROM account JOIN statement s
       ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
-    ${currencies === null ? sql`` : sql`WHERE account.currency = ANY (${[...currencies]}::text[])`}
+    WHERE ${ofCurrencies(currencies, 'account')}
     GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
   return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
     account: { merchantNo, currency },
@@ -207,12 +203,11 @@ export async function revisionsOnDay(
 }
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
-export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<StatementRow[]> =>
+export const listStatements = (db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
-    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
-    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .where(ofAccounts(filter))
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!))
     .orderBy('merchant_no')

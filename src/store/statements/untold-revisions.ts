@@ -1,7 +1,7 @@
 /** Published statements that were replaced, or came late, and that no run has told yet, as the run may have been killed. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
 import type { StatementRow } from './statements.ts';
 
@@ -57,11 +57,10 @@ export async function noteUntoldRevisions(
 
 /** All that is still to be told of the merchants, by merchant, day and currency: each day once, whatever came in between. */
 export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string[]): Promise<RevisedDay[]> {
-  if (merchants.length === 0) return [];
   const { rows } = await sql<RevisedDay>`
     WITH untold AS (
       SELECT merchant_no, currency, day, min(revision) AS first, max(revision) AS last
-      FROM untold_revision WHERE merchant_no = ANY (${arrayLiteral(merchants)}::text[])
+      FROM untold_revision WHERE ${ofMerchants(merchants)}
       GROUP BY merchant_no, currency, day
     )
     SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
@@ -86,9 +85,5 @@ export async function forgetUntoldRevisions(
   trx: Transaction<DB>,
   merchants: readonly string[],
 ): Promise<void> {
-  if (merchants.length === 0) return;
-  await trx
-    .deleteFrom('untold_revision')
-    .where('merchant_no', 'in', [...merchants])
-    .execute();
+  await trx.deleteFrom('untold_revision').where(ofMerchants(merchants)).execute();
 }
