@@ -1,4 +1,7 @@
-/** What was found changed at the platform and no run has told yet, as the run that stored it may have been killed. */
+/**
+ * Keeps changes at the platform that no run has reported yet: the run that stored them may have been killed before
+ * its report.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { DB } from './engine/schema.ts';
 
@@ -7,7 +10,7 @@ export interface Changes {
   readonly vanished: number;
 }
 
-/** Notes changes in the transaction that stores them; without any, nothing is written. */
+/** Notes changes in the transaction that stores them. Writes nothing if there are none. */
 export async function noteUntold(
   trx: Transaction<DB>,
   { merchantNo, runId }: { readonly merchantNo: string; readonly runId: number },
@@ -23,7 +26,7 @@ export async function noteUntold(
   );
 }
 
-/** All that is still to be told of the merchants, whichever run stored it. */
+/** All changes of the merchants that are not reported yet, whichever run stored them. */
 export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]): Promise<Changes> {
   if (merchants.length === 0) return { amended: 0, vanished: 0 };
   const rows = await db
@@ -35,7 +38,7 @@ export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]
   return { amended: sumOf('amended'), vanished: sumOf('vanished') };
 }
 
-/** Forgets it once a run that tells it is on record. */
+/** Deletes the notes, once a run that reports them is on record. */
 export async function forgetUntold(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
   if (merchants.length === 0) return;
   await trx
