@@ -1,4 +1,7 @@
-/** Opens everything a command works with, from settings, and closes it again. The only place that knows all the parts. */
+/**
+ * Opens everything a command works with, from the settings, and closes it again. The only file that knows all the
+ * parts.
+ */
 import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
@@ -27,7 +30,7 @@ export interface App {
   readonly close: () => Promise<void>;
 }
 
-/** The app with what it takes to speak to the platform. */
+/** The app, together with the platform's client. */
 export interface PlatformApp extends App {
   readonly reader: LedgerReader;
   readonly references: ReferenceReader;
@@ -41,15 +44,15 @@ export interface AppOptions {
   readonly onRetry?: (retry: Retry) => void;
 }
 
-/** The clock, or the instant that DAYBOOK_NOW sets. */
+/** The clock, or the fixed instant that DAYBOOK_NOW sets. */
 export const clockOf =
   ({ nowMs }: Pick<SettingsWithoutPlatform, 'nowMs'>) =>
   (): Date =>
     nowMs === null ? new Date() : new Date(nowMs);
 
 /**
- * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
- * touched, and `MigrationsPending` says what to do. Throws what opening them throws, and `SecretKeyWrong`.
+ * Opens the database and the object store. The embedded database is migrated to this version. A server's database is
+ * not changed; `MigrationsPending` says what to do about it. Throws what opening them throws, and `SecretKeyWrong`.
  */
 export async function openApp(settings: SettingsWithoutPlatform, options: AppOptions): Promise<App> {
   const database = await openDatabase(settings);
@@ -70,7 +73,7 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
   }
 }
 
-/** The platform's client, one part for each operation. Opens without connecting. */
+/** The platform's client, one part for each operation. Opening it does not connect. */
 export function openPlatform(settings: Settings, { onRetry }: Pick<AppOptions, 'onRetry'>) {
   const transport = createTransport(settings.platform, {
     ...systemTransportDeps,
@@ -90,7 +93,7 @@ export function openPlatform(settings: Settings, { onRetry }: Pick<AppOptions, '
   };
 }
 
-/** Opens the platform's client as well. */
+/** Opens the app together with the platform's client. */
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
   const platform = openPlatform(settings, options);
@@ -105,7 +108,7 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
   };
 }
 
-/** What a run takes, from an open app. */
+/** What a run needs, taken from an open app. */
 export function runDeps(
   app: PlatformApp,
   signal: AbortSignal,

@@ -1,15 +1,15 @@
-/** Whose ledgers a run reads: the one in the settings, those added, or just the ones asked for. */
+/** Chooses the merchants of a run: the one in the settings and those in the database, or only those asked for. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { merchantTokens, type LockedMerchant } from '../store/merchants.ts';
 import { UsageError } from './verdict/exit-codes.ts';
 import type { PlatformApp } from './app.ts';
 
 /**
- * The merchants of a run, in order. One whose stored token cannot be read is among them: what needs no call is done for
- * it, and the first use of its token throws what is wrong with it, which is then that merchant's own failure.
+ * The merchants of a run, in order. A merchant whose stored token cannot be read is included: work that needs no call
+ * is done for it. Using its token throws the reason, and this failure is then that merchant's own.
  *
- * Throws `UsageError` for a merchant nobody knows, or where there is none at all; `UnknownSecretKey` or
- * `SecretUnreadable` where no chosen merchant's token can be read.
+ * Throws `UsageError` for an unknown merchant, or if there is no merchant at all; `UnknownSecretKey` or
+ * `SecretUnreadable` if none of the chosen merchants' tokens can be read.
  */
 export async function chosenMerchants(
   { database, settings }: Pick<PlatformApp, 'database' | 'settings'>,
@@ -40,7 +40,7 @@ export async function chosenMerchants(
   return chosen.map((one) => (one.token === null ? locked(one) : one));
 }
 
-/** Stands for the merchant wherever no call is made; who reads the token learns why there is none. */
+/** The merchant, for work that makes no call. Reading its token throws an error that says what is wrong. */
 const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({
   merchantNo,
   get token(): string {

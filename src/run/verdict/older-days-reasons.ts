@@ -1,4 +1,4 @@
-/** What is told of the look at the days before those a night reads. Pure. */
+/** Words what the comparison of older days found. Pure. */
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { OlderDaysLook } from '../../sync/older-days.ts';
@@ -7,10 +7,10 @@ import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 import type { MerchantSync } from '../report.ts';
 
-/** Account days named in one sentence. */
+/** Most account days named in one sentence. */
 const NAMED_MAX = 10;
 
-/** `daysChanged` are the account days whose figures the run changed. */
+/** `daysChanged` are the account days whose figures this run changed. */
 export function reasonsOfOlderDays(
   { merchantNo, olderDays }: MerchantSync,
   daysChanged: readonly DayChange[],
@@ -57,7 +57,7 @@ export function reasonsOfOlderDays(
 
 const CONTRADICTS_ITSELF = 'nothing; where it comes every night, send this sentence to the platform';
 
-/** What reading the days anew brought; empty where it was nothing. */
+/** What reading the days again changed; empty if nothing. */
 const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncReport): string =>
   (
     [

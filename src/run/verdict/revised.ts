@@ -1,14 +1,17 @@
-/** Tells which published days a run replaced: what was taken from them before is out of date. Pure. */
+/**
+ * Reports which published days were revised: figures that were taken from an earlier revision are out of date. Pure.
+ */
 import type { RevisedDay } from '../../store/statements/untold-revisions.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 
-/** Days named; the rest are counted. */
+/** Most days named; the rest is counted. */
 const NAMED_MAX = 10;
 
 /**
- * CommandOutput by the run that published them and by none after it: days that read otherwise than before, for a person to see, and
- * besides those that only say of their opening where it comes from.
+ * One reason for days whose entries or figures changed, which needs a person. Another one for days of which only the
+ * source of the opening changed. Each revised day is reported by one run only: the one that published it or, if that
+ * was killed, a later one.
  */
 export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number): Reason[] {
   const isOther = ({ readsTheSame }: RevisedDay): boolean => !readsTheSame;
