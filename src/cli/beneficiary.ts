@@ -1,4 +1,7 @@
-/** `beneficiary`: check, register, status; resend, release and settle for those the platform gave no answer to. */
+/**
+ * `beneficiary`: check, register and status; and resend, release and settle, for registrations without a clear
+ * answer.
+ */
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { prepareRegistration } from '../beneficiaries/prepare.ts';
@@ -220,13 +223,13 @@ function tellRegistered(
   });
 }
 
-/** Approved, and no payeeId came to pay by (docs/platform.md 2.6). */
+/** Approved, but without the payeeId that payments need (docs/platform.md 2.6). */
 const isWithoutPayee = ({ status, payeeId }: BeneficiaryRow): boolean => status === '04' && payeeId === null;
 
 const exitCodeFor = (row: BeneficiaryRow): ExitCode =>
   row.status === '03' || row.status === 'refused' || isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
 
-/** docs/platform.md 3.1; the first two are before it. */
+/** What each status means (docs/platform.md 3.1). The first two come before those of the platform. */
 const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
   sending: 'sent or about to be, no reply yet',
   refused: 'not taken by the platform',
@@ -253,7 +256,7 @@ function rowText(row: BeneficiaryRow): string {
   );
 }
 
-/** The platform's operation for it is named in its document and not described (docs/platform.md 4.5). */
+/** The platform's document names the operation for this case and does not describe it (docs/platform.md 4.5). */
 const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
   `  the platform told no payeeId, which payments need: its operation sp2402 has it${
     bizFlowNo === null ? '' : ` under bizFlowNo ${bizFlowNo}`

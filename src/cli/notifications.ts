@@ -1,4 +1,7 @@
-/** `notifications`: what the platform pushed and what became of it; `process`, `show`, `apply` and `resolve`. */
+/**
+ * `notifications`: lists what the platform pushed and what became of it; with `process`, `show`, `apply` and
+ * `resolve`.
+ */
 import type { Command } from 'commander';
 import { applyNotification, type AppliedNotification } from '../notifications/apply.ts';
 import { processNotifications } from '../notifications/process.ts';
@@ -18,7 +21,7 @@ import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
-/** Newest ones; forged posts may be many. */
+/** Most rows listed, the newest first: there may be many forged posts. */
 const ROWS_MAX = 1_000;
 
 const needsPerson = ({ outcome, resolvedAt }: NotificationRow): boolean =>

@@ -40,7 +40,7 @@ import { timesOf, type Times } from './output/times.ts';
 
 const LISTED_MAX = 1_000;
 
-/** What each state means to a script that submits or asks. */
+/** The exit code that each state gives to a script that submits or asks. */
 const EXIT_OF: Readonly<Record<ApplicationState, ExitCode>> = {
   submitting: EXIT.done,
   accepted: EXIT.done,
@@ -284,7 +284,7 @@ function idOf(text: string): number {
   return Number(text);
 }
 
-/** One just submitted or settled: nobody has replaced it, and the platform has said nothing of it yet. */
+/** The status of an application that was just submitted or settled: nothing has replaced it, and no result has come. */
 const standingOf = (application: ApplicationRow): ApplicationStatus => ({
   application,
   replacedBy: null,

@@ -1,4 +1,4 @@
-/** `plan`: what `run` with the same flags would do, writing nothing. */
+/** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/clock-text.ts';
