@@ -25,7 +25,7 @@ import { timesOf, type Times } from './output/times.ts';
 export function addBeneficiaryCommand(program: Command): void {
   const beneficiary = program
     .command('beneficiary')
-    .description('register beneficiaries with the platform, and see how they stand');
+    .description('register beneficiaries with the platform, and see their state');
   addCheck(beneficiary);
   addRegister(beneficiary);
   addStatus(beneficiary);
@@ -55,7 +55,7 @@ function addCheck(beneficiary: Command): void {
         await prepareRegistration(database.db, file, rulesOf(settings.fileRules, now(), warnings));
         print(self, {
           document: { problems: [], warnings },
-          text: lines('nothing to mend; it can be registered', ...warnings.map(warningText)),
+          text: lines('nothing to correct; it can be registered', ...warnings.map(warningText)),
         });
       });
     });
@@ -126,7 +126,7 @@ function addRelease(beneficiary: Command): void {
   withBy(beneficiary.command('release'))
     .argument('<id>', 'the registration’s number')
     .requiredOption('--note <text>', 'how it is known that the platform never took it; kept with it')
-    .description('let go of a registration without a reply, so that its payee can be registered anew')
+    .description('release a registration without a reply, so that its payee can be registered again')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
       if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
       await withApp(offlineSettings(self), async ({ database, now }) => {
@@ -153,9 +153,7 @@ function addSettle(beneficiary: Command): void {
     )
     .option('--payee-id <id>', 'the payeeId the platform has it under')
     .option('--note <text>', 'how it is known; kept with it')
-    .description(
-      'say what became of a registration whose result never came, as asking the platform has shown',
-    )
+    .description('record what became of a registration whose result never came, after asking the platform')
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
     .action(async (id: string, flags: SettleFlags, self: Command) => {
       const { status, payeeId = null, note = null } = flags;
@@ -258,7 +256,7 @@ function rowText(row: BeneficiaryRow): string {
 
 /** The platform's document names the operation for this case and does not describe it (docs/platform.md 4.5). */
 const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
-  `  the platform told no payeeId, which payments need: its operation sp2402 has it${
+  `  the platform sent no payeeId, which payments need: its operation sp2402 has it${
     bizFlowNo === null ? '' : ` under bizFlowNo ${bizFlowNo}`
   };\n  record it by \`daybook beneficiary settle ${id} --status 04 --payee-id ID\``;
 

@@ -70,13 +70,13 @@ const STEPS: readonly Step[] = [
   {
     name: 'reopen',
     kind: 'reopened',
-    description: 'take the resolving of a break back',
+    description: 'open a resolved break again',
     noteOf: null,
     act: (trx, id) => reopenBreak(trx, id),
     refusal: (id) =>
       `no resolved break has the number ${id}; \`daybook breaks --all\` lists them. One that healed and is found again ` +
       'has a new number.',
-    done: (id) => lines(`break ${id} is open again, and nobody’s`, PUBLISHED_LATER),
+    done: (id) => lines(`break ${id} is open again, and nobody has taken it`, PUBLISHED_LATER),
   },
 ];
 

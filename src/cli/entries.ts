@@ -51,7 +51,7 @@ export function addEntriesCommand(program: Command): void {
     .action(async (batchNo: string, { merchant }: FindFlags, self: Command) => {
       if (batchNo === '') throw new UsageError('the number is empty; write it as the platform has it.');
       if (merchant !== undefined && !MERCHANT_NO.test(merchant))
-        throw new UsageError(`--merchant ${merchant} is none: it ${MERCHANT_NO_RULE}.`);
+        throw new UsageError(`--merchant ${merchant} is no merchant number: it ${MERCHANT_NO_RULE}.`);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database: { db }, objects }) => {
         const histories = await findEntries(db, batchNo, merchant);

@@ -48,4 +48,4 @@ export interface FileWarning {
 }
 
 export const warningText = ({ path, problem }: FileWarning): string =>
-  `  look again: ${path} ${problem}; it was not held against the file`;
+  `  please check: ${path} ${problem}; the file was accepted all the same`;

@@ -162,7 +162,8 @@ function assertNotOfSettings({ platform }: SettingsWithoutPlatform, merchantNo: 
 }
 
 function merchantNoFlag(name: string, given: string): string {
-  if (!MERCHANT_NO.test(given)) throw new UsageError(`${name} ${given} is none: it ${MERCHANT_NO_RULE}.`);
+  if (!MERCHANT_NO.test(given))
+    throw new UsageError(`${name} ${given} is no merchant number: it ${MERCHANT_NO_RULE}.`);
   return given;
 }
 

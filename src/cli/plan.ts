@@ -69,7 +69,7 @@ function planText(report: PlanReport, zone: string): string {
       ]),
     ),
     clockNews(sumOfSync(sync)),
-    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     '',
     plannedDaysText(daysChanged),
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),

@@ -35,12 +35,12 @@ export function addRunsCommand(program: Command): void {
       else await showRun(idOf(id, `${id} is no run’s number; \`daybook runs\` lists them.`), self);
     });
   withBy(runs.command('forget-range'))
-    .argument('<id>', 'the range’s number, as `daybook status` tells it')
+    .argument('<id>', 'the range’s number, as `daybook status` shows it')
     .description(
       'give up days that were asked for with --from and --to and are not read; what was read stays',
     )
     .action(async (id: string, _flags: object, self: Command) => {
-      const unknown = `no open range has the number ${id}; \`daybook status\` tells them.`;
+      const unknown = `no open range has the number ${id}; \`daybook status\` lists them.`;
       await withApp(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
         await doneBy(database.db, deedOf(self, rangeId), now(), async (trx) => {

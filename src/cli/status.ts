@@ -177,7 +177,7 @@ function statusText(statuses: readonly MerchantStatus[], times: Times, maxAge: s
       '\nasked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
     ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range, times.zone)}`),
     requested.length > MISSING_SHOWN_MAX && `  and ${requested.length - MISSING_SHOWN_MAX} more`,
-    notices.size > 0 && '\nnoticed in the last 31 days, each told once:',
+    notices.size > 0 && '\nnoticed in the last 31 days, each reported once:',
     ...[...notices].slice(0, MISSING_SHOWN_MAX).map((what) => `  ${what}`),
     notices.size > MISSING_SHOWN_MAX && `  and ${notices.size - MISSING_SHOWN_MAX} more`,
     missing.length > 0 && '\nmissing:',

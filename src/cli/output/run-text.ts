@@ -145,7 +145,7 @@ export const requestedText = (range: RequestedStanding, zone: string): string =>
   `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
   `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
   (range.missingDays.length === 0
-    ? 'nothing is missing that is over'
+    ? 'every day that is over is proven'
     : `missing ${daysName(range.missingDays)}`);
 
 export interface RunTextContext {
@@ -171,7 +171,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
     report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
-    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
         `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,

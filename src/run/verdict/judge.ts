@@ -122,7 +122,7 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
     Math.max(own.vanished, untold.vanished),
   ];
   const earlier = (all: number, ours: number): string =>
-    all > ours ? `, ${all - ours} of them stored by a run that did not tell` : '';
+    all > ours ? `, ${all - ours} of them stored by a run that ended before its report` : '';
   const plural = (count: number) => (count === 1 ? '' : 's');
   const told: [number, string, string][] = [
     [

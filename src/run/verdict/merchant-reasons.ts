@@ -62,7 +62,7 @@ export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): R
       exitCode: EXIT.needsPerson,
       what:
         `${merchantNo}: ${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
-        'span and those of its parts stand for different entries',
+        'span and the totals of its parts count different entries',
       todo: 'send this sentence to the platform; run the days again before their statements are relied on',
       merchantNo,
     },
@@ -107,7 +107,7 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
       firstOf(days.map(reasonOfWithheld), (more) => ({
         exitCode: EXIT.incomplete,
         what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
-        todo: 'the run that mends this publishes them',
+        todo: 'the run that corrects this publishes them',
         merchantNo,
       })),
     ),
@@ -119,6 +119,7 @@ const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => 
   // A day that is not over is no failure: somebody asked for it on purpose.
   exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
-  todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
+  todo:
+    cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that corrects this publishes it',
   merchantNo: account.merchantNo,
 });

@@ -39,7 +39,7 @@ const usually = ({ figures: { fewest, most } }: EmptyNotice): string =>
 
 const ASK_FOR_ENTRIES =
   'where it was no holiday, ask the platform, whose reply for it counted 0; while the day is in the re-sweep ' +
-  '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is told once';
+  '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is reported once';
 
 function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
   if (sameDay.length <= MERCHANTS_TOLD_MAX) {
@@ -65,7 +65,7 @@ const reasonOfFirst = (notice: FirstNotice): Reason =>
   needsPerson(
     `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${notice.figures.opening}, and ` +
       'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
-    'ask the platform what made the balance; this is told once',
+    'ask the platform what made the balance; this is reported once',
   );
 
 const pairOf = ({ merchantNo, otherMerchantNo }: SharedNotice): string =>

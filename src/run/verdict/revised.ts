@@ -40,7 +40,7 @@ function reasonOf(
   const named = days.slice(0, NAMED_MAX).map(nameOf).join('; ');
   const more = days.length > NAMED_MAX ? `; and ${days.length - NAMED_MAX} more` : '';
   const earlier = days.filter((one) => one.runId !== runId).length;
-  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that did not tell`;
+  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that ended before its report`;
   const what = days.length === 1 ? '1 proven day was' : `${days.length} proven days were`;
   return [{ exitCode, what: `${what} ${how}${before}: ${named}${more}`, todo }];
 }

@@ -100,7 +100,7 @@ export class DatabaseLocked extends ServerTrouble {
   constructor(cause: unknown) {
     const advice =
       'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.';
-    super('a lock in the database was not to be had', advice, cause);
+    super('a lock in the database was not released in time', advice, cause);
   }
 }
 

@@ -88,7 +88,7 @@ export async function acquireLease(
       throw new LeaseHeld(
         holder,
         `the lease "${name}" is locked by a transaction that is still open in the database${await blockerOf(db)}` +
-          `${holder === null ? '' : `; ${holder} held the lease last`}. Where its host is gone or stands still, the ` +
+          `${holder === null ? '' : `; ${holder} held the lease last`}. If its host is gone or hangs, the ` +
           'server ends it within a minute: run the same command again then.',
       );
     }
