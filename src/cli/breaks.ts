@@ -1,4 +1,4 @@
-/** `breaks`: where a balance does not follow from the entry before it, and each of them as a case. */
+/** `breaks`: lists the breaks of the balance chain. Its subcommands handle each as a case. */
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { lastSteps, stateOf } from '../store/breaks/break-cases.ts';
@@ -53,7 +53,7 @@ async function list(_flags: object, self: Command): Promise<void> {
   });
 }
 
-/** A stored break and where its case stands. */
+/** A stored break, with the state of its case. */
 type CaseRow = BreakRow & { readonly state: string; readonly taken_by: string | null };
 
 async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseRow[]> {

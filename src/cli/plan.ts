@@ -1,4 +1,4 @@
-/** `plan`: what `run` with the same flags would do, writing nothing. */
+/** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/clock-text.ts';
@@ -69,7 +69,7 @@ function planText(report: PlanReport, zone: string): string {
       ]),
     ),
     clockNews(sumOfSync(sync)),
-    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     '',
     plannedDaysText(daysChanged),
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),

@@ -1,4 +1,4 @@
-/** `quarantine`: what came as an entry and could not be read as one, with its raw text and the reason. */
+/** `quarantine`: lists what came as an entry and could not be read as one, with its raw text and the reason. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';

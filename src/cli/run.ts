@@ -1,4 +1,4 @@
-/** `run`, and its stages by themselves: `sync`, `reconcile`, `publish`. */
+/** `run`, and its stages as commands of their own: `sync`, `reconcile`, `publish`. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf } from '../ledger/business-day.ts';
@@ -88,7 +88,10 @@ async function runOnce(
   }
 }
 
-/** Figures are shown of the days the run did something to, of one that is going on only where it was asked for. */
+/**
+ * The report, with the figures of the days that the run changed in some way. A day that is not over is only shown if
+ * it was asked for.
+ */
 async function reportText(report: RunReport, app: PlatformApp): Promise<string> {
   const { keys, accounts, days } = accountDaysTouched(report);
   const today = dayOf(app.now().getTime(), app.settings.platform.timeZone);

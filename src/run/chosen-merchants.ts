@@ -6,11 +6,11 @@ import { UsageError } from './verdict/exit-codes.ts';
 import type { PlatformApp } from './app.ts';
 
 /**
- * The merchants of a run, in order. One whose stored token cannot be read is among them: what needs no call is done for
- * it, and the first use of its token throws what is wrong with it, which is then that merchant's own failure.
+ * The merchants of a run, in order. A merchant whose stored token cannot be read is included: work that needs no call
+ * is done for it. Using its token throws the reason, and this failure is then that merchant's own.
  *
- * Throws `UsageError` for a merchant nobody knows, or where there is none at all; `UnknownSecretKey` or
- * `SecretUnreadable` where no chosen merchant's token can be read.
+ * Throws `UsageError` for an unknown merchant, or if there is no merchant at all; `UnknownSecretKey` or
+ * `SecretUnreadable` if none of the chosen merchants' tokens can be read.
  */
 export async function chosenMerchants(
   { database, settings }: Pick<PlatformApp, 'database' | 'settings'>,

@@ -1,4 +1,4 @@
-/** The days each merchant's ledger is read for: those asked for, or its nightly default from what is proven. */
+/** Works out the days for which each merchant's ledger is read: the days asked for, or those that a night reads. */
 import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
@@ -12,23 +12,26 @@ import { nightlyRange, outerRange, type DayRange } from './range.ts';
 import { requestedStanding, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
 
-/** The days one merchant's ledger is read for. */
+/** The days for which one merchant's ledger is read. */
 export interface MerchantDays extends DayRange {
-  /** Days besides, of ranges asked for earlier and not finished. */
+  /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   /**
-   * Days of a nightly default that nothing proven lies before: were they not read whole, no gap would tell a later run of
-   * them. Null where there are none.
+   * Days of the nightly range before everything that is proven. If the run fails to read them, they leave no gap
+   * between proven days, so a later run would not notice. Null if there are none.
    */
   readonly beforeProof: DayRange | null;
-  /** What was proven and reconciled before the run, of all time or, where days were asked for, of those. */
+  /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */
   readonly knownBefore: readonly Window[];
 }
 
-/** All time, for questions about everything certified. */
+/** All time, for queries about everything that is certified. */
 export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
 
-/** Days per merchant number. With `asked`, those and no others; without, what is left of earlier requests as well. */
+/**
+ * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier
+ * requests.
+ */
 async function merchantRanges(options: {
   readonly db: Kysely<DB>;
   readonly merchants: readonly string[];
@@ -59,7 +62,7 @@ async function merchantRanges(options: {
     merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
       const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
       const { provenThroughMs } = coverageOf(certified, now.getTime());
-      // A day counts as proven once its last instant is: the day of the first unproven instant is read again.
+      // A day is proven once its last instant is. So the day of the first unproven instant is read again.
       const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
       const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
       const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
@@ -74,8 +77,8 @@ async function merchantRanges(options: {
 }
 
 /**
- * The first day from `day` on that was read before: a sweep for late entries reads no day that nobody asked for. Null
- * where there is none. Pure.
+ * The first day from `day` on that was read before. The sweep for late entries begins there, so that it reads no day
+ * that nobody asked for. Null if there is none. Pure.
  */
 export function firstRead(certified: readonly Window[], day: BusinessDay, zone: string): BusinessDay | null {
   const { beginMs } = dayWindow(day, zone);
@@ -83,7 +86,7 @@ export function firstRead(certified: readonly Window[], day: BusinessDay, zone: 
   return begins.length === 0 ? null : dayOf(Math.max(beginMs, Math.min(...begins)), zone);
 }
 
-/** The windows without days whose entries are still to be reconciled. */
+/** The certified windows, without the days whose entries are still to be reconciled. */
 async function reconciled(
   db: Kysely<DB>,
   merchantNo: string,
@@ -97,7 +100,7 @@ async function reconciled(
   );
 }
 
-/** Days of `range` up to the first instant under certificate, without those that `open` requests hold already. Pure. */
+/** The days of `range` before the first certified instant, without those that an open request covers already. Pure. */
 function daysBeforeProof(
   { from, to }: DayRange,
   certified: readonly Window[],
@@ -112,7 +115,7 @@ function daysBeforeProof(
   return days.length === 0 ? null : { from: days[0]!, to: days.at(-1)! };
 }
 
-/** What a run covers: the range of each merchant asked for, and the outer one for the record. */
+/** The days of a run: the range of each merchant, and one range around all of them to store with the run. */
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
   deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,

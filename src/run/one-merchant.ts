@@ -1,4 +1,4 @@
-/** For whom a call is made that belongs to one merchant alone. */
+/** Finds the one merchant that a call is made for. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
 import { UsageError } from './verdict/exit-codes.ts';

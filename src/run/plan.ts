@@ -1,4 +1,4 @@
-/** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
+/** Finds out what `run` with the same flags would do: does it all on the database, rolls it back, and reports it. */
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
@@ -24,9 +24,9 @@ import {
 export interface PlanReport {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** What reading brought, call counts included: `run` would make as many. */
+  /** What reading brought, with the number of calls; `run` would make as many. */
   readonly sync: readonly MerchantSync[];
-  /** Account days whose figures or rows would change, before and after, with the revision published of each. */
+  /** Account days whose figures or rows would change, before and after, with the revision that would be published. */
   readonly daysChanged: readonly PlannedDay[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
@@ -35,8 +35,8 @@ export interface PlanReport {
 }
 
 /**
- * Reads the platform as `run` would and works out every figure, without leaving a row or an object behind. Holds the
- * lease meanwhile, so that no run overtakes its figures. Throws what `executeRun` throws.
+ * Reads the platform as `run` would and works out all figures, but keeps no row and no object. Holds the lease
+ * meanwhile, so that no other run changes what it works with. Throws what `executeRun` throws.
  */
 export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Promise<PlanReport> {
   return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>

@@ -1,4 +1,6 @@
-/** Per merchant: the last good run, which days its ledger is proven for, what is missing, and what needs a person. */
+/**
+ * For each merchant: the last good run, the days its ledger is proven for, what is missing, and what needs a person.
+ */
 import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
 import { dayOf } from '../ledger/business-day.ts';
@@ -19,26 +21,26 @@ import { provenOf } from './proven.ts';
 import { requestedStanding, type RequestedStanding } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 
-/** Notices older than this are history. */
+/** Older notices are not shown. */
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 
 export interface MerchantStatus {
   readonly merchantNo: string;
   readonly lastGoodRunAt: Date | null;
-  /** What that run looked at beyond the days it read. */
+  /** The checks that this run made beyond the days it read. */
   readonly checked: readonly string[];
-  /** First and last of an unbroken stretch of days that are under certificate, with figures, and without open break. */
+  /** First and last of the days without a gap that are under certificate, with figures, and without an open break. */
   readonly provenFrom: BusinessDay | null;
   readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
-  /** Ranges asked for with dates that are not proven whole. */
+  /** Ranges asked for by date that are not fully proven. */
   readonly requested: readonly RequestedStanding[];
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
-  /** What runs of the last weeks found odd though no balance breaks; each was told once. */
+  /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
-  /** How days before the nightly reading compare with the platform; null where they were never looked at. */
+  /** How older days compare with the platform; null if they were never compared. */
   readonly olderDays: OlderDaysStanding | null;
   readonly tooOld: boolean;
 }
@@ -49,7 +51,7 @@ export interface StatusOptions {
   readonly maxAgeMs: number | null;
 }
 
-/** The merchants' standing, each in the order given. Writes nothing. */
+/** The status of each merchant, in the order given. Writes nothing. */
 export async function statusOf(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -72,7 +74,7 @@ export async function statusOf(
   );
 }
 
-/** Whole, though no run has closed it yet. */
+/** Whether all its days are proven, although no run has closed it yet. */
 const isWhole = ({ missing, to }: RequestedStanding, { zone, now }: StatusOptions): boolean =>
   missing.length === 0 && to < dayOf(now.getTime(), zone);
 
@@ -120,8 +122,8 @@ async function statusOfMerchant(
 }
 
 /**
- * What `status` ends with: 4 where data is or may be missing (a merchant too old, a scheduled run that did not end
- * well, a requested range not read whole), else 3 where something open needs a person.
+ * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
+ * did not end well, or a requested range was not fully read. Otherwise 3 if something open needs a person.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],

@@ -1,4 +1,4 @@
-/** Account days: which need new figures, what they were, and what they are now. */
+/** Reads and writes account days: which of them need new figures, and what their figures are. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import { accountsOf, EVERY_ACCOUNT, type AccountFilter, type Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
@@ -15,7 +15,10 @@ export interface DayFilter extends AccountFilter {
   readonly toDay?: BusinessDay | undefined;
 }
 
-/** Days whose entries changed since their figures were made, by account, in order. Served by changed_day's key. */
+/**
+ * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
+ * changed_day.
+ */
 export async function changedDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
@@ -48,7 +51,10 @@ export async function earliestChangedDays(
   }));
 }
 
-/** Days whose chain began anew, by account: to be looked at again once what lies before them is proven. */
+/**
+ * For each account, the days whose opening was taken from their own first entry, because the day before was not
+ * known. Once the days before them are proven, they have to be chained again.
+ */
 export async function restartedDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
@@ -77,7 +83,7 @@ function byAccount(
   return accounts;
 }
 
-/** The account's last day before `day`. Served by the primary key. */
+/** The account's last day before `day`. Uses the primary key. */
 export const dayBefore = (
   db: Kysely<DB>,
   account: Account,
@@ -85,7 +91,7 @@ export const dayBefore = (
 ): Promise<AccountDayRow | undefined> =>
   ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
 
-/** The account's days up to `day`, the last one first, at most `limit`. Served by the primary key. */
+/** The account's days up to and including `day`, the last one first, at most `limit`. Uses the primary key. */
 export const accountDaysUpTo = (
   db: Kysely<DB>,
   account: Account,
@@ -94,13 +100,13 @@ export const accountDaysUpTo = (
 ): Promise<AccountDayRow[]> =>
   ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit).execute();
 
-/** The balance the account's last day closed on; null before its first. Served by the primary key. */
+/** The closing of the account's last day; null where the account has no day yet. Uses the primary key. */
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> => {
   const last = await ofAccount(db, account).orderBy('day', 'desc').limit(1).executeTakeFirst();
   return last?.closing ?? null;
 };
 
-/** The account's days from `day` on, in order, at most `limit`. Served by the primary key. */
+/** The account's days from `day` on, in order, at most `limit`. Uses the primary key. */
 export const accountDaysFrom = (
   db: Kysely<DB>,
   account: Account,
@@ -116,7 +122,7 @@ export const accountDay = (
   day: BusinessDay,
 ): Promise<AccountDayRow | undefined> => ofAccount(db, account).where('day', '=', day).executeTakeFirst();
 
-/** The account's first day after `day`. Served by the primary key. */
+/** The account's first day after `day`. Uses the primary key. */
 export const dayAfter = (
   db: Kysely<DB>,
   account: Account,
@@ -145,7 +151,10 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUN
   return query.execute();
 }
 
-/** Entries the merchant had, over all accounts, on the one of the days that had most; 0 where none had any. */
+/**
+ * Finds the day with the most entries, all accounts of the merchant together, and returns their number; 0 without
+ * entries.
+ */
 export async function entriesOfBusiestDay(
   db: Kysely<DB>,
   merchantNo: string,
@@ -164,7 +173,7 @@ export async function entriesOfBusiestDay(
   return row?.entries ?? 0;
 }
 
-/** Days with figures from `day` on, in order. Served by the primary key alone. */
+/** The account's days with figures from `day` on, in order. Reads nothing but the primary key. */
 export async function accountDaysSince(
   db: Kysely<DB>,
   account: Account,
@@ -204,8 +213,8 @@ const everyAccountOf = (merchants: readonly string[]) => sql`
   ) AS next`;
 
 /**
- * The last day with figures of each account that passes the filter. One jump along the primary key for each account,
- * however many days it has.
+ * For each account that the filter selects, its last day with figures. This takes one jump along the primary key for
+ * each account, however many days it has.
  */
 export async function lastDays(
   db: Kysely<DB>,
@@ -226,7 +235,7 @@ export async function lastDays(
   }));
 }
 
-/** The first day of each of a merchant's accounts, by currency. */
+/** For each of the merchant's accounts, by currency, its first day. */
 export async function firstDays(
   db: Kysely<DB>,
   merchantNo: string,
@@ -242,14 +251,17 @@ export async function firstDays(
   return new Map(rows.map(({ currency, day }) => [currency, day]));
 }
 
-/** A day's figures to keep; a day without entries has no last one of its own and passes on the one before. */
+/**
+ * A day's figures to store. A day without entries has no last entry; it carries that of the day before, which may be
+ * null.
+ */
 export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBookedMs'> {
   readonly lastBatchNo: string | null;
   readonly lastBookedMs: number | null;
   readonly restarted: boolean;
 }
 
-/** Writes figures and marks the days for publishing; one statement for all. */
+/** Writes the figures of the days in one statement, and makes the days due for publishing. */
 export async function saveAccountDays(
   trx: Transaction<DB>,
   account: Account,
@@ -302,7 +314,7 @@ export async function saveAccountDays(
     .execute();
 }
 
-/** Puts days on the list of changed ones. */
+/** Puts days on the list of changed ones, so that they get new figures. */
 export async function markChangedDays(
   trx: Transaction<DB>,
   account: Account,
@@ -316,7 +328,7 @@ export async function markChangedDays(
     .execute();
 }
 
-/** Takes days off the list of changed ones. */
+/** Takes days off the list of changed ones, as their figures are made. */
 export async function clearChangedDays(
   trx: Transaction<DB>,
   account: Account,

@@ -1,4 +1,4 @@
-/** What the platform changed, took back or sent unreadable: the lists a person works through. */
+/** The lists that a person works through: amended entries, vanished entries, and entries that cannot be read. */
 import { sql, type Kysely, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
@@ -6,7 +6,7 @@ import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entry-columns.ts';
 import type { DB, QuarantinedEntry } from './engine/schema.ts';
 
-/** Rows one list gives at most. */
+/** Most rows that one list returns. */
 const LIST_ROWS_MAX = 10_000;
 
 export interface PersonFilter extends AccountFilter {
@@ -20,7 +20,7 @@ export interface Amendment {
   readonly merchantNo: string;
   readonly before: LedgerEntry;
   readonly after: LedgerEntry;
-  /** Version that was superseded; `after` is the next one. */
+  /** The version that was replaced; `after` is the next version. */
   readonly version: number;
   readonly supersededAt: Date;
   readonly runId: number | null;
@@ -43,8 +43,9 @@ type AmendmentRow = EntryColumns & {
 };
 
 /**
- * Superseded contents with what took their place, newest first. With `currencies`, those that were or became one of
- * them. Walks ledger_entry_version_recent and looks up each successor by key.
+ * Replaced contents of entries, each with the content that followed it, newest first. With `currencies`: those whose
+ * old or new content is in one of them. Walks along ledger_entry_version_recent and looks each next content up by its
+ * key.
  */
 export async function listAmendments(
   db: Kysely<DB>,
@@ -77,7 +78,10 @@ export async function listAmendments(
   }));
 }
 
-/** Entries the platform no longer has, newest first. Served by ledger_entry_vanished, which holds nothing else. */
+/**
+ * Entries that the platform no longer shows, newest first. Uses ledger_entry_vanished, an index of vanished entries
+ * only.
+ */
 export async function listVanished(
   db: Kysely<DB>,
   filter: Omit<PersonFilter, 'runId'> = EVERY_ACCOUNT,
@@ -99,7 +103,7 @@ export async function listVanished(
   }));
 }
 
-/** Rejected entries as people see them. */
+/** Rejected entries, in the form in which a person sees them. */
 export const quarantineRows = (db: Kysely<DB>) =>
   db
     .selectFrom('quarantined_entry')
@@ -120,7 +124,7 @@ export const quarantineRows = (db: Kysely<DB>) =>
       'note',
     ]);
 
-/** Rejected entries with their raw text, newest first; only those the platform still sends unless `all`. */
+/** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
 export function listQuarantine(
   db: Kysely<DB>,
   filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
@@ -135,7 +139,7 @@ export function listQuarantine(
   return query.execute();
 }
 
-/** Unreadable entries of the merchants that the platform still sends and nobody has acknowledged. */
+/** Counts the merchants' unreadable entries that the platform still sends and that nobody has acknowledged. */
 export async function countQuarantined(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
   const { count } = await db
     .selectFrom('quarantined_entry')
@@ -147,7 +151,10 @@ export async function countQuarantined(db: Kysely<DB>, merchants: readonly strin
   return count;
 }
 
-/** Closes an unreadable entry with a person's note; false where no open one has that id. It is kept as it came. */
+/**
+ * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
+ * one has that id.
+ */
 export async function acknowledgeQuarantined(
   db: Kysely<DB>,
   id: number,

@@ -1,4 +1,7 @@
-/** What was found changed at the platform and no run has told yet, as the run that stored it may have been killed. */
+/**
+ * Keeps changes at the platform that no run has reported yet: the run that stored them may have been killed before
+ * its report.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
@@ -8,7 +11,7 @@ export interface Changes {
   readonly vanished: number;
 }
 
-/** Notes changes in the transaction that stores them; without any, nothing is written. */
+/** Notes changes in the transaction that stores them. Writes nothing if there are none. */
 export async function noteUntold(
   trx: Transaction<DB>,
   { merchantNo, runId }: { readonly merchantNo: string; readonly runId: number },
@@ -24,7 +27,7 @@ export async function noteUntold(
   );
 }
 
-/** All that is still to be told of the merchants, whichever run stored it. */
+/** All changes of the merchants that are not reported yet, whichever run stored them. */
 export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]): Promise<Changes> {
   const { rows } = await sql<Changes>`
     SELECT coalesce(sum(amended), 0)::bigint AS amended, coalesce(sum(vanished), 0)::bigint AS vanished
@@ -32,7 +35,7 @@ export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]
   return rows[0]!;
 }
 
-/** Forgets it once a run that tells it is on record. */
+/** Deletes the notes, once a run that reports them is on record. */
 export async function forgetUntold(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
   await trx.deleteFrom('untold_change').where(ofMerchants(merchants)).execute();
 }

@@ -1,4 +1,4 @@
-/** `demo-onboarding`: from an application to the new merchant's first statement and a beneficiary, in one readable run. */
+/** `demo-onboarding`: shows the way from an application to the new merchant's first statement and a beneficiary. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';

@@ -1,4 +1,7 @@
-/** `demo`, which is `npm start`: the whole nightly job against the sandbox, on embedded defaults, in one readable result. */
+/**
+ * `demo`, which is `npm start`: runs the nightly job against the sandbox with an embedded database, and shows the
+ * result.
+ */
 import { randomBytes } from 'node:crypto';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,7 +90,7 @@ async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport>
   }
 }
 
-/** Day after day of one account, so that each opening stands under the closing it follows from. */
+/** Sorted by account and then day, so that each opening stands below the closing before it. */
 const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
   [...days].sort(
     (a, b) =>

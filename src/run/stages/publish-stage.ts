@@ -12,8 +12,8 @@ import { accountDayKey, type PublishOutcome } from '../report.ts';
 import type { ActiveRun, StageOutcome } from '../active-run.ts';
 
 /**
- * Publishes the range, or without one everything due: a day the cascade moved outside the range is due as well. What
- * fails for one merchant leaves the others published.
+ * Publishes the days of the range; without a range everything that is due, as the cascade may have changed days
+ * outside it. A failure for one merchant does not stop the others.
  */
 export async function publishStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId, ranges, from, to, checked } = work;
@@ -52,7 +52,7 @@ export async function publishStage(work: ActiveRun, outcome: StageOutcome): Prom
   });
 }
 
-/** Days that this run found entries on for the first time, though they had been proven before to hold none. */
+/** Days on which this run found the first entries, although they had been proven before to hold none. */
 function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], zone: string) {
   const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay) =>
     accountDayKey(merchantNo, currency, day);
@@ -65,13 +65,16 @@ function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], z
     found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
 }
 
-/** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
+/**
+ * The last day to look at. A day that is not over is included if it was asked for by date, to report that it is not
+ * over.
+ */
 function lastDay({ request: { range }, deps: { now, zone } }: ActiveRun): BusinessDay {
   const yesterday = addDays(dayOf(now().getTime(), zone), -1);
   return range !== null && range.to > yesterday ? range.to : yesterday;
 }
 
-/** The merchant's range, and every day that was published outside of it. */
+/** The merchant's range, extended to every published day outside it. */
 function daysToCompare({ from, to }: DayRange, { published }: PublishReport): DayRange {
   const days = [from, to, ...published.map(({ day }) => day)].sort();
   return { from: days[0]!, to: days.at(-1)! };

@@ -1,4 +1,4 @@
-/** Questions about breaks that nobody has closed: how many, on which days, and which to read again next. */
+/** Queries on open breaks: how many there are, on which days, and which to read again next. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import { dayOf } from '../../ledger/business-day.ts';
@@ -8,9 +8,9 @@ import type { BreakRow } from './breaks.ts';
 import type { DB } from '../engine/schema.ts';
 
 export interface OpenBreakCount {
-  /** Opened by the run given. */
+  /** Open breaks that this run found. */
   readonly opened: number;
-  /** Opened by runs before it. */
+  /** Open breaks that earlier runs found. */
   readonly known: number;
 }
 
@@ -37,7 +37,7 @@ export async function countOpenBreaksByRun(
   return rows[0]!;
 }
 
-/** Days of the merchant that an open break lies in or has an entry beside it on, in order. */
+/** The merchant's days on which the span of an open break begins or ends, in order. */
 export async function brokenDays(db: Kysely<DB>, merchantNo: string, zone: string): Promise<BusinessDay[]> {
   const rows = await db
     .selectFrom('continuity_break')
@@ -51,8 +51,8 @@ export async function brokenDays(db: Kysely<DB>, merchantNo: string, zone: strin
 }
 
 /**
- * Open breaks whose span is narrow enough to be read again: those never read yet, newest first, and those that wait
- * longest since they were read or found. At most `limit` of each; a break may be in both.
+ * Open breaks whose span is short enough to be read again. Two lists, each of at most `limit`: those never read again
+ * yet, newest first; and those whose last reading (or finding) is longest ago. A break may be in both.
  */
 export async function breaksToHeal(
   db: Kysely<DB>,
@@ -78,7 +78,7 @@ export async function breaksToHeal(
   };
 }
 
-/** Remembers that the breaks' spans were read again, so that others come before them the next time. */
+/** Records that the spans of the breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
   trx: Transaction<DB>,
   ids: readonly number[],

@@ -1,4 +1,4 @@
-/** Statements published: which days are due, what stands, and what each day rested on. */
+/** Stores published statements, and says which days are due, which revision is current, and what each day rests on. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
@@ -13,7 +13,7 @@ export type CertificateRow = Pick<
   'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
 > & { readonly certified_at: Date };
 
-/** A merchant's day with accounts to publish. */
+/** A day of a merchant on which accounts are due. */
 export interface DueDay {
   readonly merchantNo: string;
   readonly day: BusinessDay;
@@ -27,7 +27,7 @@ const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
 
-/** The first day due after `after` (merchant, then day). Served by account_day_due, which holds nothing else. */
+/** The first due day after `after`, by merchant and then day. Uses account_day_due, an index of due days only. */
 export async function nextDueDay(
   db: Kysely<DB>,
   filter: DayFilter,
@@ -45,7 +45,7 @@ export async function nextDueDay(
   return row === undefined ? undefined : { merchantNo: row.merchant_no, day: row.day };
 }
 
-/** How many merchants' days are due. */
+/** Number of due days, counted once for each merchant. */
 export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
   const days = dueRows(db, filter).select(['merchant_no', 'day']).distinct().as('days');
   const { count } = await db
@@ -55,7 +55,7 @@ export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<n
   return count;
 }
 
-/** Currencies of that day that are due and pass the filter, in order. */
+/** The currencies of that day that are due and that the filter selects, in order. */
 export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueDay): Promise<string[]> {
   const rows = await dueRows(db, { ...filter, merchants: [due.merchantNo] })
     .where('day', '=', due.day)
@@ -86,7 +86,7 @@ export async function statementsOfDueDays(
   return rows;
 }
 
-/** Every revision of a merchant's day, by currency, oldest first. Served by the primary key of its few accounts. */
+/** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
 export const statementsOfDay = (
   db: Kysely<DB>,
   merchantNo: string,
@@ -101,7 +101,7 @@ export const statementsOfDay = (
     .orderBy('revision')
     .execute();
 
-/** The current statement of the account's last published day before `day`. Served by the primary key. */
+/** The current statement of the account's last published day before `day`. Uses the primary key. */
 export const previousStatement = (
   db: Kysely<DB>,
   account: Account,
@@ -114,7 +114,7 @@ export const previousStatement = (
     .limit(1)
     .executeTakeFirst();
 
-/** One revision of an account's day, or the current one. */
+/** The given revision of an account's day; without a revision, the current one. */
 export const statementOf = (
   db: Kysely<DB>,
   account: Account,
@@ -128,7 +128,7 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
-/** What was published last, newest first. */
+/** The statements published last, newest first. */
 export const newestStatements = (
   db: Kysely<DB>,
   limit: number,
@@ -140,7 +140,7 @@ export const newestStatements = (
     .limit(limit)
     .execute();
 
-/** Merchants with a statement of those days, in order. */
+/** Merchants that have a statement of one of those days, in order. */
 export async function publishedMerchants(
   db: Kysely<DB>,
   fromDay: BusinessDay,
@@ -164,15 +164,15 @@ const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency);
 
-/** The revisions that an account's day has, oldest first. */
+/** All revisions of an account's day, oldest first. */
 export interface RevisionsOfAccount {
   readonly account: Account;
   readonly revisions: readonly number[];
 }
 
 /**
- * What was published of a day, by merchant and currency. Of merchants that are named, their part of statement's key is
- * looked through; of all, one jump along the key finds each account, as the days of all years lie in between.
+ * What was published of a day, by merchant and currency. With merchants given, reads their part of the primary key.
+ * Otherwise one jump along the key finds each account, because the days of all years lie in between.
  */
 export async function revisionsOnDay(
   db: Kysely<DB>,
@@ -216,7 +216,7 @@ export const listStatements = (db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT
     .orderBy('revision')
     .execute();
 
-/** Every summary of the day, oldest first. */
+/** All revisions of the day's summary, oldest first. */
 export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
   db
     .selectFrom('statement_summary')
@@ -226,7 +226,7 @@ export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: Business
     .orderBy('revision')
     .execute();
 
-/** Certificates that reach into a window, by time. */
+/** Certificates that overlap a window, by time. */
 export async function certificatesOf(
   db: Kysely<DB>,
   merchantNo: string,
@@ -255,8 +255,8 @@ export async function certificatesOf(
 }
 
 /**
- * Records new revisions and their summary. An account's next published day becomes due, as its manifest names the
- * statement before it.
+ * Stores new revisions and their summary. For each, the account's next published day becomes due, because its
+ * manifest names the statement before it.
  */
 export async function recordStatements(
   trx: Transaction<DB>,
@@ -290,7 +290,7 @@ export async function recordStatements(
   if (summary !== null) await trx.insertInto('statement_summary').values(summary).execute();
 }
 
-/** Keeps everybody else from changing the merchant's account days of that day until the transaction ends. */
+/** Locks the merchant's account days of that day, so that nobody else changes them until the transaction ends. */
 export async function lockAccountDays(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -306,7 +306,7 @@ export async function lockAccountDays(
     .execute();
 }
 
-/** The days are published as they stand. */
+/** Marks the days as not due any more: they are published as they are. */
 export async function clearDue(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -317,7 +317,7 @@ export async function clearDue(
     .updateTable('account_day')
     .set((eb) => ({
       publish_due: false,
-      // Set already, unless the statement was adopted and the figures were made after it.
+      // Already set, unless the statement was adopted and the figures were made after that.
       revision: eb
         .selectFrom('statement')
         .select((nested) => nested.fn.max('revision').as('revision'))
