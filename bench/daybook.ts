@@ -1,4 +1,7 @@
-/** One daybook run as a process: settings from the environment, what to do as an argument, figures as a line of JSON. */
+/**
+ * Runs daybook once in a process of its own. Settings come from the environment, the task from an argument, and it
+ * prints figures as a line of JSON.
+ */
 import { readFileSync } from 'node:fs';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';

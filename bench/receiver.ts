@@ -1,10 +1,10 @@
-/** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
+/** Runs the receiver of notifications as a process: takes a database's URL and a key, and prints its address. */
 import { createInbox } from '../src/notifications/inbox.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { createWebServer } from '../src/web/server.ts';
 import { serve } from '../src/web/serve.ts';
 
-/** With `processing` the whole of `serve`; without, taking in alone. */
+/** True runs all of `serve`. False only stores notifications and does not process them. */
 const { databaseUrl, key, processing } = JSON.parse(process.argv[2] ?? '{}') as {
   databaseUrl: string;
   key: string;

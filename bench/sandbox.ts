@@ -1,4 +1,7 @@
-/** The sandbox as a process: takes its scenario as an argument, prints its address, serves until it is ended. */
+/**
+ * Runs the sandbox as a process: takes its scenario as an argument, prints its address, and serves until it is
+ * stopped.
+ */
 import { createSandbox } from '../src/sandbox/server.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
 

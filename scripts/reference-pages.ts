@@ -1,4 +1,7 @@
-/** Writes docs/reference: the commands as commander knows them, the settings as their schema and the annotated example do. */
+/**
+ * `npm run reference`: writes docs/reference. Commands come from commander, settings from their schema and the
+ * example file.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { format, resolveConfig } from 'prettier';
@@ -7,7 +10,7 @@ import { SECTIONS, SETTING_PLACES, settingsSchema } from '../src/settings/schema
 
 const MADE_BY = '<!-- Made by `npm run reference`; change what it is made of instead. -->';
 const fileOf = (path: string): string => new URL(`../${path}`, import.meta.url).pathname;
-/** Options that every command has, told once. */
+/** Options that every command has. The page explains them once, at its top. */
 const EVERYWHERE = ['--json', '--config'];
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ');
@@ -25,7 +28,7 @@ const leavesOf = (command: Command, above: readonly string[] = []): [string, Com
     : subcommands.flatMap((one) => leavesOf(one, path));
 };
 
-/** What follows a command's options in its help: its examples, and how it ends. */
+/** The end of a command's help: its examples and exit codes. */
 function afterHelp(command: Command): string {
   let text = '';
   const write = (more: string): void => void (text += more);
@@ -58,7 +61,7 @@ function commandSection([path, command]: readonly [string, Command]): string {
     .join('\n\n');
 }
 
-/** docs/reference/commands.md, before formatting. */
+/** docs/reference/commands.md, before it is formatted. */
 export function commandsPage(program: Command = createProgram()): string {
   return [
     '# Commands',
@@ -68,7 +71,7 @@ export function commandsPage(program: Command = createProgram()): string {
   ].join('\n\n');
 }
 
-/** The comment above each key of the annotated example: `section.key` to text. */
+/** The comment above each key of the example file, by `section.key`. */
 export function commentsOf(example: string): ReadonlyMap<string, string> {
   const comments = new Map<string, string>();
   let section = '';
@@ -95,7 +98,7 @@ const defaultOf = (section: string, key: string): string => {
   return typeof data === 'string' ? data : JSON.stringify(data);
 };
 
-/** docs/reference/settings.md, before formatting. `example` is the annotated example's text. */
+/** docs/reference/settings.md, before it is formatted. `example` is the text of the example file. */
 export function settingsPage(example: string): string {
   const comments = commentsOf(example);
   const rowsOf = (section: string) =>
@@ -117,7 +120,7 @@ export function settingsPage(example: string): string {
   ].join('\n\n');
 }
 
-/** The pages by their path, formatted as the house's Markdown is. */
+/** All pages by their path, formatted by prettier. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const example = readFileSync(fileOf('config/daybook.example.yaml'), 'utf8');
   const pages: readonly (readonly [string, string])[] = [
