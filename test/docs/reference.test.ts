@@ -1,14 +1,14 @@
-/** docs/reference is made, not written: stale pages are a fault. */
+/** docs/reference is generated. These tests fail if its pages are stale. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { commandsPage, commentsOf, referencePages } from '../../scripts/reference-pages.ts';
 
-test('the pages say what commands and settings are today (`npm run reference` writes them)', async () => {
+test('the pages show the current commands and settings (`npm run reference` writes them)', async () => {
   for (const [path, text] of await referencePages()) expect(readFileSync(path, 'utf8'), path).toBe(text);
 });
 
-test('a command’s arguments, options and help are told, and what every command takes is not', () => {
+test('a command’s arguments, options and help are shown, without the options that every command has', () => {
   const program = new Command('daybook');
   const parent = program.command('entries').description('entries');
   parent
@@ -27,7 +27,7 @@ test('a command’s arguments, options and help are told, and what every command
   ]);
 });
 
-test('a setting is told by the comment above it', () => {
+test('a setting is described by the comment above it', () => {
   const comments = commentsOf(
     'platform:\n  # The one.\n  # And more.\n  a: 1\n  #   inside: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
   );

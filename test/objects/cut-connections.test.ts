@@ -1,4 +1,6 @@
-/** Uploads over a wire that is cut: repeated to the end, or given up with nothing left behind. */
+/**
+ * Uploads over a connection that is cut: they are repeated until they succeed, or given up with nothing left behind.
+ */
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
@@ -25,7 +27,7 @@ const first = (times: number, kind: 'request' | 'answer', pattern: RegExp): Cutt
   return (line) => (pattern.test(line) && left-- > 0 ? kind : null);
 };
 
-describe.each(servers)('%s behind a wire that is cut', (_, start) => {
+describe.each(servers)('%s with a connection that is cut', (_, start) => {
   let server: S3Server;
   let proxy: CuttingProxy;
   let store: ObjectStore;
@@ -41,7 +43,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     await server.stop();
   });
 
-  test('an object whose answer was lost is recognised as our own', async () => {
+  test('an object whose answer was lost is recognized as our own', async () => {
     const content = Buffer.from('a day');
     proxy.cut = first(1, 'answer', /^PUT .*day\.csv/);
     const digest = await store.put('day.csv', content, { ifAbsent: true });
@@ -54,12 +56,12 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 
-  test('reading back that is cut is done again', async () => {
+  test('a read that is cut is repeated', async () => {
     proxy.cut = first(1, 'answer', /^GET .*day\.csv/);
     expect(await store.put('day.csv', large)).toMatchObject(await digestOf(large()));
   });
 
-  test('an upload given up leaves no object and says that it can be repeated', async () => {
+  test('an upload that is given up leaves no object and says that it can be repeated', async () => {
     proxy.cut = (line) => (/^PUT .*partNumber=2/.test(line) ? 'request' : null);
     await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toMatchObject({
       name: 'ObjectStoreUnreachable',
@@ -74,7 +76,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 
-  test('an upload whose abort is cut as well is aborted all the same', async (context) => {
+  test('an upload whose abort is cut too is still aborted', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
     const aborts = first(5, 'request', /^DELETE .*uploadId/);
     proxy.cut = (line) => (/^PUT .*partNumber=2/.test(line) ? 'request' : aborts(line));
@@ -83,7 +85,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(Uploads ?? []).toEqual([]);
   });
 
-  test('uploads that killed runs left are taken away before the next one writes there', async (context) => {
+  test('uploads that killed runs left are removed before the next upload to that place', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
     for (const Key of ['ledger/statements/m/d=1/a.csv', 'ledger/statements/m/d=2/a.csv']) {
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
@@ -94,8 +96,8 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
   });
 });
 
-describe('a server that swallows what it is sent, and stays connected', () => {
-  test('is given up after the last try, with a sentence that says so', async () => {
+describe('a server that never answers, and stays connected', () => {
+  test('is given up after the last try, and the message says so', async () => {
     const server = await startFauxqsServer();
     const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
     proxy.judge = () => 'swallow';
@@ -136,7 +138,7 @@ describe('a server that swallows what it is sent, and stays connected', () => {
     await server.stop();
   });
 
-  test('holds a run up for less than two minutes', () => {
+  test('delays a run by less than two minutes', () => {
     expect(TRIES_MAX * IDLE_TIMEOUT_MS).toBeLessThan(120_000);
   });
 });

@@ -1,16 +1,16 @@
-/** Stands between daybook and an HTTP server and cuts the wire at requests that a test names, going or coming. */
+/** A proxy in front of an HTTP server. It cuts the connection at requests or answers that a test names. */
 import { startProxy } from '../support/proxy.ts';
 
 export type Cut =
-  /** Before the request reaches the server. */
+  /** Before the server gets the request. */
   | 'request'
-  /** After the server has taken it whole, before its answer comes back. */
+  /** After the server has received the whole request, before its answer comes back. */
   | 'answer'
   | null;
 
 export interface CuttingProxy {
   readonly url: string;
-  /** Asked with each request's first line. */
+  /** Called with the first line of each request. */
   cut: (requestLine: string) => Cut;
   readonly close: () => Promise<void>;
 }
