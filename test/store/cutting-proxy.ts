@@ -1,7 +1,10 @@
-/** Stands between daybook and PostgreSQL and cuts the wire at messages that a test names, the rest passes untouched. */
+/**
+ * A proxy in front of PostgreSQL. It cuts the connection at messages that a test names, and passes the rest
+ * unchanged.
+ */
 import { startProxy } from '../support/proxy.ts';
 
-/** `before`: the server never gets the message. `after`: the server acts on it, and its answer is lost. */
+/** `before`: the server never gets the message. `after`: the server executes it, and its answer is lost. */
 export interface Cut {
   readonly message: string;
   readonly when: 'before' | 'after';
@@ -9,7 +12,7 @@ export interface Cut {
 
 export interface CuttingProxy {
   readonly url: string;
-  /** Cuts still to come, each used once; a message is one that contains the text. */
+  /** Cuts that are still to come. Each is used once, at a message that contains its text. */
   readonly cuts: Cut[];
   readonly close: () => Promise<void>;
 }

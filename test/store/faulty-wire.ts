@@ -1,21 +1,22 @@
-/** Stands between daybook and PostgreSQL: counts round trips, makes them slow, or swallows bytes without a word. */
+/** A proxy in front of PostgreSQL. It counts round trips, delays them, or silently drops bytes. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface FaultyWire {
   readonly url: string;
-  /** How long each direction takes. */
+  /** The delay in each direction. */
   delayMs: number;
   /**
-   * From then on a connection swallows all it is given, both ways, and tells neither side when the other closes: at once,
-   * or on connections that carry this text to the server. `after`: the server still gets that message.
+   * From then on a connection silently drops all bytes in both directions, and does not pass on when one side closes.
+   * This applies at once, or to connections that send this text to the server. With `after` the server still gets
+   * that message.
    */
   swallow: { readonly message?: string; readonly when?: 'before' | 'after'; readonly times?: number } | null;
-  /** Connections that daybook has not closed. */
+  /** How many connections daybook has not closed. */
   readonly openClients: () => number;
-  /** Connections taken so far. */
+  /** How many connections were accepted so far. */
   readonly connections: () => number;
-  /** Statements answered since last asked, by connection logins and all: what a round trip was made for. */
+  /** Statements answered since the last call, including those of logging in: one for each round trip. */
   readonly takeStatements: () => string[];
   readonly close: () => Promise<void>;
 }
@@ -95,7 +96,10 @@ export async function faultyWire(databaseUrl: string): Promise<FaultyWire> {
   return wire;
 }
 
-/** The SQL in what a client sends at once: simple queries (Q) and statements to parse (P). One is one round trip. */
+/**
+ * The SQL that a client sends in one chunk: simple queries (Q) and statements to parse (P). Each chunk is one round
+ * trip.
+ */
 function statementsIn(chunk: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at + 5 <= chunk.length;) {

@@ -1,4 +1,4 @@
-/** Databases for tests: a new one each on the real server, or the embedded one in memory. */
+/** Databases for tests: a new one for each test on the real server, or the embedded one in memory. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, openAsBlob } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -16,10 +16,10 @@ export interface ServerDatabase extends Database {
   readonly url: string;
 }
 
-/** A new, migrated database on the test run's server. Close it; the server goes with the run. */
+/** A new, migrated database on the test run's server. Close it after use. It is removed with the server. */
 export const freshDatabase = (): Promise<ServerDatabase> => newDatabase(TEMPLATE);
 
-/** A new database without a table, as a server gives it. Close it; the server goes with the run. */
+/** A new database without tables, as a server creates it. Close it after use. It is removed with the server. */
 export const emptyDatabase = (): Promise<ServerDatabase> => newDatabase('template0');
 
 async function newDatabase(template: string): Promise<ServerDatabase> {
@@ -36,7 +36,10 @@ async function newDatabase(template: string): Promise<ServerDatabase> {
   return { ...database, url };
 }
 
-/** The embedded database in memory, migrated. The first one of a test run takes seconds, the others start from it. */
+/**
+ * The embedded database in memory, migrated. The first one in a test run takes seconds; later ones start from its
+ * files.
+ */
 export async function freshEmbedded(): Promise<Database> {
   const { PGlite } = await import('@electric-sql/pglite');
   const template = inject('embeddedTemplate');
@@ -50,14 +53,14 @@ export async function freshEmbedded(): Promise<Database> {
   return database;
 }
 
-/** By rename, so that nobody reads half a file. */
+/** By a rename, so that no other process reads half a file. */
 async function publishWhole(path: string, content: Blob): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, new Uint8Array(await content.arrayBuffer()));
   await rename(draft, path);
 }
 
-/** Takes every row but the database’s identity out of every table, and starts ids from 1. */
+/** Deletes all rows of all tables except the database's identity, and restarts ids from 1. */
 export async function emptyTables(db: Kysely<DB>): Promise<void> {
   const tables = await db.introspection.getTables();
   const names = tables

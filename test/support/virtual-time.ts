@@ -1,4 +1,4 @@
-/** Time that moves on to the next sleeper whenever nothing else is left to do: hours pass in no time, in order. */
+/** A clock that jumps to the next sleeper whenever there is nothing else to do. Hours pass at once, in order. */
 import type { TimeSource } from '../../src/platform/line.ts';
 
 export function virtualTime(beginMs = Date.UTC(2026, 3, 1)): TimeSource {
