@@ -1,8 +1,10 @@
 /**
- * `npm run bench`: figures of daybook, each as a ratio against a limit reached on the same machine in the same run.
+ * `npm run bench`: measures daybook. Each figure is compared with a limit measured on the same machine in the same
+ * run.
  *
- * Prints a table and writes it as JSON to bench/results. `--short` runs small sizes, to see that the bench works, and
- * judges nothing; `--only NAME` measures one row; `--profile` leaves CPU profiles of daybook in bench/results.
+ * Prints a table and writes it as JSON to bench/results. `--short` uses small sizes, only to check that the bench
+ * itself works, and does not judge the results. `--only NAME` runs one measure. `--profile` writes CPU profiles of
+ * daybook to bench/results.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -66,7 +68,7 @@ process.exitCode = failures.length === 0 && results.every(({ ok }) => ok !== fal
 
 interface Outcome {
   readonly measured: readonly Measured[];
-  /** Measures that could not be made, and why; the others stand. */
+  /** Measures that failed, and why. The results of the others still count. */
   readonly failures: readonly { readonly name: string; readonly why: string }[];
 }
 

@@ -1,4 +1,7 @@
-/** The script one would write first: page after page, one INSERT a row, amounts as JavaScript reads them. */
+/**
+ * The simplest possible sync script, to compare with: page after page, one INSERT per row, amounts as JavaScript
+ * numbers.
+ */
 import pg from 'pg';
 import { givenInput } from './input.ts';
 

@@ -90,7 +90,7 @@ test('the promise to the outside tells every exit code', async () => {
   expect(told).toEqual(Object.values(EXIT));
 });
 
-test('a command’s arguments, options and help are told, and what every command takes is not', () => {
+test('a command’s arguments, options and help are shown, without the options that every command has', () => {
   const program = new Command('daybook');
   const parent = program.command('entries').description('entries');
   parent
@@ -109,7 +109,7 @@ test('a command’s arguments, options and help are told, and what every command
   ]);
 });
 
-test('a setting is told by the comment above it', () => {
+test('a setting is described by the comment above it', () => {
   const comments = commentsOf(
     'platform:\n  # The one.\n  # And more.\n  a: 1\n  #   inside: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
   );

@@ -16,13 +16,13 @@ export const ZONE = 'UTC';
 
 export interface Book {
   readonly database: Database;
-  /** What the book works under; a test may put in that of a run that took over. */
+  /** The lease the book works under. A test may replace it by that of a later run. */
   lease: Lease;
-  /** Stores what the platform holds of whole days, each under certificate. */
+  /** Stores what the platform holds of whole days, each with a certificate. */
   readonly synced: (entries: readonly LedgerEntry[], days: readonly string[]) => Promise<void>;
   readonly reconciled: () => Promise<void>;
   readonly published: (objects: ObjectStore, change?: Partial<PublishOptions>) => Promise<PublishReport>;
-  /** What the book takes for now; one hour later with every publishing. */
+  /** The book's current time. Each publishing moves it forward by an hour. */
   now: Date;
 }
 
@@ -98,7 +98,7 @@ export async function openBook(database: Database): Promise<Book> {
   return book;
 }
 
-/** An object store that notes every key written, and fails where told to. */
+/** An object store that records every key written, and fails where it is asked to. */
 export function watched(
   store: ObjectStore,
   failAt: (key: string) => Error | null = () => null,

@@ -20,7 +20,7 @@ onBothDatabases((store) => {
   const keep = (reading: WindowReading, now: Date, runId = store().runId, merchantNo = MERCHANT) =>
     storeWindow(store().db, store().lease, { merchantNo, window: DAY, reading, runId, now });
 
-  it('amendments tell each content with what took its place, newest first', async () => {
+  it('amendments show each content with its replacement, newest first', async () => {
     const contents = [
       entry(1),
       entry(1, { balance: '5.10' }),
@@ -54,7 +54,7 @@ onBothDatabases((store) => {
     expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, runId: 999 })).toEqual([]);
   });
 
-  it('vanished entries are told until they return', async () => {
+  it('vanished entries are listed until they return', async () => {
     await keep(certified(entries(1, 2)), NOW);
     await keep(certified(entries(2)), later(1));
     expect(await listVanished(store().db, accountsOf(MERCHANT, ['USD']))).toEqual([
@@ -65,7 +65,7 @@ onBothDatabases((store) => {
     expect(await listVanished(store().db)).toEqual([]);
   });
 
-  it('rejected entries are told while the platform sends them, and afterwards on request', async () => {
+  it('rejected entries are listed while the platform sends them, and later on request', async () => {
     await keep(certified([], [rejected('{"x":1}')]), NOW);
     expect(await listQuarantine(store().db)).toMatchObject([
       { raw: '{"x":1}', reason: 'no batchNo', released_at: null, begin_ms: DAY.beginMs, end_ms: DAY.endMs },
@@ -77,7 +77,7 @@ onBothDatabases((store) => {
     ).toMatchObject([{ released_at: later(1) }]);
   });
 
-  it('runs are told newest first, with how they ended', async () => {
+  it('runs are listed newest first, with how they ended', async () => {
     const id = await startRun(store().db, {
       command: 'run',
       holder: 'test:1:-',
