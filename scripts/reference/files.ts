@@ -1,6 +1,6 @@
 /** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
 import * as z from 'zod';
-import { STATEMENT_COLUMNS } from '../../src/statements/csv.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
 import {
   fileOf,
   manifestFileBeside,
@@ -132,7 +132,10 @@ function objectStoreSections(): string[] {
       'quote or a line’s end. Rows stand in the order of the balance chain. Amounts are plain decimals with a dot and without ' +
       'grouping, with the decimals of the currency, and more only where the platform sent more. No cell is altered. A day ' +
       'without entries has the header alone.',
-    columnTable(STATEMENT_COLUMNS, STATEMENT_MEANINGS),
+    columnTable(
+      STATEMENT_COLUMNS.map(({ name }) => name),
+      STATEMENT_MEANINGS,
+    ),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
     '## Summary',
     'CSV of the same kind, a line for each currency, sorted by currency.',
