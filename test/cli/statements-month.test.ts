@@ -117,7 +117,7 @@ describe('statements get --month', () => {
     [['--merchant', merchantNo, '--currency', 'USD'], 'say which: --day YYYY-MM-DD, or a whole --month'],
     [['--day', FROM, '--currency', 'USD'], 'say which with --merchant NO'],
     [['--day', FROM, '--merchant', merchantNo], 'say which with --currency CCC'],
-  ])('%j is told', async (flags, said) => {
+  ])('%j is reported', async (flags, said) => {
     const { code, stderr } = await get(...flags);
     expect(code).toBe(2);
     expect(stderr).toContain(said);
