@@ -16,6 +16,7 @@ import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
+import { merchants } from './measures/merchants.ts';
 import { naive } from './measures/naive.ts';
 import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
@@ -24,7 +25,17 @@ import { sync } from './measures/sync.ts';
 import { runDaybook, startSandbox } from './processes.ts';
 import { startServer } from './server.ts';
 
-const MEASURES: readonly Measure[] = [calls, latency, sync, naive, chain, publish, nightly, notifications];
+const MEASURES: readonly Measure[] = [
+  calls,
+  latency,
+  sync,
+  naive,
+  chain,
+  publish,
+  nightly,
+  merchants,
+  notifications,
+];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 
 const { values: flags } = parseArgs({

@@ -3,6 +3,7 @@
  * numbers.
  */
 import pg from 'pg';
+import { givenInput } from './input.ts';
 
 interface Row {
   batchNo: string;
@@ -23,7 +24,7 @@ export interface NaiveInput {
   readonly endMs: number;
 }
 
-const input = JSON.parse(process.argv[2] ?? '{}') as NaiveInput;
+const input = givenInput() as NaiveInput;
 const client = new pg.Client({ connectionString: input.databaseUrl });
 await client.connect();
 const started = performance.now();

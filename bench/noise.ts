@@ -2,6 +2,7 @@
  * Makes noise for the receiver, in a process of its own: posts to made-up paths at a given rate, or as fast as the
  * machine can, until the time is over. Prints how many posts a second were answered.
  */
+import { givenInput } from './input.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { newNotifySecret } from '../src/store/notifications/notify-path.ts';
@@ -11,7 +12,7 @@ const CONNECTIONS = 100;
 const IN_FLIGHT_MAX = 400;
 const TICK_MS = 5;
 
-const { url, ratePerS, seconds } = JSON.parse(process.argv[2] ?? '{}') as {
+const { url, ratePerS, seconds } = givenInput() as {
   url: string;
   ratePerS: number;
   seconds: number;

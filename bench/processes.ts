@@ -14,13 +14,16 @@ const BARE_ENV = { PATH: process.env['PATH'] };
 type Env = Readonly<Record<string, string>>;
 
 function start(script: string, input: object, env: Env, flags: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...flags, pathOf(script), JSON.stringify(input)], {
+  const child = spawn(process.execPath, [...flags, pathOf(script)], {
     env: { ...BARE_ENV, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
+  // Thousands of merchants are more than an argument may hold.
+  child.stdin.end(JSON.stringify(input));
+  return child;
 }
 
-/** Runs a script to its end and returns the one line of JSON that it prints. */
+/** Runs a script to its end. It takes its input as JSON on stdin (`givenInput`) and prints one line of JSON. */
 export async function runScript<Result>(
   script: string,
   input: object,

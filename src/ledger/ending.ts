@@ -1,4 +1,4 @@
-/** Exit codes, and the errors that carry one. They are in this room because every other room may import it. */
+/** How a command ends: the exit codes (docs/reference), and the errors that know theirs. Here, because every layer may import it. */
 
 export const EXIT = {
   done: 0,

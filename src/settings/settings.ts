@@ -1,4 +1,4 @@
-/** The types of complete, checked settings, however they were given. docs/reference/settings.md explains each one. */
+/** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
 
 /** The only merchant in a simple setup. Further ones are in the database. */

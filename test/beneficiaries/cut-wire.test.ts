@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { answer, rejection, reset } from '../platform/stranger.ts';
-import { cuttingProxy, type CuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { registering, reply } from './support.ts';
 
@@ -17,7 +17,7 @@ let database: Database;
 beforeAll(async () => {
   const fresh = await freshDatabase();
   direct = fresh;
-  proxy = await cuttingProxy(fresh.url);
+  proxy = await startCuttingProxy(fresh.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
 });
 afterEach(async () => {

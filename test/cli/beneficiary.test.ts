@@ -112,7 +112,7 @@ describe('beneficiary', () => {
           '  gender must be M, F or X\n',
       );
     }
-    expect((await run(['check', await written(INDIVIDUAL)])).stdout).toContain('nothing to mend');
+    expect((await run(['check', await written(INDIVIDUAL)])).stdout).toContain('nothing to correct');
     const offline = {
       PLATFORM_BASE_URL: '',
       PLATFORM_TIME_ZONE: '',
@@ -188,7 +188,7 @@ describe('beneficiary', () => {
       'registration 1 (merOrderNo BEN-0001, merchant M0001) is approved\n' +
         '  bizFlowNo F9\n' +
         '  the platform’s respCode is S00009\n' +
-        '  the platform told no payeeId, which payments need: its operation sp2402 has it under bizFlowNo F9;\n' +
+        '  the platform sent no payeeId, which payments need: its operation sp2402 has it under bizFlowNo F9;\n' +
         '  record it by `daybook beneficiary settle 1 --status 04 --payee-id ID`\n',
     );
     expect((await run(['status', '1'])).code).toBe(3);
@@ -211,7 +211,7 @@ describe('beneficiary', () => {
     const { url, received } = await stranger(reply('01'));
     const path = await written({ ...ENTERPRISE, businessLicenseImg: '/upload/company/paper.jpg' });
     const warning =
-      'look again: businessLicenseImg is described for companies registered in CN; it was not held against the file';
+      'please check: businessLicenseImg is described for companies registered in CN; the file was accepted all the same';
     expect((await run(['check', path])).stdout).toContain(warning);
     const sent = await run(['register', path, '--json'], { PLATFORM_BASE_URL: url });
     expect([sent.code, received.length]).toEqual([0, 1]);

@@ -19,10 +19,13 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts it. Of this process's environment it gets only the path. */
+/** What of this process's environment goes into every command: where programs are, and where compiled code is kept. */
+const OWN = Object.fromEntries(['PATH', 'NODE_COMPILE_CACHE'].map((name) => [name, process.env[name] ?? '']));
+
+/** Starts it, with nothing else of this process's environment. */
 export function startDaybook(args: readonly string[], env: Env, cwd?: string): Started {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...OWN, ...env },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

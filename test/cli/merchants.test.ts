@@ -33,10 +33,10 @@ const stored = async () =>
   );
 
 it.each([
-  ['../../x', OTHER.token, '--merchant-no ../../x is none: it must be 1 to 32 letters'],
-  ['.hidden', OTHER.token, '--merchant-no .hidden is none'],
-  ['a b', OTHER.token, '--merchant-no a b is none'],
-  ['x'.repeat(33), OTHER.token, 'is none'],
+  ['../../x', OTHER.token, '--merchant-no ../../x is no merchant number: it must be 1 to 32 letters'],
+  ['.hidden', OTHER.token, '--merchant-no .hidden is no merchant number'],
+  ['a b', OTHER.token, '--merchant-no a b is no merchant number'],
+  ['x'.repeat(33), OTHER.token, 'is no merchant number'],
   ['M1', 'two words', 'the token must be printable ASCII without spaces'],
   ['M1', 'two\nlines', 'the token must be printable ASCII without spaces'],
   ['M1', 'x'.repeat(513), 'up to 512 characters'],

@@ -81,7 +81,7 @@ describe('onboard', () => {
   it('checks a file without sending it, and lists every problem with its path', async () => {
     expect(await run(AWAY, ['onboard', 'check', fileOf(application())])).toEqual({
       code: 0,
-      stdout: 'nothing to mend; it can be submitted\n',
+      stdout: 'nothing to correct; it can be submitted\n',
       stderr: '',
     });
     // The check needs no settings of the platform.

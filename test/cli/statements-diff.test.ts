@@ -42,9 +42,14 @@ afterAll(() => stage.close());
 
 const diff = (...flags: string[]) => daybook(['statements', 'diff', DAY, ...flags], env);
 const published = async (): Promise<StatementRow[]> =>
-  (await listStatements(stage.app.database.db, { fromDay: DAY, toDay: DAY, currencies: ['USD'] })).filter(
-    ({ day }) => day === DAY,
-  );
+  (
+    await listStatements(stage.app.database.db, {
+      merchants: null,
+      currencies: ['USD'],
+      fromDay: DAY,
+      toDay: DAY,
+    })
+  ).filter(({ day }) => day === DAY);
 interface Document {
   readonly day: string;
   readonly accounts: readonly {

@@ -54,7 +54,7 @@ describe('an entry the platform changes', () => {
       '2 ONE',
       '3 TWO',
     ]);
-    expect(await listAmendments(stage.app.database.db, {})).toHaveLength(3);
+    expect(await listAmendments(stage.app.database.db)).toHaveLength(3);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 });
@@ -123,7 +123,7 @@ test('an unreadable entry is quarantined with its text; the rest of its page and
     sync: [{ report: { uncertified: [] } }],
   });
   expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
-  const [row, ...more] = await listQuarantine(stage.app.database.db, {});
+  const [row, ...more] = await listQuarantine(stage.app.database.db);
   expect(more).toEqual([]);
   expect(row).toMatchObject({ batch_no: wreck.batchNo });
   expect(row!.raw).toContain(`"inAmount":${wreck.inAmount!},"outAmount":${wreck.outAmount!}`);
@@ -146,7 +146,7 @@ test('an unreadable entry is quarantined with its text; the rest of its page and
   });
   expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
   expect(publishedIn(mended)).toEqual(['USD 2026-03-03 r2']);
-  expect(await listQuarantine(stage.app.database.db, {})).toEqual([]);
+  expect(await listQuarantine(stage.app.database.db)).toEqual([]);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 

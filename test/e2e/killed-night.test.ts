@@ -68,10 +68,10 @@ test('changes that a killed run stored are reported by the next run, once', asyn
   expect(next.exitCode).toBe(3);
   expect(next.sync[0]!.report).toMatchObject({ amended: 0, vanished: 0 });
   expect(next.notes).toContain(
-    '1 amended, 1 of them stored by a run that did not tell: see `daybook amendments`',
+    '1 amended, 1 of them stored by a run that ended before its report: see `daybook amendments`',
   );
   expect(next.notes).toContain(
-    '1 vanished, 1 of them stored by a run that did not tell: see `daybook amendments`',
+    '1 vanished, 1 of them stored by a run that ended before its report: see `daybook amendments`',
   );
   expect(await found()).toEqual([]);
   const after = await stage.run();

@@ -75,7 +75,7 @@ test('an entry amended there is reported, its earlier content is kept, and its d
   expect(report.notes).toContain('1 amended: see `daybook amendments`');
   expect(report.notes.join()).toMatch(
     new RegExp(
-      `^${merchantNo}: ${FROM} was read anew, as page 1 of ${FROM} to ${SECOND_DAY} is not what is stored: 1 amended`,
+      `^${merchantNo}: ${FROM} was read again, as page 1 of ${FROM} to ${SECOND_DAY} differs from what is stored: 1 amended`,
     ),
   );
   expect(publishedIn(report)).toContain(`${currency} ${FROM} r2`);
@@ -93,7 +93,7 @@ test('an entry that came late there is reported with its account day', async () 
   const report = await night();
   expect(report.exitCode).toBe(3);
   expect(report.notes.join('\n')).toMatch(
-    /2026-03-03 was read anew, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\)/,
+    /2026-03-03 was read again, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\)/,
   );
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
@@ -135,7 +135,7 @@ describe('a platform that answers so wide a window', () => {
     const lying = wideAnswer(async (query, signal) => ({ ...(await reader.page(query, signal)), total }));
     const report = await night({ reader: lying });
     expect(report.exitCode).toBe(0);
-    expect(report.notes.join()).toContain('but those of its halves are what is stored');
+    expect(report.notes.join()).toContain('but the totals of its halves agree with what is stored');
     expect(await storedOf(stage)).toEqual(before);
   });
 });

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { statusOfApplication } from '../../src/onboarding/application-status.ts';
@@ -32,7 +33,7 @@ import { listStatements } from '../../src/store/statements/statements.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { application } from '../onboarding/applications.ts';
 import { ENTERPRISE } from '../beneficiaries/files.ts';
-import { freshDatabase } from '../support/database.ts';
+import { freshDatabaseUrl } from '../support/database.ts';
 
 const NIGHT = '2026-03-06T01:30:00+08:00';
 const RANGE = { from: '2026-03-02', to: '2026-03-05' };
@@ -65,7 +66,6 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
   const sandbox = createSandbox({ ...SCENARIO, ...change });
   const { url } = await sandbox.listen({ port: 0 });
   const dataDir = await mkdtemp(join(tmpdir(), 'daybook-onboarding-'));
-  const database = await freshDatabase();
   const settings = loadSettings({
     env: {
       PLATFORM_BASE_URL: url,
@@ -73,7 +73,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       PLATFORM_REFERRAL_CHANNEL: 'A0001',
       PLATFORM_RETRIES_MAX: '0',
       DAYBOOK_REFERENCE_COUNTRIES: 'CN,HK',
-      DATABASE_URL: database.url,
+      DATABASE_URL: await freshDatabaseUrl(),
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_NOW: NIGHT,
       DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -109,7 +109,6 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       await sandbox.close();
       await stopServing();
       await app.close();
-      await database.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
@@ -152,7 +151,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
     isLocalFile: existsSync,
     today: '2026-03-06',
   });
-  const [merchant] = await chosenMerchants(app, []);
+  const [merchant] = await chosenMerchants(app, null);
   const { beneficiary } = await registerBeneficiary(
     {
       db,
@@ -171,7 +170,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
 
 const run = async ({ app }: Stage) =>
   executeRun(
-    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, []), currencies: null },
+    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, null), currencies: null },
     runDeps(app, signal),
   );
 
@@ -210,6 +209,7 @@ describe('onboarding', () => {
     const report = await run(stage);
     expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
     const statements = await listStatements(stage.app.database.db, {
+      ...EVERY_ACCOUNT,
       fromDay: RANGE.from,
       toDay: RANGE.to,
     });

@@ -1,7 +1,7 @@
 /** Limits how many round trips to the database a night costs. On a slow connection nothing else matters. */
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { faultyWire } from '../store/faulty-wire.ts';
+import { startFaultyWire } from '../support/faulty-wire.ts';
 import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 
 /**
@@ -20,7 +20,7 @@ afterEach(() => stage.close());
 /** A stage whose runs reach the database through a proxy. */
 async function openWired() {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 60 }) });
-  const wire = await faultyWire(stage.app.settings.databaseUrl!);
+  const wire = await startFaultyWire(stage.app.settings.databaseUrl!);
   const { db, close } = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
   onTestFinished(async () => {
     await close();

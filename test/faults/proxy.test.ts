@@ -106,7 +106,23 @@ describe('what becomes of a chunk', () => {
     other.destroy();
   });
 
-  test('a delay keeps the order of the bytes', async () => {
+  test('swallow-rest: it gets there, its answer is lost, and the connection stays', async () => {
+    proxy.judge = ({ direction }) => (direction === 'up' ? 'swallow-rest' : 'pass');
+    const socket = call();
+    socket.on('data', () => expect.unreachable('it was answered'));
+    socket.write('word');
+    await expect.poll(() => heard).toBe('word');
+    proxy.judge = () => 'pass';
+    socket.write('another');
+    const other = call();
+    other.write(' third');
+    await once(other, 'data');
+    expect([socket.readyState, heard]).toEqual(['open', 'word third']);
+    socket.destroy();
+    other.destroy();
+  });
+
+  test('a delay keeps the order of what is said', async () => {
     let chunks = 0;
     proxy.judge = ({ direction }) => (direction === 'up' && (chunks += 1) === 1 ? { delayMs: 20 } : 'pass');
     const socket = call();
@@ -118,7 +134,16 @@ describe('what becomes of a chunk', () => {
   });
 });
 
-test('away: open connections end, new ones are refused until it is back', async () => {
+test('connections are counted: how many came, and how many the client has not closed', async () => {
+  const sockets = [call(), call()];
+  await expect.poll(() => proxy.connections()).toEqual({ taken: 2, open: 2 });
+  sockets[0]!.end();
+  await expect.poll(() => proxy.connections()).toEqual({ taken: 2, open: 1 });
+  sockets[1]!.destroy();
+  await expect.poll(() => proxy.connections()).toEqual({ taken: 2, open: 0 });
+});
+
+test('away: what is open ends, nobody is let in, and everybody is once it is back', async () => {
   const socket = call();
   const ended = new Promise((resolve) => socket.on('error', resolve));
   socket.write('word');

@@ -3,7 +3,7 @@ import { createInbox } from '../../src/notifications/inbox.ts';
 import { keepProcessing, type KeepProcessingDeps } from '../../src/notifications/keep-processing.ts';
 import type { ProcessReport } from '../../src/notifications/process.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accepted, onboardingResult, type Subject } from './subjects.ts';
 import { KEYS, NOW } from './support.ts';
@@ -80,7 +80,7 @@ it('reports what it must leave once, not with every pass', async () => {
 it('continues by itself after the database was away', async () => {
   const one = await accepted(database.db, 'A1');
   await arrives(one);
-  const proxy = await cuttingProxy(database.url);
+  const proxy = await startCuttingProxy(database.url);
   const cut = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
   proxy.cuts.push({ message: 'UPDATE notification', when: 'before' });
   const processing = listening({ db: cut.db, everyMs: 1 });

@@ -10,7 +10,7 @@ import {
 } from '../../src/store/notifications/notification-outcomes.ts';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import {
@@ -60,7 +60,7 @@ onBothDatabases((store) => {
     expect(await looked(db)).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
     expect(await application(db, one)).toMatchObject({ state: 'approved', merchant_no: 'M-A1' });
     expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
-    expect(await notJoined(db, ['M-A1'])).toEqual(['M-A1']);
+    expect([...(await notJoined(db, ['M-A1'])).keys()]).toEqual(['M-A1']);
     expect(JSON.stringify(await stateOf(db))).not.toContain('tok-A1');
     expect(await looked(db)).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
@@ -262,7 +262,7 @@ describe('processing that is cut off or shared', () => {
     for (const when of ['before', 'after'] as const) {
       const one = await accepted(real.db, `A-${when}`);
       await arrives(real.db, one, onboardingResult(one));
-      const proxy = await cuttingProxy(real.url);
+      const proxy = await startCuttingProxy(real.url);
       const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
       proxy.cuts.push({ message: 'commit', when });
       await expect(looked(database.db)).rejects.toThrow();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
@@ -58,8 +59,7 @@ const reconciled = (merchantNo: string) =>
     zone: 'UTC',
     clockToleranceS: 2,
     currencies: createCurrencies({}),
-    merchants: [merchantNo],
-    currenciesAsked: null,
+    accounts: accountsOf(merchantNo),
     runId,
     now: () => NOW,
     signal: new AbortController().signal,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { BREAKS_KEPT_MAX } from '../../src/ledger/chain/account-days.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
@@ -82,8 +83,7 @@ const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileRepo
     zone: 'UTC',
     clockToleranceS: 2,
     currencies: createCurrencies({}),
-    merchants: null,
-    currenciesAsked: null,
+    accounts: EVERY_ACCOUNT,
     runId,
     now: () => NOW,
     signal: new AbortController().signal,
@@ -91,7 +91,7 @@ const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileRepo
   });
 
 const figures = async () =>
-  (await listAccountDays(database.db, {})).map((d) => [d.day, d.opening, d.closing, d.verdict]);
+  (await listAccountDays(database.db)).map((d) => [d.day, d.opening, d.closing, d.verdict]);
 const changed = (report: ReconcileReport) => report.daysChanged.map(({ day }) => day);
 
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04', '2026-03-05'];
@@ -236,7 +236,7 @@ test('an entry missing during a day is one break of that day, which heals when t
 
 test('a missing last entry also breaks its own day, across days without entries, and both days heal when it comes', async () => {
   const counted = async () =>
-    (await listAccountDays(database.db, {})).map((d) => [d.day, d.verdict, d.break_count, d.breaks_after]);
+    (await listAccountDays(database.db)).map((d) => [d.day, d.verdict, d.break_count, d.breaks_after]);
   await synced(without('B0003'), DAYS.slice(0, 3));
   await reconciled();
   expect((await counted()).at(-1)).toEqual(['2026-03-03', 'continuous', 0, 0]);
@@ -270,7 +270,7 @@ test('an earlier day that is not chained again keeps the break after it, until t
   await synced([...LEDGER.filter(({ bookedAt }) => bookedAt < '2026-03-04'), ...SHIFTED], DAYS);
   await reconciled();
   const counts = async () =>
-    (await listAccountDays(database.db, {})).map((d) => [d.day, d.break_count, d.breaks_after]);
+    (await listAccountDays(database.db)).map((d) => [d.day, d.break_count, d.breaks_after]);
   const broken = [
     ['2026-03-01', 0, 0],
     ['2026-03-02', 1, 1],
@@ -339,9 +339,12 @@ test('a break that a person resolved stays resolved while it is the same', async
   await synced([...without('B0001'), ...late], DAYS);
   const report = await reconciled();
   expect(report.opened).toEqual([]);
-  expect((await listBreaks(database.db, { all: true })).map(({ status, note }) => [status, note])).toEqual([
-    ['resolved', 'known to the bank'],
-  ]);
+  expect(
+    (await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).map(({ status, note }) => [
+      status,
+      note,
+    ]),
+  ).toEqual([['resolved', 'known to the bank']]);
 });
 
 test('a first day whose entries all vanished keeps its row, with the balance that the next day opens with', async () => {
@@ -482,7 +485,7 @@ test('of a day with very many breaks, all are counted and a limited number is ke
   await synced(shattered, ['2026-03-01']);
   const { opened } = await reconciled();
   expect(opened).toHaveLength(BREAKS_KEPT_MAX);
-  const [day] = await listAccountDays(database.db, {});
+  const [day] = await listAccountDays(database.db);
   expect([day!.verdict, day!.break_count]).toEqual(['broken', BREAKS_KEPT_MAX + 199]);
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import type { Check } from '../../src/ledger/checks.ts';
 import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { frontierWindows } from '../../src/run/stages/frontier.ts';
@@ -156,10 +157,9 @@ describe('a last entry that is not shown', () => {
     expect(await statementsOf(drawn)).toEqual([[1, 'broken', 1, 1]]);
     const { scene } = drawn;
     const { target } = scene;
-    const days = (await listAccountDays(rig.db, { fromDay: target })).map(({ day, verdict }) => [
-      day,
-      verdict,
-    ]);
+    const days = (await listAccountDays(rig.db, { ...EVERY_ACCOUNT, fromDay: target })).map(
+      ({ day, verdict }) => [day, verdict],
+    );
     expect(days).toEqual([
       [target, 'broken'],
       [addDays(target, 1), 'broken'],

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Chosen } from '../../src/ledger/account-filter.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
@@ -35,7 +36,7 @@ async function night() {
   const { db } = database;
   await addMerchant(db, { ...OLD, secretKeys, now: NOW });
   const currencies = createCurrencies({});
-  const run = async (base: string = url, asked: readonly string[] = []) => {
+  const run = async (base: string = url, asked: Chosen = null) => {
     const settings = { secretKeys, platform: { merchant: null } };
     const merchants = await chosenMerchants({ database, settings } as unknown as PlatformApp, asked);
     const { transport } = transportTo(base, { retriesMax: 1 }, { machineClock: () => Date.now() });

@@ -130,8 +130,8 @@ describe('the verdict on a run', () => {
       3,
       [
         '25 vanished: see `daybook amendments`',
-        'M1: 25 entries vanished and 25 came back while one run was reading: the total of a span and those of its parts ' +
-          'stand for different entries',
+        'M1: 25 entries vanished and 25 came back while one run was reading: the total of a span and the ' +
+          'totals of its parts count different entries',
       ],
     ],
     ['quarantined', [[synced()], null, { quarantined: 3 }], 3, '3 quarantined: see `daybook quarantine`'],

@@ -43,7 +43,7 @@ describe('the reason about revised days', () => {
   test('names a day that had been read as empty, and the days of a killed run', () => {
     const late = revised({ oldRevision: null, revision: 1, oldRows: 0, reason: null });
     expect(reasonsOfRevised([late, revised({ runId: 8 })], 9)[0]!.what).toBe(
-      '2 proven days were revised, 1 of them by a run that did not tell: M1 USD 2026-03-05 to r1, as its total was 0 ' +
+      '2 proven days were revised, 1 of them by a run that ended before its report: M1 USD 2026-03-05 to r1, as its total was 0 ' +
         'when the day was read before and is 8 now; M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
     );
   });
@@ -124,7 +124,9 @@ test('a run reports what an earlier run did not report, and no later run does', 
     const next = await stage.run();
     expect(next.exitCode).toBe(3);
     expect(next.notes).toEqual([
-      told.notes.at(-1)!.replace('was revised', 'was revised, 1 of them by a run that did not tell'),
+      told.notes
+        .at(-1)!
+        .replace('was revised', 'was revised, 1 of them by a run that ended before its report'),
     ]);
     expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
   } finally {

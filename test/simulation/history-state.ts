@@ -1,4 +1,4 @@
-/** Reads the state of the database during a history, with plain queries on the tables that users may query. */
+/** What stands in the database at one moment of a history, read with plain queries on the tables of docs/reference. */
 import type { Kysely } from 'kysely';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import type { DB } from '../../src/store/engine/schema.ts';

@@ -1,4 +1,4 @@
-/** Reads published files as docs describe them, without using any of daybook's code. */
+/** Reads what lies in the store as docs/reference/files.md describes it, with nothing of the program's own reading. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-/** A ledger in a real database, to test sync, reconcile and publish without a platform. */
+/** A ledger in a real database that tests sync, reconcile and publish without a platform. */
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
@@ -72,8 +73,7 @@ export async function openBook(database: Database): Promise<Book> {
         zone: ZONE,
         clockToleranceS: 2,
         currencies: createCurrencies({}),
-        merchants: null,
-        currenciesAsked: null,
+        accounts: EVERY_ACCOUNT,
         runId,
         now: () => book.now,
         signal,
@@ -85,6 +85,7 @@ export async function openBook(database: Database): Promise<Book> {
         db,
         lease: book.lease,
         objects,
+        accounts: EVERY_ACCOUNT,
         zone: ZONE,
         clockToleranceS: 2,
         runId,

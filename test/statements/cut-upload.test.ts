@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
-import { startCuttingProxy, type CuttingProxy } from '../objects/cutting-proxy.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -61,9 +61,9 @@ describe.each(servers)('publishing to %s with a connection that is cut', (_, sta
   ])(
     'cut at %s, the day has no manifest, and the next night completes it',
     async (__, pattern, rows, left) => {
-      proxy.cut = (line) => (pattern.test(line) ? 'request' : null);
+      proxy.cuts.push({ message: pattern, when: 'before', always: true });
       await expect(book.published(store)).rejects.toMatchObject({ name: 'ObjectStoreUnreachable' });
-      proxy.cut = () => null;
+      proxy.cuts.length = 0;
       expect(await keys()).toEqual([...whole('2026-03-30'), ...left]);
       expect(await listStatements(book.database.db)).toHaveLength(rows);
 

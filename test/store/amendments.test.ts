@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { listAmendments, listQuarantine, listVanished } from '../../src/store/amendments.ts';
 import { finishRun, latestRuns, runById, startRun } from '../../src/store/runs.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
@@ -48,18 +49,18 @@ onBothDatabases((store) => {
     expect(
       await listAmendments(store().db, { merchants: [MERCHANT], currencies: ['EUR'], runId: store().runId }),
     ).toEqual([told[0]]);
-    expect(await listAmendments(store().db, { limit: 1 })).toEqual([told[0]]);
-    expect(await listAmendments(store().db, { merchants: ['M1002'] })).toEqual([]);
-    expect(await listAmendments(store().db, { runId: 999 })).toEqual([]);
+    expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, limit: 1 })).toEqual([told[0]]);
+    expect(await listAmendments(store().db, accountsOf('M1002'))).toEqual([]);
+    expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, runId: 999 })).toEqual([]);
   });
 
   it('vanished entries are listed until they return', async () => {
     await keep(certified(entries(1, 2)), NOW);
     await keep(certified(entries(2)), later(1));
-    expect(await listVanished(store().db, { merchants: [MERCHANT], currencies: ['USD'] })).toEqual([
+    expect(await listVanished(store().db, accountsOf(MERCHANT, ['USD']))).toEqual([
       { merchantNo: MERCHANT, entry: entry(1), vanishedAt: later(1) },
     ]);
-    expect(await listVanished(store().db, { currencies: ['EUR'] })).toEqual([]);
+    expect(await listVanished(store().db, { merchants: null, currencies: ['EUR'] })).toEqual([]);
     await keep(certified(entries(1, 2)), later(2));
     expect(await listVanished(store().db)).toEqual([]);
   });
@@ -103,7 +104,7 @@ onBothDatabases((store) => {
       exitCode: 3,
       figures: { amended: 1, notes: ['a "note"'] },
     });
-    expect(await latestRuns(store().db, { limit: 1 })).toEqual([run]);
+    expect(await latestRuns(store().db, { ...EVERY_ACCOUNT, limit: 1 })).toEqual([run]);
     expect((await latestRuns(store().db, { limit: 5 })).map(({ command }) => command)).toEqual([
       'run',
       'sync',

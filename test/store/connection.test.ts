@@ -174,6 +174,7 @@ describe('the embedded database', () => {
       '0021_days_without_entries',
       '0022_break_cases',
       '0023_quarantine_by_number',
+      '0024_comments',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -94,8 +94,8 @@ describe.each([
       () => () => drain(readAccount(db, { merchantNo: MERCHANT, currency: 'GBP' }, DAY)),
     ],
     ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
-    ['finds an entry by its number', () => () => findEntries(db, 'OLD777', undefined)],
-    ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', 'M1001')],
+    ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
+    ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
   ])('%s by reading at most that many rows', async (__, work) => {
     expect(await rowsLookedAt(db, work())).toBeLessThan(15 * NEW_ENTRIES);

@@ -28,7 +28,8 @@ onBothDatabases((store) => {
     const raws = wrecks.map((raw) => ({ ...rejected(raw), batchNo: NUMBER }));
     await storeWindow(db, lease, { merchantNo, window: DAY, reading: certified(held, raws), runId, now });
   };
-  const find = (merchantNo?: string) => findEntries(store().db, NUMBER, merchantNo);
+  const find = (...merchants: string[]) =>
+    findEntries(store().db, NUMBER, merchants.length === 0 ? null : merchants);
 
   describe('an entry searched by its number', () => {
     it('is shown with each content, when it was seen, and the run that changed it', async () => {
@@ -63,7 +64,7 @@ onBothDatabases((store) => {
       ]);
       expect((await find('M2')).map(({ merchantNo }) => merchantNo)).toEqual(['M2']);
       expect(await find('M4')).toEqual([]);
-      expect(await findEntries(store().db, 'b000002', undefined)).toEqual([]);
+      expect(await findEntries(store().db, 'b000002', null)).toEqual([]);
     });
 
     it('that a reading missed and that is not yet believed to be gone shows since when', async () => {
@@ -84,10 +85,10 @@ onBothDatabases((store) => {
     it('is found among unreadable entries, only for the merchant named if there is one', async () => {
       await hold('M1', entries(1), NOW, ['{"a":1}', '{"a":2}']);
       await hold('M2', entries(1), NOW, ['{"a":3}']);
-      const raws = async (merchantNo?: string) =>
-        (await quarantinedOfNumber(store().db, NUMBER, merchantNo)).map(({ raw }) => raw);
+      const raws = async (merchants: string[] | null = null) =>
+        (await quarantinedOfNumber(store().db, NUMBER, merchants)).map(({ raw }) => raw);
       expect((await raws()).sort()).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
-      expect(await raws('M2')).toEqual(['{"a":3}']);
+      expect(await raws(['M2'])).toEqual(['{"a":3}']);
     });
 
     it('has the breaks of its merchant that name it', async () => {

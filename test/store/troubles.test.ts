@@ -10,7 +10,7 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import { sturdyDialect } from '../../src/store/engine/sturdy-dialect.ts';
 import { troubleOf } from '../../src/store/engine/troubles.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
-import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
+import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { NOW } from './support.ts';
 
 const ROLE = `weak_${process.pid}`;
@@ -20,7 +20,7 @@ let database: Database;
 
 beforeAll(async () => {
   admin = await freshDatabase();
-  proxy = await cuttingProxy(admin.url);
+  proxy = await startCuttingProxy(admin.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
   await sql`CREATE ROLE ${sql.id(ROLE)} LOGIN PASSWORD 'weak'`.execute(admin.db);
 });

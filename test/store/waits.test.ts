@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { rehearse } from '../../src/store/engine/rehearsal.ts';
-import { createPatience } from '../../src/store/engine/retry.ts';
+import { retry } from '../../src/store/engine/retry.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/waits.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
-import { faultyWire, type FaultyWire } from './faulty-wire.ts';
+import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
 import { NOW } from './support.ts';
 
 const SHORT = { ...DATABASE_WAITS, connectMs: 2_000, statementMs: 1_000, goodbyeMs: 100 };
@@ -26,7 +26,7 @@ afterAll(() => direct.close());
 afterEach(() => wire.close());
 
 async function openWire(waits = SHORT) {
-  wire = await faultyWire(direct.url);
+  wire = await startFaultyWire(direct.url);
   const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits });
   onTestFinished(database.close);
   return database;
@@ -39,27 +39,27 @@ const failureOf = (promise: Promise<unknown>): Promise<Error> =>
 const notes = async (): Promise<string[]> =>
   (await latestRuns(direct.db, { limit: 100 })).map(({ command }) => command);
 
-describe('a connection that drops everything', () => {
-  it('while it is opened: is given up, with what to check', async () => {
-    wire = await faultyWire(direct.url);
+describe('a connection that swallows everything', () => {
+  it('while it is made: given up, with what to check', async () => {
+    wire = await startFaultyWire(direct.url);
     wire.swallow = {};
     const waits = { ...SHORT, connectMs: 200 };
     const failure = await failureOf(openDatabase({ databaseUrl: wire.url, dataDir: '', waits }));
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
     expect(failure.message).toMatch(/cannot be reached: .*Check DATABASE_URL and that the server is up/);
-    await expect.poll(() => wire.openClients()).toBe(0);
+    await expect.poll(() => wire.connections().open).toBe(0);
   });
 
   it.each([
     ['once it is logged in, at the settings of the session', 'SET datestyle'],
     ['at the first statement of all', 'server_version_num'],
   ])('%s', async (_, message) => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     wire.swallow = { message };
     const waits = { ...SHORT, connectMs: 200, statementMs: 200 };
     const failure = await failureOf(openDatabase({ databaseUrl: wire.url, dataDir: '', waits }));
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
-    await expect.poll(() => wire.openClients()).toBe(0);
+    await expect.poll(() => wire.connections().open).toBe(0);
   });
 
   it.each([
@@ -123,13 +123,13 @@ describe('a connection that drops everything', () => {
     wire.swallow = {};
     const failure = await failureOf(writeTransaction(db, lease, (trx) => startRun(trx, RUN), [1, 1]));
     expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
-    const before = wire.connections();
+    const { taken } = wire.connections();
     expect(await failureOf(startRun(db, RUN))).toMatchObject({ name: 'StoreUnreachable' });
-    expect(wire.connections()).toBe(before);
+    expect(wire.connections().taken).toBe(taken);
   });
 
-  it('when it is closed: no answer is waited for', async () => {
-    wire = await faultyWire(direct.url);
+  it('when it is closed: no goodbye is waited for', async () => {
+    wire = await startFaultyWire(direct.url);
     const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits: SHORT });
     await latestRuns(database.db, { limit: 1 });
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
@@ -201,23 +201,46 @@ describe('the server is told how long to wait for us', () => {
   });
 });
 
-describe('retries end', () => {
+describe('attempts end', () => {
+  const cut = () => Promise.reject(Object.assign(new Error('cut'), { code: 'ECONNRESET' }));
+
   it('when the pauses are used up', async () => {
-    const pause = createPatience([1, 1]);
-    await pause(new Error('cut'));
-    await pause(new Error('cut'));
-    await expect(pause(new Error('cut'))).rejects.toThrow(
-      /3 attempts failed: cut\. What was committed is kept/,
-    );
+    const lost = await failureOf(retry(cut, { delaysMs: [1, 1] }));
+    expect(lost).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
+    expect(lost.message).toMatch(/3 attempts failed: cut\. What was committed is kept/);
   });
 
   it('when each try waited long', async () => {
     let nowMs = 0;
-    const pause = createPatience([1, 1, 1, 1], () => nowMs);
-    nowMs = RETRY_WITHIN_MS - 1;
-    await pause(new Error('cut'));
-    nowMs = RETRY_WITHIN_MS;
-    await expect(pause(new Error('cut'))).rejects.toThrow(/2 attempts failed/);
+    const endsMs = [RETRY_WITHIN_MS - 1, RETRY_WITHIN_MS];
+    const slowly = () => {
+      nowMs = endsMs.shift()!;
+      return cut();
+    };
+    await expect(retry(slowly, { delaysMs: [1, 1, 1, 1], clock: () => nowMs })).rejects.toThrow(
+      /2 attempts failed/,
+    );
+  });
+
+  it('at once with an error that is none of the connection', async () => {
+    let attempts = 0;
+    const wrong = () => {
+      attempts += 1;
+      return Promise.reject(new TypeError('wrong'));
+    };
+    await expect(retry(wrong, { delaysMs: [1] })).rejects.toThrow('wrong');
+    expect(attempts).toBe(1);
+  });
+
+  it('with the words of who asked, each failure cleaned up after', async () => {
+    const seen: string[] = [];
+    const ended = retry(cut, {
+      delaysMs: [0],
+      afterFailure: () => Promise.resolve(void seen.push('cleaned up')),
+      atEnd: (_, attempts) => new Error(`ended after ${attempts}`),
+    });
+    await expect(ended).rejects.toThrow('ended after 2');
+    expect(seen).toEqual(['cleaned up', 'cleaned up']);
   });
 });
 

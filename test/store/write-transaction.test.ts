@@ -7,7 +7,7 @@ import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase } from '../support/database.ts';
-import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
+import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { certified, DAY, entries, entry, MERCHANT, NOW } from './support.ts';
 
 let direct: Database;
@@ -19,7 +19,7 @@ let runId: number;
 beforeAll(async () => {
   const fresh = await freshDatabase();
   direct = fresh;
-  proxy = await cuttingProxy(fresh.url);
+  proxy = await startCuttingProxy(fresh.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
   lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
   runId = await startRun(direct.db, {

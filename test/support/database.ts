@@ -10,28 +10,23 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { TEMPLATE } from './postgres-server.ts';
+import { copyDatabase } from './postgres-server.ts';
 
 export interface ServerDatabase extends Database {
   readonly url: string;
 }
 
-/** A new, migrated database on the test run's server. Close it after use. It is removed with the server. */
-export const freshDatabase = (): Promise<ServerDatabase> => newDatabase(TEMPLATE);
+/** The URL of a new, migrated database on the test run's server; it goes with the run. */
+export const freshDatabaseUrl = (): Promise<string> => copyDatabase(inject('postgresUrl'));
 
-/** A new database without tables, as a server creates it. Close it after use. It is removed with the server. */
-export const emptyDatabase = (): Promise<ServerDatabase> => newDatabase('template0');
+/** A new, migrated database on the test run's server. Close it; the server goes with the run. */
+export const freshDatabase = async (): Promise<ServerDatabase> => opened(await freshDatabaseUrl());
 
-async function newDatabase(template: string): Promise<ServerDatabase> {
-  const serverUrl = inject('postgresUrl');
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
-  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
-  try {
-    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(template)}`.execute(admin.db);
-  } finally {
-    await admin.close();
-  }
-  const url = `${serverUrl}/${name}`;
+/** A new database without a table, as a server gives it. Close it; the server goes with the run. */
+export const emptyDatabase = async (): Promise<ServerDatabase> =>
+  opened(await copyDatabase(inject('postgresUrl'), 'template0'));
+
+async function opened(url: string): Promise<ServerDatabase> {
   const database = await openDatabase({ databaseUrl: url, dataDir: '' });
   return { ...database, url };
 }

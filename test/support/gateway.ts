@@ -6,12 +6,12 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
-import { systemTransportDeps, createTransport, type TransportDeps } from '../../src/platform/transport.ts';
+import type { TransportDeps } from '../../src/platform/transport.ts';
 import type { PlatformSettings } from '../../src/platform/settings.ts';
-import { ZONE, type Stage } from './stage.ts';
+import { openPlatform } from '../../src/run/app.ts';
+import type { Stage } from './stage.ts';
+import { skippingTime } from './virtual-time.ts';
 
 /** One call of a merchant. `pass` returns the sandbox's answer to it. */
 export interface PassingCall {
@@ -57,28 +57,13 @@ export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, 
 
   /** A reader that uses this gateway. Waits between calls take no time, unless `deps` say otherwise. */
   const reader = (more: Partial<PlatformSettings> = {}, deps: Partial<TransportDeps> = {}): LedgerReader => {
-    let skippedMs = 0;
-    const transport = createTransport(
-      { ...stage.app.settings.platform, baseUrl: url, ...more },
-      {
-        ...systemTransportDeps,
-        clock: () => Date.now() + skippedMs,
-        machineClock: () => Date.now(),
-        random: () => 0.5,
-        sleep: (ms, signal) => {
-          signal?.throwIfAborted();
-          skippedMs += ms;
-          return Promise.resolve();
-        },
-        ...deps,
-      },
+    const settings = stage.app.settings;
+    const platform = openPlatform(
+      { ...settings, platform: { ...settings.platform, baseUrl: url, ...more } },
+      { transport: { ...skippingTime(), ...deps } },
     );
-    onTestFinished(() => transport.close());
-    return createLedgerReader(transport, {
-      zone: ZONE,
-      currencies: stage.app.currencies,
-      pageSize: PAGE_SIZE_MAX,
-    });
+    onTestFinished(platform.close);
+    return platform.reader;
   };
   return { url, calls, reader };
 }

@@ -1,4 +1,5 @@
-/** One real PostgreSQL server for the whole test run, with a migrated template from which new databases are copied. */
+/** One real PostgreSQL server for the whole test run, with a migrated template that new databases are copied from. */
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -114,6 +115,18 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   const template = await openDatabase({ databaseUrl: `${serverUrl}/${TEMPLATE}`, dataDir: '' });
   await migrate(template.db);
   await template.close();
+}
+
+/** A new database that is a copy of another, of the migrated template unless told; gives its URL. */
+export async function copyDatabase(serverUrl: string, template = TEMPLATE): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
+  try {
+    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(template)}`.execute(admin.db);
+  } finally {
+    await admin.close();
+  }
+  return `${serverUrl}/${name}`;
 }
 
 /** Vitest's global set-up. */

@@ -19,7 +19,9 @@ export type Fate =
   | 'lose-answer'
   /** It and everything after it is lost. The connection stays open, and nobody is told. */
   | 'swallow'
-  /** It arrives later. */
+  /** It gets through; all that comes after it, its answer too, is lost, and the connection stays open. */
+  | 'swallow-rest'
+  /** It gets through later. */
   | { readonly delayMs: number }
   /** Only its first bytes arrive, and then the connection ends. */
   | { readonly through: number; readonly then: 'cut' | 'reset' }
@@ -30,7 +32,9 @@ export interface Proxy {
   readonly url: string;
   /** Called for each chunk, which waits for the result. */
   judge: (chunk: Chunk) => Fate | Promise<Fate>;
-  /** Ends all open connections and accepts no new ones until `back`. */
+  /** How many connections it took so far, and how many of them the client has not closed. */
+  readonly connections: () => { readonly taken: number; readonly open: number };
+  /** Ends what is open and takes no new connection until `back`. */
   readonly away: () => Promise<void>;
   readonly back: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -45,10 +49,16 @@ const isInterim = ({ bytes }: Chunk): boolean => bytes.toString('latin1', 0, 12)
 export async function startProxy(targetUrl: string): Promise<Proxy> {
   const target = new URL(targetUrl);
   const open = new Set<Socket>();
+  const clients = new Set<Socket>();
+  let taken = 0;
   const serve = (client: Socket): void => {
+    taken += 1;
+    clients.add(client);
+    for (const event of ['end', 'close']) client.on(event, () => clients.delete(client));
     const upstream = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true });
     for (const socket of [client, upstream]) {
       open.add(socket);
+      socket.setNoDelay(true);
       socket.on('close', () => open.delete(socket));
     }
     carry(client, upstream, (chunk) => proxy.judge(chunk));
@@ -67,6 +77,7 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
   const proxy: Proxy = {
     url: url.href.replace(/\/$/, ''),
     judge: pass,
+    connections: () => ({ taken, open: clients.size }),
     away,
     back: async () => {
       if (!server.listening) server = await listening(serve, port);
@@ -109,7 +120,10 @@ function carry(client: Socket, upstream: Socket, judge: Proxy['judge']): void {
     if (fate === 'pass') to.write(chunk.bytes);
     else if (fate === 'cut' || fate === 'reset') end(fate);
     else if (fate === 'swallow') isSwallowed = true;
-    else if (fate === 'lose-answer') {
+    else if (fate === 'swallow-rest') {
+      isSwallowed = true;
+      to.write(chunk.bytes);
+    } else if (fate === 'lose-answer') {
       isDeaf = true;
       to.write(chunk.bytes);
     } else if ('delayMs' in fate) {

@@ -4,27 +4,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
-import { CHECKS } from '../../src/ledger/checks.ts';
-import { createCurrencies } from '../../src/ledger/money.ts';
-import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { createLedgerReader } from '../../src/platform/ledger-history.ts';
-import { createApplicationClient } from '../../src/platform/application.ts';
-import { createReferenceReader } from '../../src/platform/reference-data.ts';
-import { createTransport, type Retry } from '../../src/platform/transport.ts';
-import { runDeps, type PlatformApp } from '../../src/run/app.ts';
+import type { Retry } from '../../src/platform/transport.ts';
+import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
-import { freshDatabase } from './database.ts';
+import { freshDatabaseUrl } from './database.ts';
+import { skippingTime } from './virtual-time.ts';
 
 export const ZONE = 'Asia/Shanghai';
 export const MERCHANT = { merchantNo: 'SBX-M-1', token: 'made-up-token-1' };
@@ -70,85 +64,29 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const sandbox = createSandbox(options.scenario ?? scenario());
   const { url } = await sandbox.listen({ port: 0 });
   const folder = await mkdtemp(join(tmpdir(), 'daybook-e2e-'));
-  const database = await freshDatabase();
-  const statementsUrl = pathToFileURL(join(folder, 'statements')).href;
-  const settings: Settings = {
-    platform: {
-      baseUrl: url,
-      timeZone: sandbox.scenario.timeZone,
-      timeZoneProof: 'required',
-      headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
-      merchant: MERCHANT,
-      concurrency: 8,
-      rateLimitPerS: null,
-      timeoutMs: 20_000,
-      retriesMax: 5,
-      agentHeaders: {},
-      agentToken: null,
-      referralChannel: null,
-      walletMethods: [],
-      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
-      filePaths: '.*',
-      ...options.platform,
+  const given = loadSettings({
+    env: {
+      PLATFORM_BASE_URL: url,
+      PLATFORM_TIME_ZONE: sandbox.scenario.timeZone,
+      PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
+      PLATFORM_TOKEN: MERCHANT.token,
+      DATABASE_URL: await freshDatabaseUrl(),
+      DAYBOOK_DATA_DIR: folder,
+      DAYBOOK_LOG_LEVEL: 'silent',
     },
-    fileRules: {
-      walletMethods: [],
-      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
-      filePaths: '.*',
-      referralChannel: null,
-    },
-    currencies: { CNH: 2 },
-    settleDelayS: 300,
-    resweepDays: 7,
-    lateSweepDays: 14,
-    clockToleranceS: 2,
-    checks: CHECKS,
-    nowMs: null,
-    databaseUrl: database.url,
-    statementsUrl,
-    s3ForcePathStyle: null,
-    dataDir: folder,
-    secretKeys: [],
-    schedule: { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: ZONE },
-    referenceCountries: [],
-    publicUrl: null,
-    listen: { host: '127.0.0.1', port: 0 },
-    allowInsecure: [],
-    healthListen: null,
-    trustedProxies: [],
-    logLevel: 'silent',
-    ...options.settings,
-  };
-  let nowMs = Date.parse(options.scenario?.now ?? NIGHT);
-  let skippedMs = 0;
-  const retries: Retry[] = [];
-  const transport = createTransport(settings.platform, {
-    clock: () => Date.now() + skippedMs,
-    machineClock: () => Date.now(),
-    random: () => 0.5,
-    sleep: (ms, signal) => {
-      signal?.throwIfAborted();
-      skippedMs += ms;
-      return Promise.resolve();
-    },
-    onRetry: (retry) => retries.push(retry),
+    readFile: () => '',
+    needs: ['platform'],
   });
-  const currencies = createCurrencies(settings.currencies);
-  const app: PlatformApp = {
-    database,
-    objects: options.objects ?? openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
-    currencies,
+  const settings = { ...given, platform: { ...given.platform, ...options.platform }, ...options.settings };
+  let nowMs = Date.parse(options.scenario?.now ?? NIGHT);
+  const retries: Retry[] = [];
+  const opened = await openPlatformApp(settings, {
+    env: {},
+    transport: skippingTime(),
+    onRetry: (retry) => retries.push(retry),
     now: () => new Date(nowMs),
-    reader: createLedgerReader(transport, { zone: settings.platform.timeZone, currencies, pageSize: 100 }),
-    references: createReferenceReader(transport),
-    applications: createApplicationClient(transport),
-    beneficiaries: createBeneficiaryClient(transport),
-    settings,
-    close: async () => {
-      await transport.close();
-      await database.close();
-    },
-  };
+  });
+  const app = { ...opened, objects: options.objects ?? opened.objects };
   const deps = (change: Partial<RunDeps> = {}): RunDeps => ({
     ...runDeps(app, new AbortController().signal),
     ...change,

@@ -5,7 +5,7 @@ import { COMMIT_POSTS_MAX, createInbox, POSTS_WAITING_MAX } from '../../src/noti
 import { BODY_BYTES_MAX } from '../../src/web/server.ts';
 import { accepted, inReview } from '../notifications/subjects.ts';
 import { keptBodies, KEYS, NOW, serveOver, type Served } from '../notifications/support.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -158,7 +158,7 @@ onBothDatabases((store) => {
 describe('a database that fails', () => {
   it('gives 503, never a false 200; after a cut connection the post is tried once more and gives one row', async () => {
     const real = await freshDatabase();
-    const proxy = await cuttingProxy(real.url);
+    const proxy = await startCuttingProxy(real.url);
     const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
     served = await serveOver(database.db);
     const insert = 'INSERT INTO notification';
