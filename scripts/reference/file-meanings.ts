@@ -1,4 +1,4 @@
-/** What the columns and fields of published files mean; which there are is taken from the code that writes them. */
+/** What the columns and fields of published files mean. Their names come from the code that writes the files. */
 
 export type Meanings = Readonly<Record<string, string>>;
 
