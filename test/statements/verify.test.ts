@@ -135,7 +135,7 @@ describe('a day that is broken, and whose entries trade places over midnight', (
     ['broken by day, on the other side', [6], ['continuous', 'broken', 'broken']],
     ['broken by day on both sides', [2, 6], ['continuous', 'broken', 'broken']],
     ['broken at its first entry, far from midnight', [1], ['broken', 'broken', 'reordered']],
-  ])('%s: its file is right', async (_, missing, verdicts) => {
+  ])('%s: the file is right', async (_, missing, verdicts) => {
     await publishedWithout(...missing);
     const report = await verifyPaths([folder]);
     expect(report.problems).toEqual([]);
