@@ -11,7 +11,6 @@ import { commandsPage } from '../../scripts/reference/commands.ts';
 import { fieldsOf, filesPage, withMeanings } from '../../scripts/reference/files.ts';
 import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
-import { EXIT } from '../../src/ledger/ending.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { lockFolder } from '../../src/store/engine/folder-lock.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -82,12 +81,6 @@ test('the page of files names everything that lies beside the embedded database 
   await rm(dataDir, { recursive: true });
   expect(names).toContain('db.lock');
   expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
-});
-
-test('the promise to the outside tells every exit code', async () => {
-  const page = await readFile('docs/reference/README.md', 'utf8');
-  const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
-  expect(told).toEqual(Object.values(EXIT));
 });
 
 test('a command’s arguments, options and help are told, and what every command takes is not', () => {
