@@ -83,7 +83,7 @@ test('the page of files names everything that lies beside the embedded database 
   expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
 });
 
-test('a command’s arguments, options and help are told, and what every command takes is not', () => {
+test('a command’s arguments, options and help are shown, without the options that every command has', () => {
   const program = new Command('daybook');
   const parent = program.command('entries').description('entries');
   parent
@@ -102,7 +102,7 @@ test('a command’s arguments, options and help are told, and what every command
   ]);
 });
 
-test('a setting is told by the comment above it', () => {
+test('a setting is described by the comment above it', () => {
   const comments = commentsOf(
     'platform:\n  # The one.\n  # And more.\n  a: 1\n  #   inside: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
   );
