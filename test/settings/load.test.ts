@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
-import { loadSettings, type SettingsSource } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
+import type { SettingsSource } from '../../src/settings/source.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * index * 7 + 130) % 256)).toString(
