@@ -1,4 +1,4 @@
-/** What the columns and fields of published files mean. Their names come from the code that writes the files. */
+/** What the columns and fields of published files mean; which there are is taken from the code that writes them. */
 
 export type Meanings = Readonly<Record<string, string>>;
 
@@ -58,14 +58,6 @@ const REVISION_MEANINGS = (path: string, of: string): Meanings => ({
   [`${path}.sha256`]: 'SHA-256 of the file, in hex',
 });
 
-const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
-  [`${path}.otherFormats`]: 'its files in other formats; absent where there are none',
-  [`${path}.otherFormats[].format`]: 'name of the format',
-  [`${path}.otherFormats[].file`]: 'name of the file, in the same folder',
-  [`${path}.otherFormats[].sha256`]: 'SHA-256 of the file, in hex',
-  [`${path}.otherFormats[].bytes`]: 'size of the file',
-});
-
 export const MANIFEST_MEANINGS: Meanings = {
   format: 'names this format',
   merchantNo: 'the platform’s number of the merchant',
@@ -78,7 +70,6 @@ export const MANIFEST_MEANINGS: Meanings = {
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),
-  ...OTHER_FORMAT_MEANINGS('statements[]'),
   'statements[].bytes': 'size of the file',
   'statements[].columns': 'columns of the file, in order; without it the first seven',
   'statements[].rows': 'how many entries the file has',
@@ -108,7 +99,6 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].previousSha256': 'SHA-256 of that statement; null for the first',
   'statements[].superseded': 'revisions that a later one replaced, oldest first',
   ...REVISION_MEANINGS('statements[].superseded[]', 'statement'),
-  ...OTHER_FORMAT_MEANINGS('statements[].superseded[]'),
   'statements[].superseded[].bytes': 'size of the file',
   'statements[].superseded[].publishedAt': 'when it was published, an instant',
   'statements[].superseded[].supersededBy': 'the revision that replaced it',

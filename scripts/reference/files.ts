@@ -1,6 +1,6 @@
-/** Makes docs/reference/files.md: published files, downloads and the data folder, from the code that writes them. */
+/** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
 import * as z from 'zod';
-import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/csv.ts';
 import {
   fileOf,
   manifestFileBeside,
@@ -23,7 +23,7 @@ import {
 } from './file-meanings.ts';
 import { block, cell, code, MADE_BY, table } from './markdown.ts';
 
-/** The pattern of a key: the key of one example statement, with its names replaced by placeholders in braces. */
+/** A key's pattern: made for one statement, whose names are then put in braces. */
 const patternOf = (key: string): string =>
   key
     .replaceAll('MERCHANT', '{merchantNo}')
@@ -45,7 +45,7 @@ const keyRows = (): string[][] =>
     [STORE_MARK_KEY, 'the mark: which database the statements belong to'],
   ].map(([key, what]) => [code(key!), what!]);
 
-/** Each name with its meaning. Throws if a name has no meaning, or if a meaning belongs to no name. */
+/** Each name with what it means. Throws where one has no meaning, or a meaning has no such name. */
 export function withMeanings(names: readonly string[], meanings: Meanings): string[] {
   const unused = Object.keys(meanings).filter((name) => !names.includes(name));
   if (unused.length > 0) throw new Error(`no file has ${unused.join(', ')}: take the meaning out`);
@@ -68,7 +68,7 @@ const headerOf = (csv: string): string[] => csv.split('\r\n')[0]!.split(',');
 
 /** A field of a JSON document. */
 export interface Field {
-  /** Where the field is: `statements[].superseded[].file`. */
+  /** `statements[].superseded[].file`. */
   readonly path: string;
   readonly type: string;
   readonly isAlways: boolean;
@@ -83,7 +83,7 @@ const typeOf = ({ type, anyOf, enum: choices, const: only }: Schema): string => 
   return [type].flat().join(' or ');
 };
 
-/** All fields of a document, from its JSON schema, the outer ones first. */
+/** Every field of a document, by its JSON schema, outer ones first. */
 export function fieldsOf(schema: Schema, above = ''): Field[] {
   const inner = schema.anyOf?.find((one) => one.type === 'object');
   if (inner !== undefined) return fieldsOf(inner, above);
@@ -132,10 +132,7 @@ function objectStoreSections(): string[] {
       'quote or a line’s end. Rows stand in the order of the balance chain. Amounts are plain decimals with a dot and without ' +
       'grouping, with the decimals of the currency, and more only where the platform sent more. No cell is altered. A day ' +
       'without entries has the header alone.',
-    columnTable(
-      STATEMENT_COLUMNS.map(({ name }) => name),
-      STATEMENT_MEANINGS,
-    ),
+    columnTable(STATEMENT_COLUMNS, STATEMENT_MEANINGS),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
     '## Summary',
     'CSV of the same kind, a line for each currency, sorted by currency.',
@@ -203,6 +200,6 @@ const dataFolderSections = (): string[] => [
   '`npm start` and `npm run demo:onboarding` put a settings file and a data folder of their own into `.daybook`.',
 ];
 
-/** docs/reference/files.md, before it is formatted. */
+/** docs/reference/files.md, before formatting. */
 export const filesPage = (): string =>
   ['# Files', MADE_BY, ...objectStoreSections(), ...downloadSections(), ...dataFolderSections()].join('\n\n');

@@ -11,14 +11,13 @@ import { commandsPage } from '../../scripts/reference/commands.ts';
 import { fieldsOf, filesPage, withMeanings } from '../../scripts/reference/files.ts';
 import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
-import { EXIT } from '../../src/ledger/ending.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { lockFolder } from '../../src/store/engine/folder-lock.ts';
-import { freshEmbedded } from '../support/database.ts';
+import { freshDatabase } from '../support/database.ts';
 
 let database: Database;
 beforeAll(async () => {
-  database = await freshEmbedded();
+  database = await freshDatabase();
 });
 afterAll(() => database.close());
 
