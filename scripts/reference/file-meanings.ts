@@ -52,6 +52,14 @@ export const MONTH_MEANINGS: Meanings = {
   open_days: 'days without a statement, or with one that is out of date: `2026-03-05 2026-03-08/2026-03-31`',
 };
 
+const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
+  [`${path}.otherFormats`]: 'the same rows and figures in other formats, where any is published',
+  [`${path}.otherFormats[].format`]: 'name of the format',
+  [`${path}.otherFormats[].file`]: 'name of its file, in the same folder',
+  [`${path}.otherFormats[].sha256`]: 'SHA-256 of the file, in hex',
+  [`${path}.otherFormats[].bytes`]: 'size of the file',
+});
+
 const REVISION_MEANINGS = (path: string, of: string): Meanings => ({
   [`${path}.revision`]: `revision of the ${of}, from 1`,
   [`${path}.file`]: 'name of its file, in the same folder',
@@ -72,6 +80,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   ...REVISION_MEANINGS('statements[]', 'statement'),
   'statements[].bytes': 'size of the file',
   'statements[].columns': 'columns of the file, in order; without it the first seven',
+  ...OTHER_FORMAT_MEANINGS('statements[]'),
   'statements[].rows': 'how many entries the file has',
   'statements[].opening': 'the balance the day starts from, an exact decimal',
   'statements[].openingDerived': 'whether the opening does not rest on the statement before',
@@ -103,6 +112,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].superseded[].publishedAt': 'when it was published, an instant',
   'statements[].superseded[].supersededBy': 'the revision that replaced it',
   'statements[].superseded[].reason': 'why it was replaced, a sentence',
+  ...OTHER_FORMAT_MEANINGS('statements[].superseded[]'),
   summary: 'the current summary; null where there is none',
   ...REVISION_MEANINGS('summary', 'summary'),
   'summary.superseded': 'summaries that a later one replaced, oldest first',

@@ -1,10 +1,12 @@
 /** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
 import * as z from 'zod';
-import { STATEMENT_COLUMNS } from '../../src/statements/csv.ts';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
 import {
   fileOf,
   manifestFileBeside,
   manifestKey,
+  nameIn,
   statementKey,
   STORE_MARK_KEY,
   summaryKey,
@@ -132,7 +134,10 @@ function objectStoreSections(): string[] {
       'quote or a line’s end. Rows stand in the order of the balance chain. Amounts are plain decimals with a dot and without ' +
       'grouping, with the decimals of the currency, and more only where the platform sent more. No cell is altered. A day ' +
       'without entries has the header alone.',
-    columnTable(STATEMENT_COLUMNS, STATEMENT_MEANINGS),
+    columnTable(
+      STATEMENT_COLUMNS.map(({ name }) => name),
+      STATEMENT_MEANINGS,
+    ),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
     '## Summary',
     'CSV of the same kind, a line for each currency, sorted by currency.',
@@ -151,6 +156,14 @@ function objectStoreSections(): string[] {
     ),
   ];
 }
+
+const formatRows = (): string[][] =>
+  STATEMENT_FORMATS.map((format) => [
+    code(format.name),
+    code(patternOf(nameIn(format, fileOf(STATEMENT_KEY)))),
+    code(format.contentType),
+    format.isPublished ? 'published' : 'made when somebody downloads',
+  ]);
 
 const downloadSections = (): string[] => {
   const file = fileOf(STATEMENT_KEY);
@@ -172,6 +185,8 @@ const downloadSections = (): string[] => {
         ],
       ].map(([name, what]) => [name!.split(', ').map(code).join(', '), what!]),
     ),
+    '`--format NAME` chooses among these:',
+    table(['format', 'file', 'content type', 'when it is made'], formatRows()),
     'The ZIP of a month holds every current statement, summary and manifest under its key of the object store, and ' +
       '`month-{YYYY-MM}.csv`, a line for each account. With `--currency` there are no summaries, and the manifest lies beside each ' +
       `statement under the name \`${patternOf(manifestFileBeside(file))}\`.`,

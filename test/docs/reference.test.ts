@@ -1,4 +1,5 @@
 /** docs/reference is generated. These tests fail if its pages are stale. */
+import { EXIT } from '../../src/ledger/ending.ts';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
