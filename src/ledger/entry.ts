@@ -86,10 +86,8 @@ export interface ContinuityBreak {
   readonly day: BusinessDay;
 }
 
-/** One account's figures for one business day: opening + creditTotal - debitTotal = closing, or the day is broken. */
-export interface AccountDay {
-  readonly currency: string;
-  readonly day: BusinessDay;
+/** The figures of an account's business day: opening + creditTotal - debitTotal = closing, or the day is broken. */
+export interface Figures {
   readonly opening: string;
   readonly creditTotal: string;
   readonly creditCount: number;
@@ -101,4 +99,16 @@ export interface AccountDay {
   readonly breakCount: number;
   /** Those of them between an entry of the day and the entry of another day that comes next. */
   readonly breaksAfter: number;
+}
+
+/** One account's figures for one business day. */
+export interface AccountDay extends Figures {
+  readonly currency: string;
+  readonly day: BusinessDay;
+}
+
+/** Figures as a statement states them. */
+export interface StatedFigures extends Figures {
+  /** The opening was derived from the first entry: it does not follow from the day before. */
+  readonly restarted: boolean;
 }

@@ -1,12 +1,12 @@
 /** What a run would make of account days: figures before and after, and which revision it would publish of each. */
 import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import { dayFigures } from '../reconcile/known-days.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
 import { dayContent, isAsPublished, StatementMisfit } from '../statements/day-content.ts';
-import type { AccountDayRow } from '../store/account-days.ts';
+import type { DayFigures } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { dueAccountDays, statementsOfDueDays, type StatementRow } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
@@ -59,7 +59,7 @@ export async function plannedDays(
 
 interface DueAccountDay {
   readonly account: Account;
-  readonly row: AccountDayRow;
+  readonly row: DayFigures;
   readonly current: StatementRow | undefined;
   readonly isCertified: boolean;
 }
@@ -119,13 +119,13 @@ async function publishingOf(
 
 /** A day that is due though its figures stay as they are: its rows changed, or it was not published before. */
 function unchanged({ account, row }: DueAccountDay): DayChange {
-  const figures = seenFigures(dayFigures(row));
+  const figures = seenFigures(row);
   return {
     account,
     day: row.day,
     oldClosing: row.closing,
     newClosing: row.closing,
-    entries: row.credit_count + row.debit_count,
+    entries: entriesIn(row),
     before: figures,
     after: figures,
   };

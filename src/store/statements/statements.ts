@@ -1,7 +1,7 @@
 /** Statements published: which days are due, what stands, and what each day rested on. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
-import type { AccountDayRow, DayFilter } from '../account-days.ts';
+import { dayFigures, type DayFigures, type DayFilter } from '../account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
@@ -65,10 +65,11 @@ export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueD
 }
 
 /** Account days of a merchant that are due, in order. Served by account_day_due, which holds nothing else. */
-export const dueAccountDays = (
+export const dueAccountDays = async (
   db: Kysely<DB>,
   filter: DayFilter & { readonly merchantNo: string },
-): Promise<AccountDayRow[]> => dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+): Promise<DayFigures[]> =>
+  (await dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute()).map(dayFigures);
 
 /** The current statements of a merchant's account days that are due, in order; one look into statement's key each. */
 export async function statementsOfDueDays(
