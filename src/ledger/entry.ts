@@ -92,9 +92,7 @@ export interface ContinuityBreak {
 /**
  * One account's figures for one business day. opening + creditTotal - debitTotal = closing, unless the day is broken.
  */
-export interface AccountDay {
-  readonly currency: string;
-  readonly day: BusinessDay;
+export interface Figures {
   readonly opening: string;
   readonly creditTotal: string;
   readonly creditCount: number;
@@ -106,4 +104,16 @@ export interface AccountDay {
   readonly breakCount: number;
   /** How many of them lie between this day's last entry and an entry of another day. */
   readonly breaksAfter: number;
+}
+
+/** One account's figures for one business day. */
+export interface AccountDay extends Figures {
+  readonly currency: string;
+  readonly day: BusinessDay;
+}
+
+/** Figures as a statement states them. */
+export interface StatedFigures extends Figures {
+  /** The opening was derived from the first entry: it does not follow from the day before. */
+  readonly restarted: boolean;
 }

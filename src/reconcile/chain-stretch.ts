@@ -1,12 +1,12 @@
 /** Chains a day with just those days of its account it cannot be chained without. */
 import { dayWindow } from '../ledger/business-day.ts';
 import { daysChainedBefore } from '../ledger/chain/days-together.ts';
+import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import { chainDays, type ChainedDays } from './chain-days.ts';
-import { sameFigures } from './same-figures.ts';
 import { isProvenUpTo, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */

@@ -1,8 +1,8 @@
 /** An account's days as they stand while a pass goes over them: the stored rows, overlaid by what the pass has made. */
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
-import type { Account, BusinessDay, Verdict } from '../ledger/entry.ts';
-import { accountDaysFrom, dayBefore, type AccountDayRow, type DayFigures } from '../store/account-days.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { accountDaysFrom, dayBefore, type DayFigures } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** Stored rows read ahead at a time: a long cascade asks seldom, a short one reads little. */
@@ -28,9 +28,9 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
   let ahead: { from: BusinessDay; to: BusinessDay; days: readonly DayFigures[] } | null = null;
 
   const readFrom = async (from: BusinessDay) => {
-    const rows = await accountDaysFrom(db, account, from, READ_AHEAD_DAYS);
-    const to = rows.length < READ_AHEAD_DAYS ? LAST_DAY : rows.at(-1)!.day;
-    return (ahead = { from, to, days: rows.map(dayFigures) });
+    const days = await accountDaysFrom(db, account, from, READ_AHEAD_DAYS);
+    const to = days.length < READ_AHEAD_DAYS ? LAST_DAY : days.at(-1)!.day;
+    return (ahead = { from, to, days });
   };
   const around = async (day: BusinessDay) =>
     ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
@@ -45,9 +45,7 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
 
   const storedBefore = async (day: BusinessDay) => {
     const found = (await around(day)).days.findLast((one) => one.day < day);
-    if (found !== undefined) return found;
-    const row = await dayBefore(db, account, ahead!.from);
-    return row === undefined ? undefined : dayFigures(row);
+    return found ?? dayBefore(db, account, ahead!.from);
   };
 
   const before = async (day: BusinessDay) => {
@@ -73,23 +71,3 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
 }
 
 const LAST_DAY = '9999-12-31';
-
-/** A stored day as the chain makes it. */
-export const dayFigures = (row: AccountDayRow): DayFigures => ({
-  currency: row.currency,
-  day: row.day,
-  opening: row.opening,
-  creditTotal: row.credit_total,
-  creditCount: row.credit_count,
-  debitTotal: row.debit_total,
-  debitCount: row.debit_count,
-  closing: row.closing,
-  verdict: row.verdict as Verdict,
-  breakCount: row.break_count,
-  breaksAfter: row.breaks_after,
-  lastBatchNo: row.last_batch_no,
-  lastBookedMs: row.last_booked_ms,
-  cleanEnd: row.clean_end,
-  jumpsIn: row.jumps_in,
-  restarted: row.restarted,
-});

@@ -1,7 +1,7 @@
 /** Makes the figures of account days whose entries changed, and of every later day they move; of no other. */
 import type { Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import {
   changedDays,
@@ -54,7 +54,7 @@ export interface DayChange {
 }
 
 /** Of a day's figures, what a reader sees. */
-export type SeenFigures = Pick<DayFigures, (typeof SEEN)[number]>;
+export type SeenFigures = Pick<Figures, (typeof SEEN)[number]>;
 const SEEN = [
   'opening',
   'creditTotal',
@@ -64,7 +64,7 @@ const SEEN = [
   'closing',
   'verdict',
   'breakCount',
-] as const satisfies readonly (keyof DayFigures)[];
+] as const satisfies readonly (keyof Figures)[];
 
 /** What a reader sees of them. */
 export const seenFigures = (figures: SeenFigures): SeenFigures =>

@@ -5,12 +5,12 @@
 import type { Kysely } from 'kysely';
 import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import { dayFigures } from '../reconcile/known-days.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
 import { dayContent, isAsPublished, StatementMisfit } from '../statements/day-content.ts';
-import type { AccountDayRow } from '../store/account-days.ts';
+import type { DayFigures } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { dueAccountDays, statementsOfDueDays, type StatementRow } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
@@ -61,7 +61,7 @@ export async function plannedDays(
 
 interface DueAccountDay {
   readonly account: Account;
-  readonly row: AccountDayRow;
+  readonly row: DayFigures;
   readonly current: StatementRow | undefined;
   readonly isCertified: boolean;
 }
@@ -75,7 +75,7 @@ async function dueDays(
   { db, zone, toDay, accounts }: PlanDaysOptions,
 ): Promise<DueAccountDay[]> {
   const own = accountsOf(merchantNo, accounts.currencies);
-  const rows = await dueAccountDays(db, { ...own, toDay });
+  const rows = (await dueAccountDays(db, { ...own, toDay })).map(({ figures }) => figures);
   const statements = new Map(
     (await statementsOfDueDays(db, own, toDay)).map((row) => [
       keyOf({ merchantNo, currency: row.currency }, row.day),
@@ -122,13 +122,13 @@ async function publishingOf(
 
 /** The change of a due day whose figures stay the same: its rows changed, or it was never published. */
 function unchanged({ account, row }: DueAccountDay): DayChange {
-  const figures = seenFigures(dayFigures(row));
+  const figures = seenFigures(row);
   return {
     account,
     day: row.day,
     oldClosing: row.closing,
     newClosing: row.closing,
-    entries: row.credit_count + row.debit_count,
+    entries: entriesIn(row),
     before: figures,
     after: figures,
   };

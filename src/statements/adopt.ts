@@ -4,6 +4,9 @@
  */
 import type { Kysely } from 'kysely';
 import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
+import type { StatedFigures } from '../ledger/entry.ts';
+import { figureColumns } from '../store/figures.ts';
 import { databaseIdentity } from '../store/engine/database-identity.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -18,7 +21,6 @@ import { manifestOfDay, recordManifest } from '../store/statements/stored-files.
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
-import type { Figures } from './figures.ts';
 import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-day.ts';
 import { putReplacing } from './put-revision.ts';
@@ -144,8 +146,9 @@ async function unknownRevisions(
       sha256: one.sha256,
       byte_count: one.bytes,
       object_key,
-      row_count: read.credit_count + read.debit_count,
-      ...read,
+      row_count: entriesIn(read.figures),
+      columns: read.columns,
+      ...figureColumns(read.figures),
       published_at: new Date(one.publishedAt),
       supersedes: before?.revision ?? null,
       reason: before !== undefined && 'reason' in before ? before.reason : null,
@@ -155,22 +158,28 @@ async function unknownRevisions(
   return rows;
 }
 
-/** What a manifest says of a current statement's file. */
-const currentSaid = (statement: ManifestStatement) => ({
-  columns: statement.columns?.join(',') ?? null,
-  opening: statement.opening,
-  credit_total: statement.creditTotal,
-  credit_count: statement.creditCount,
-  debit_total: statement.debitTotal,
-  debit_count: statement.debitCount,
-  closing: statement.closing,
-  verdict: statement.verdict,
-  break_count: statement.breaks,
-  breaks_after: statement.breaksAfter ?? 0,
-  restarted: statement.openingDerived,
-});
+/** What a file holds. */
+interface Said {
+  readonly columns: string | null;
+  readonly figures: StatedFigures;
+}
 
-type Said = Figures & Pick<StatementRow, 'columns'>;
+/** What a manifest says of a current statement's file. */
+const currentSaid = (statement: ManifestStatement): Said => ({
+  columns: statement.columns?.join(',') ?? null,
+  figures: {
+    opening: statement.opening,
+    creditTotal: statement.creditTotal,
+    creditCount: statement.creditCount,
+    debitTotal: statement.debitTotal,
+    debitCount: statement.debitCount,
+    closing: statement.closing,
+    verdict: statement.verdict,
+    breakCount: statement.breaks,
+    breaksAfter: statement.breaksAfter ?? 0,
+    restarted: statement.openingDerived,
+  },
+});
 
 /** Proves a file to be what its manifest says, and hands out what is `given` of it, or what it says itself. */
 async function readRevision(
@@ -185,7 +194,7 @@ async function readRevision(
   if (given !== null) return (await digestOf(bytes)).sha256 === sha256 ? given : altered;
   try {
     const { digest, figures, columns } = await figuresOfFile(bytes);
-    return digest.sha256 === sha256 ? { ...figures, columns } : altered;
+    return digest.sha256 === sha256 ? { figures, columns } : altered;
   } catch (error) {
     if (error instanceof UnreadableRows) return altered;
     throw error;

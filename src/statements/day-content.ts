@@ -4,26 +4,27 @@ import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ChainStep } from '../ledger/chain/chain-link.ts';
-import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { sameStated } from '../ledger/chain/figures.ts';
+import type { Account, BusinessDay, Figures, LedgerEntry, StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
-import type { AccountDayRow } from '../store/account-days.ts';
+import type { DayFigures } from '../store/account-days.ts';
 import { daysTogether, type DaysTogether } from '../store/days-together.ts';
 import { readAccount } from '../store/entries.ts';
+import { figuresOf, type FigureColumns } from '../store/figures.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import { figuresOf, sameFigures, type Figures } from './figures.ts';
 import { STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
 import type { RowCells } from './formats/format.ts';
 
 /** Whether a day would be published as it stands; its rows are read only where the figures leave it open. */
 export async function isAsPublished(
-  current: Pick<StatementRow, 'sha256'> & Figures,
-  figures: Figures,
+  current: Pick<StatementRow, 'sha256'> & FigureColumns,
+  figures: StatedFigures,
   content: () => AsyncIterable<Uint8Array>,
 ): Promise<boolean> {
-  return sameFigures(current, figures) && (await digestOf(content())).sha256 === current.sha256;
+  return sameStated(figuresOf(current), figures) && (await digestOf(content())).sha256 === current.sha256;
 }
 
 export interface DayContentOptions {
@@ -55,7 +56,7 @@ export async function* dayContent(
   const together = await daysTogether(options.db, account, day);
   if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
   const rows = rowsOf(account, day, together, { ...options, columns });
-  yield* CSV.write({ account, day, figures: figuresOf(ownOf(day, together)), columns, rows });
+  yield* CSV.write({ account, day, figures: ownOf(day, together), columns, rows });
 }
 
 /** The day's rows in chain order, some at a time. */
@@ -86,13 +87,12 @@ async function* rowsOf(
   if (rest.length > 0) yield rest;
 }
 
-const ownOf = (day: BusinessDay, { days }: DaysTogether): AccountDayRow =>
-  days.find((one) => one.day === day)!;
+const ownOf = (day: BusinessDay, { days }: DaysTogether): DayFigures => days.find((one) => one.day === day)!;
 
 /** Where the chain of these days takes up; null where they begin anew. */
 function startOf({ days: [first], before }: DaysTogether) {
-  if (first!.restarted || before === undefined || before.last_booked_ms === null) return null;
-  return { balance: before.closing, batchNo: before.last_batch_no, bookedMs: before.last_booked_ms };
+  if (first!.restarted || before === undefined || before.lastBookedMs === null) return null;
+  return { balance: before.closing, batchNo: before.lastBatchNo, bookedMs: before.lastBookedMs };
 }
 
 /** Holds the rows of a statement against their day's figures while they are written. */
@@ -134,25 +134,12 @@ function leadsOn(last: ChainStep, { before, scale }: ChainStep): boolean {
     : toScaled(fromScaled(last.after, last.scale), scale) === before;
 }
 
-type FoldedFigures = Pick<
-  ChainedDay,
-  | 'opening'
-  | 'creditTotal'
-  | 'creditCount'
-  | 'debitTotal'
-  | 'debitCount'
-  | 'closing'
-  | 'verdict'
-  | 'breakCount'
-  | 'breaksAfter'
->;
-
 /** A day without rows: it passes on the balance of the day before, where it takes up from one. */
 function quietDay(
-  { day, opening, restarted }: AccountDayRow,
-  before: AccountDayRow | undefined,
-  days: readonly AccountDayRow[],
-): FoldedFigures {
+  { day, opening, restarted }: DayFigures,
+  before: DayFigures | undefined,
+  days: readonly DayFigures[],
+): Figures {
   const earlier = days.findLast((one) => one.day < day) ?? before;
   const balance = restarted || earlier === undefined ? opening : earlier.closing;
   return {
@@ -172,20 +159,20 @@ function quietDay(
  * What the rows say otherwise than the day's figures, a clause each. Of breaks after the day's entries they hold those in
  * front of an entry that it is chained together with; the entry of a later day they cannot tell.
  */
-function differencesOf(found: FoldedFigures, figures: AccountDayRow): string[] {
-  const unseen = Math.max(0, figures.breaks_after - found.breaksAfter);
+function differencesOf(found: Figures, figures: DayFigures): string[] {
+  const unseen = Math.max(0, figures.breaksAfter - found.breaksAfter);
   const amount = (what: string, own: string, said: string) =>
     compareAmounts(own, said) === 0 ? [] : [`the ${what} is ${own} by its rows and ${said} by its figures`];
   const count = (what: string, own: number | string, said: number | string) =>
     own === said ? [] : [`${what}: ${own} by its rows and ${said} by its figures`];
   return [
     ...amount('opening', found.opening, figures.opening),
-    ...amount('sum of credits', found.creditTotal, figures.credit_total),
-    ...count('credits', found.creditCount, figures.credit_count),
-    ...amount('sum of debits', found.debitTotal, figures.debit_total),
-    ...count('debits', found.debitCount, figures.debit_count),
+    ...amount('sum of credits', found.creditTotal, figures.creditTotal),
+    ...count('credits', found.creditCount, figures.creditCount),
+    ...amount('sum of debits', found.debitTotal, figures.debitTotal),
+    ...count('debits', found.debitCount, figures.debitCount),
     ...amount('closing', found.closing, figures.closing),
-    ...count('breaks', found.breakCount + unseen, figures.break_count),
+    ...count('breaks', found.breakCount + unseen, figures.breakCount),
     ...count('verdict', unseen > 0 ? 'broken' : found.verdict, figures.verdict),
   ];
 }

@@ -1,8 +1,8 @@
 /** Hands out a published statement's bytes, proving on the way that they are the ones published. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { metered, type ObjectStore } from '../objects/object-store.ts';
+import { figuresOf } from '../store/figures.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { figuresOf } from './figures.ts';
 import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
 import { UnreadableRows, type RowCells, type StatementFormat } from './formats/format.ts';

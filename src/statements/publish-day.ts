@@ -6,9 +6,11 @@
  * can also be the one a run is frozen in until another took over: see docs/decisions/late-writes.md.
  */
 import pLimit from 'p-limit';
+import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay } from '../store/account-days.ts';
+import { figureColumns } from '../store/figures.ts';
 import { askLease, type Lease } from '../store/engine/lease.ts';
 import {
   clearDue,
@@ -23,7 +25,6 @@ import { noteUntoldRevisions } from '../store/statements/untold-revisions.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { dayContent, isAsPublished, StatementMisfit, type DayContentOptions } from './day-content.ts';
 import { explainedOf, isStillExplained, type Explained } from './explained.ts';
-import { figuresOf, rowsIn } from './figures.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { STATEMENT_COLUMNS } from './formats/columns.ts';
 import type { StatementFormat } from './formats/format.ts';
@@ -190,10 +191,10 @@ async function newRevision(
     revision: stored.revision,
     sha256: stored.sha256,
     byte_count: stored.bytes,
-    row_count: rowsIn(figures),
+    row_count: entriesIn(figures),
     object_key: stored.key,
     columns: columns.map(({ name }) => name).join(','),
-    ...figuresOf(figures),
+    ...figureColumns(figures),
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
     run_id: options.runId,
@@ -204,7 +205,7 @@ async function newRevision(
       : current === undefined
         ? null
         : await reasonBetween(current, row, options);
-  const isRevised = row.supersedes !== null || (comesLate(account, day) && rowsIn(figures) > 0);
+  const isRevised = row.supersedes !== null || (comesLate(account, day) && entriesIn(figures) > 0);
   const statement = { ...row, reason };
   const otherFormats = await putOtherFormats(statement, { objects, fence, formats, columns });
   return { row: statement, stored: storedRow(stored.key, stored), isRevised, otherFormats };

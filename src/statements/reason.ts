@@ -1,10 +1,10 @@
 /**
  * Words why a revision replaces another, for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure.
  */
-import type { Account } from '../ledger/entry.ts';
+import { entriesIn } from '../ledger/chain/figures.ts';
+import type { Account, Figures, StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
-import { rowsIn, type Figures } from './figures.ts';
 import { placeText, type CausedRow } from './row-causes.ts';
 
 /** Most entries of one kind that are named; the rest is counted. */
@@ -83,7 +83,7 @@ function rowsSaid(changes: RowChanges): string[] {
 
 /** If the rows could not be compared, only their number can be. */
 function rowCountSaid(before: Figures, after: Figures): string[] {
-  const more = rowsIn(after) - rowsIn(before);
+  const more = entriesIn(after) - entriesIn(before);
   return more === 0 ? [] : [more > 0 ? SAID.more(more) : SAID.fewer(-more)];
 }
 
@@ -93,7 +93,7 @@ function breaksSaid(more: number, where: string): string[] {
 }
 
 /** The reason as one text. `changes` is null if the earlier revision cannot be read, so that its rows are not known. */
-export function reasonOf(before: Figures, after: Figures, changes: RowChanges | null): string {
+export function reasonOf(before: StatedFigures, after: StatedFigures, changes: RowChanges | null): string {
   const said = changes === null ? rowCountSaid(before, after) : rowsSaid(changes);
   const openingMoved = subtractAmounts(after.opening, before.opening);
   const closingMoved = subtractAmounts(after.closing, before.closing);
@@ -101,12 +101,12 @@ export function reasonOf(before: Figures, after: Figures, changes: RowChanges | 
   else if (said.length === 0 && compareAmounts(closingMoved, '0') !== 0) {
     said.push(`closing moved by ${closingMoved}`);
   }
-  const own = ({ break_count, breaks_after }: Figures): number => break_count - breaks_after;
+  const own = ({ breakCount, breaksAfter }: Figures): number => breakCount - breaksAfter;
   said.push(
     ...breaksSaid(own(after) - own(before), ''),
-    ...breaksSaid(after.breaks_after - before.breaks_after, ' between it and the next entry'),
+    ...breaksSaid(after.breaksAfter - before.breaksAfter, ' between it and the next entry'),
   );
-  if (before.break_count === after.break_count && before.verdict !== after.verdict)
+  if (before.breakCount === after.breakCount && before.verdict !== after.verdict)
     said.push(`${before.verdict} became ${after.verdict}`);
   if (after.restarted && !before.restarted) said.push('opening derived from the first entry');
   if (before.restarted && !after.restarted) said.push('opening taken up from the day before');

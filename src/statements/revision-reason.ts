@@ -5,8 +5,8 @@
 import type { Kysely } from 'kysely';
 import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { figuresOf, type FigureColumns } from '../store/figures.ts';
 import { StatementDamaged } from './fetch.ts';
-import type { Figures } from './figures.ts';
 import { countChanges, reasonOf } from './reason.ts';
 import { causesOf, rowsBetween, type Revision } from './revision-diff.ts';
 
@@ -16,24 +16,25 @@ import { causesOf, rowsBetween, type Revision } from './revision-diff.ts';
  * the signal's reason.
  */
 export async function reasonBetween(
-  before: Revision & Figures,
-  after: Revision & Figures,
+  before: Revision & FigureColumns,
+  after: Revision & FigureColumns,
   {
     db,
     objects,
     signal,
   }: { readonly db: Kysely<DB>; readonly objects: ObjectStore; readonly signal: AbortSignal },
 ): Promise<string> {
+  const figures = [figuresOf(before), figuresOf(after)] as const;
   const counter = countChanges({ merchantNo: before.merchant_no, currency: before.currency });
   try {
     for await (const rows of causesOf(db, rowsBetween(objects, before, after), before, after)) {
       signal.throwIfAborted();
       counter.take(rows);
     }
-    return reasonOf(before, after, counter.changes);
+    return reasonOf(...figures, counter.changes);
   } catch (error) {
     if (!UNREADABLE.some((kind) => error instanceof kind)) throw error;
-    return reasonOf(before, after, null);
+    return reasonOf(...figures, null);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The figures of a statement that was replaced, from its rows: a manifest keeps them of current ones only. */
+import type { StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { metered, type Digest } from '../objects/object-store.ts';
-import type { Figures } from './figures.ts';
 import { CSV } from './formats/csv.ts';
 import { UnreadableRows, type RowCells } from './formats/format.ts';
 import { createSums, type RowAmounts } from './row-sums.ts';
@@ -12,7 +12,7 @@ import { createSums, type RowAmounts } from './row-sums.ts';
  */
 export async function figuresOfFile(
   bytes: AsyncIterable<Uint8Array>,
-): Promise<{ readonly digest: Digest; readonly figures: Figures; readonly columns: string }> {
+): Promise<{ readonly digest: Digest; readonly figures: StatedFigures; readonly columns: string }> {
   const source = metered(() => bytes);
   const made = createFigures();
   let columns: readonly string[] | null = null;
@@ -44,20 +44,14 @@ function createFigures() {
       else if (compareAmounts(before, reached) !== 0) breaks += 1;
       reached = row.balance;
     },
-    end: (): Figures => {
-      const { creditTotal, creditCount, debitTotal, debitCount } = sums.end();
-      return {
-        opening: opening ?? '0',
-        credit_total: creditTotal,
-        credit_count: creditCount,
-        debit_total: debitTotal,
-        debit_count: debitCount,
-        closing: reached,
-        verdict: breaks === 0 ? 'continuous' : 'broken',
-        break_count: breaks,
-        breaks_after: 0,
-        restarted: true,
-      };
-    },
+    end: (): StatedFigures => ({
+      ...sums.end(),
+      opening: opening ?? '0',
+      closing: reached,
+      verdict: breaks === 0 ? 'continuous' : 'broken',
+      breakCount: breaks,
+      breaksAfter: 0,
+      restarted: true,
+    }),
   };
 }

@@ -6,6 +6,7 @@ import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts, ofCurrencies } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
+import { figureColumns, figuresOf } from './figures.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 
@@ -88,8 +89,8 @@ export const dayBefore = (
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
-): Promise<AccountDayRow | undefined> =>
-  ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
+): Promise<DayFigures | undefined> =>
+  first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
 /** The account's days up to and including `day`, the last one first, at most `limit`. Uses the primary key. */
 export const accountDaysUpTo = (
@@ -97,14 +98,12 @@ export const accountDaysUpTo = (
   account: Account,
   day: BusinessDay,
   limit: number,
-): Promise<AccountDayRow[]> =>
-  ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit).execute();
+): Promise<DayFigures[]> =>
+  all(ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit));
 
 /** The closing of the account's last day; null where the account has no day yet. Uses the primary key. */
-export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> => {
-  const last = await ofAccount(db, account).orderBy('day', 'desc').limit(1).executeTakeFirst();
-  return last?.closing ?? null;
-};
+export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
+  (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
 /** The account's days from `day` on, in order, at most `limit`. Uses the primary key. */
 export const accountDaysFrom = (
@@ -112,23 +111,25 @@ export const accountDaysFrom = (
   account: Account,
   day: BusinessDay,
   limit: number,
-): Promise<AccountDayRow[]> =>
-  ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit).execute();
+): Promise<DayFigures[]> => all(ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit));
 
-/** The account's row of that day. */
+/** The account's day. */
 export const accountDay = (
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
-): Promise<AccountDayRow | undefined> => ofAccount(db, account).where('day', '=', day).executeTakeFirst();
+): Promise<DayFigures | undefined> => first(ofAccount(db, account).where('day', '=', day));
 
 /** The account's first day after `day`. Uses the primary key. */
 export const dayAfter = (
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
-): Promise<AccountDayRow | undefined> =>
-  ofAccount(db, account).where('day', '>', day).orderBy('day').limit(1).executeTakeFirst();
+): Promise<DayFigures | undefined> => first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
+
+type OfAccount = ReturnType<typeof ofAccount>;
+const all = async (query: OfAccount): Promise<DayFigures[]> => (await query.execute()).map(dayFigures);
+const first = async (query: OfAccount): Promise<DayFigures | undefined> => (await all(query.limit(1)))[0];
 
 const ofAccount = (db: Kysely<DB>, account: Account) =>
   db
@@ -261,7 +262,18 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly restarted: boolean;
 }
 
-/** Writes the figures of the days in one statement, and makes the days due for publishing. */
+/** A stored day as the chain makes it. */
+export const dayFigures = (row: AccountDayRow): DayFigures => ({
+  currency: row.currency,
+  day: row.day,
+  ...figuresOf(row),
+  lastBatchNo: row.last_batch_no,
+  lastBookedMs: row.last_booked_ms,
+  cleanEnd: row.clean_end,
+  jumpsIn: row.jumps_in,
+});
+
+/** Writes figures and marks the days for publishing; one statement for all. */
 export async function saveAccountDays(
   trx: Transaction<DB>,
   account: Account,
@@ -275,20 +287,11 @@ export async function saveAccountDays(
         merchant_no: account.merchantNo,
         currency: account.currency,
         day: day.day,
-        opening: day.opening,
-        credit_total: day.creditTotal,
-        credit_count: day.creditCount,
-        debit_total: day.debitTotal,
-        debit_count: day.debitCount,
-        closing: day.closing,
-        verdict: day.verdict,
-        break_count: day.breakCount,
-        breaks_after: day.breaksAfter,
+        ...figureColumns(day),
         last_batch_no: day.lastBatchNo,
         last_booked_ms: day.lastBookedMs,
         clean_end: day.cleanEnd,
         jumps_in: day.jumpsIn,
-        restarted: day.restarted,
         publish_due: true,
       })),
     )

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import type { RowDifference } from '../../src/statements/differing-rows.ts';
-import type { Figures } from '../../src/statements/figures.ts';
+import type { StatedFigures } from '../../src/ledger/entry.ts';
 import { countChanges, ENTRIES_NAMED_MAX, reasonOf } from '../../src/statements/reason.ts';
 import { causeOf, causeText, healedBy, type Cause, type CausedRow } from '../../src/statements/row-causes.ts';
 import type { EntryContent } from '../../src/store/entry-past.ts';
@@ -148,16 +148,16 @@ describe('the cause of a row', () => {
   });
 });
 
-const figures = (change: Partial<Figures> = {}): Figures => ({
+const figures = (change: Partial<StatedFigures> = {}): StatedFigures => ({
   opening: '100.00',
-  credit_total: '10.00',
-  credit_count: 2,
-  debit_total: '5.00',
-  debit_count: 1,
+  creditTotal: '10.00',
+  creditCount: 2,
+  debitTotal: '5.00',
+  debitCount: 1,
   closing: '105.00',
   verdict: 'continuous',
-  break_count: 0,
-  breaks_after: 0,
+  breakCount: 0,
+  breaksAfter: 0,
   restarted: false,
   ...change,
 });
@@ -174,9 +174,9 @@ const changesOf = (...causes: readonly Cause[]) => {
 };
 
 describe('the reason for a revision', () => {
-  test.each<[string, Partial<Figures>, Partial<Figures>, readonly Cause[] | null, string]>([
-    ['one entry more', {}, { credit_count: 3 }, [late], '1 late entry (B1)'],
-    ['more entries', {}, { credit_count: 4 }, [late, late], '2 late entries (B1, B2)'],
+  test.each<[string, Partial<StatedFigures>, Partial<StatedFigures>, readonly Cause[] | null, string]>([
+    ['one entry more', {}, { creditCount: 3 }, [late], '1 late entry (B1)'],
+    ['more entries', {}, { creditCount: 4 }, [late, late], '2 late entries (B1, B2)'],
     [
       'more than are named',
       {},
@@ -186,16 +186,16 @@ describe('the reason for a revision', () => {
     ],
     ['a moved opening', {}, { opening: '110.00', closing: '115.00' }, [], 'opening moved by 10.00'],
     ['an opening moved down', { opening: '110.00' }, {}, [], 'opening moved by -10.00'],
-    ['an amendment', {}, { credit_total: '11.00' }, [amended], '1 entry amended (B1)'],
-    ['one gone', {}, { credit_count: 1 }, [vanished], '1 entry no longer held by the platform (B1)'],
+    ['an amendment', {}, { creditTotal: '11.00' }, [amended], '1 entry amended (B1)'],
+    ['one gone', {}, { creditCount: 1 }, [vanished], '1 entry no longer held by the platform (B1)'],
     [
       'one gone and one come',
       {},
-      { credit_total: '9.00' },
+      { creditTotal: '9.00' },
       [vanished, late],
       '1 late entry (B2), 1 entry no longer held by the platform (B1)',
     ],
-    ['one that came back', {}, { credit_count: 3 }, [{ kind: 'returned' }], '1 entry that came back (B1)'],
+    ['one that came back', {}, { creditCount: 3 }, [{ kind: 'returned' }], '1 entry that came back (B1)'],
     [
       'moved between days',
       {},
@@ -206,19 +206,19 @@ describe('the reason for a revision', () => {
       ],
       '1 entry moved here (B1 from 2026-03-31), 1 entry moved away (B2 to EUR 2026-03-31)',
     ],
-    ['what nobody knows', {}, { credit_count: 1 }, [{ kind: 'unknown' }], '1 entry fewer (B1)'],
+    ['what nobody knows', {}, { creditCount: 1 }, [{ kind: 'unknown' }], '1 entry fewer (B1)'],
     [
       'a healed break',
-      { verdict: 'broken', break_count: 1 },
-      { credit_count: 3 },
+      { verdict: 'broken', breakCount: 1 },
+      { creditCount: 3 },
       [late],
       '1 late entry (B1), 1 break healed',
     ],
-    ['new breaks', {}, { verdict: 'broken', break_count: 2 }, [], '2 breaks found'],
+    ['new breaks', {}, { verdict: 'broken', breakCount: 2 }, [], '2 breaks found'],
     [
       'a break that the next day shows',
       {},
-      { verdict: 'broken', break_count: 1, breaks_after: 1 },
+      { verdict: 'broken', breakCount: 1, breaksAfter: 1 },
       [],
       '1 break found between it and the next entry',
     ],
@@ -228,7 +228,7 @@ describe('the reason for a revision', () => {
     [
       'an earlier file that cannot be read',
       {},
-      { credit_count: 4 },
+      { creditCount: 4 },
       null,
       '2 entries more, the file of the revision before could not be read, so entries are not named',
     ],

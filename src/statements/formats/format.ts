@@ -2,8 +2,7 @@
  * What a format of statements is. CSV is the one every statement is published in: what is proven, compared and found again
  * is read from it. The other formats are made from it, when it is published or when somebody downloads it.
  */
-import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import type { Figures } from '../figures.ts';
+import type { Account, BusinessDay, Figures } from '../../ledger/entry.ts';
 import type { StatementColumn } from './columns.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */

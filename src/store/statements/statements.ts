@@ -3,7 +3,7 @@ import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants } from '../account-filter.ts';
-import type { AccountDayRow, DayFilter } from '../account-days.ts';
+import { dayFigures, type DayFigures, type DayFilter } from '../account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
@@ -66,8 +66,16 @@ export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueD
 }
 
 /** Account days that are due, by currency and day. Served by account_day_due, which holds nothing else. */
-export const dueAccountDays = (db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> =>
-  dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+export async function dueAccountDays(
+  db: Kysely<DB>,
+  filter: DayFilter,
+): Promise<{ readonly account: Account; readonly figures: DayFigures }[]> {
+  const rows = await dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    figures: dayFigures(row),
+  }));
+}
 
 /** The current statements of account days that are due, by currency and day; one look into statement's key each. */
 export async function statementsOfDueDays(

@@ -1,0 +1,42 @@
+/** A day's figures as account_day and statement spell them. */
+import type { StatedFigures, Verdict } from '../ledger/entry.ts';
+
+/** The columns that both tables have. */
+export interface FigureColumns {
+  readonly opening: string;
+  readonly credit_total: string;
+  readonly credit_count: number;
+  readonly debit_total: string;
+  readonly debit_count: number;
+  readonly closing: string;
+  readonly verdict: string;
+  readonly break_count: number;
+  readonly breaks_after: number;
+  readonly restarted: boolean;
+}
+
+export const figuresOf = (row: FigureColumns): StatedFigures => ({
+  opening: row.opening,
+  creditTotal: row.credit_total,
+  creditCount: row.credit_count,
+  debitTotal: row.debit_total,
+  debitCount: row.debit_count,
+  closing: row.closing,
+  verdict: row.verdict as Verdict,
+  breakCount: row.break_count,
+  breaksAfter: row.breaks_after,
+  restarted: row.restarted,
+});
+
+export const figureColumns = (figures: StatedFigures): FigureColumns => ({
+  opening: figures.opening,
+  credit_total: figures.creditTotal,
+  credit_count: figures.creditCount,
+  debit_total: figures.debitTotal,
+  debit_count: figures.debitCount,
+  closing: figures.closing,
+  verdict: figures.verdict,
+  break_count: figures.breakCount,
+  breaks_after: figures.breaksAfter,
+  restarted: figures.restarted,
+});
