@@ -1,4 +1,4 @@
-/** Checks a registration file in full before anything is recorded or sent: all problems at once, values never repeated. */
+/** Checks a registration in full before anything is recorded or sent. */
 import { isFields, withoutBlanks, type Fields } from '../forms/fields.ts';
 import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
 import { eitherSchema, FIELD_NAMES, KINDS, type Registration } from './registration.ts';
@@ -9,10 +9,10 @@ export type { StoredReference };
 export type CheckedRegistration =
   { readonly registration: Registration } | { readonly problems: readonly Problem[] };
 
-/** How the file as a whole is called where it is no mapping of fields. */
+/** The path of a problem of the file as a whole. */
 const WHOLE_FILE = '(the file)';
 
-/** Checks what a file holds against docs/platform.md 2.5, 2.6, 4.4 and 8. Pure. */
+/** Checks the content of a file (docs/platform.md 2.5, 2.6, 4.4, 8). Returns all problems at once. Pure. */
 export function checkRegistration(file: unknown, context: RuleContext): CheckedRegistration {
   if (!isFields(file)) return { problems: [{ path: WHOLE_FILE, problem: 'must be a mapping of fields' }] };
   const fields = withoutBlanks(file, FIELD_NAMES);
@@ -30,7 +30,7 @@ export function checkRegistration(file: unknown, context: RuleContext): CheckedR
   return { registration: parsed.data as Registration };
 }
 
-/** The country of the file's bank, for looking up reference data; null where the file does not say. */
+/** The country of the bank, for looking up reference data; null if the file does not name one. */
 export const bankCountryOf = (file: unknown): string | null => {
   const country = isFields(file) ? file['countryCode'] : null;
   return typeof country === 'string' && /^[A-Z]{2}$/.test(country) ? country : null;
@@ -66,7 +66,7 @@ function unknownFields(names: readonly string[], kind: keyof typeof KINDS | null
   });
 }
 
-/** As the document lists the fields, so that the same file always gets the same list. */
+/** Puts problems in the order in which the document lists the fields. */
 function inOrder(problems: readonly Problem[]): Problem[] {
   const rank = ({ path }: Problem): number => {
     const found = FIELD_NAMES.indexOf(path.replace(/[.[].*$/, ''));

@@ -1,9 +1,9 @@
-/** Why a registration was not sent, or brought no reply: values a caller decides on, without anything personal. */
+/** Why a registration was not sent, or has no reply. No message repeats personal data. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
 import { FormInvalid, type Problem } from '../forms/problem.ts';
 
-/** The file breaks rules of the document; nothing was recorded or sent. */
+/** The file breaks rules of the document. The message lists all of them. Nothing was recorded or sent. */
 export class RegistrationInvalid extends FormInvalid {
   override readonly name = 'RegistrationInvalid';
 
@@ -16,7 +16,7 @@ export class RegistrationInvalid extends FormInvalid {
   }
 }
 
-/** The number stands for another registration; the platform would take this one for a repetition of it. */
+/** The order number was used for another registration. The platform would take this one for the same. */
 export class OrderNoTaken extends ExpectedError {
   override readonly name = 'OrderNoTaken';
   readonly exitCode = EXIT.usage;
@@ -48,7 +48,7 @@ export class PayeeInReview extends ExpectedError {
   }
 }
 
-/** Another process is sending this very registration. */
+/** Another process is sending this registration now. */
 export class RegistrationInFlight extends ExpectedError {
   override readonly name = 'RegistrationInFlight';
   readonly exitCode = EXIT.leaseHeld;
@@ -61,7 +61,7 @@ export class RegistrationInFlight extends ExpectedError {
   }
 }
 
-/** It was sent, or was about to be, and no reply came that could be stored. */
+/** It was sent, or was about to be, and no reply was stored. */
 export class RegistrationUnanswered extends ExpectedError {
   override readonly name = 'RegistrationUnanswered';
   readonly exitCode = EXIT.incomplete;
@@ -73,4 +73,10 @@ export class RegistrationUnanswered extends ExpectedError {
       options,
     );
   }
+}
+
+/** The state of the registration does not allow it. The message says why. Nothing was changed. */
+export class RegistrationStands extends ExpectedError {
+  override readonly name = 'RegistrationStands';
+  readonly exitCode = EXIT.usage;
 }

@@ -1,17 +1,17 @@
-/** Tells two registrations of the same payee, without keeping in the clear who that is. */
+/** A fingerprint that is the same for two registrations of one payee, and does not show who the payee is. */
 import { createHmac } from 'node:crypto';
 import type { Registration } from './registration.ts';
 
-/** How account numbers and codes are written, with blanks, dashes or small letters, does not make another account. */
+/** The same for every way to write an account number: with blanks, dashes or small letters. */
 const bare = (text: string): string => text.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** A BIC of eight names the head office, as one with XXX behind it does. */
+/** A BIC of eight characters means the head office, as does the same with XXX at its end. */
 const headOffice = (swiftCode: string): string => swiftCode.replace(/^(.{8})XXX$/, '$1');
 
 /**
- * What makes a payee: the account money goes to. Names and addresses may be written in many ways, and correcting one
- * does not make another payee; nor do a second currency, branch or number of ours, as the document knows payees, not
- * currencies, under review (docs/platform.md 3.1). Where there is no bank, the wallet's method stands for it.
+ * The account that money goes to is what makes a payee. A corrected name or address is the same payee, and so is
+ * another currency, branch or order number: the document speaks of payees under review, not of currencies
+ * (docs/platform.md 3.1). If there is no bank, the wallet's method stands in its place.
  */
 function accountOf(registration: Registration): readonly string[] {
   const { countryCode, paymentMode, payoutMethod, accountNo, bankCode, swiftCode } = registration;

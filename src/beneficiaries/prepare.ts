@@ -1,4 +1,4 @@
-/** From a file to a registration that may be sent: checked against the document and against stored reference data. */
+/** Makes a registration from a file: checks it against the document and against stored reference data. */
 import type { Kysely } from 'kysely';
 import { payoutMethodTypes, referenceCodes } from '../store/reference/reference-lists.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -18,7 +18,7 @@ export async function prepareRegistration(
   return checked.registration;
 }
 
-/** What was last read of the lists of the file's bank country (docs/platform.md 4.2). */
+/** The platform's lists for the bank's country, as last stored (docs/platform.md 4.2). */
 async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
   const country = bankCountryOf(file);
   if (country === null) return { payoutMethods: null, banks: null };

@@ -1,6 +1,6 @@
 /**
- * Registers a beneficiary (sp1401; docs/platform.md 2.5, 2.6, 3.1, 4.4): recorded before it is sent, sent
- * again under the same number until a reply is stored, and never while the same payee is under review.
+ * Registers a beneficiary (sp1401; docs/platform.md 2.5, 2.6, 3.1, 4.4). It is recorded before it is sent, and sent
+ * again under the same number until a reply is stored. It is never sent while the same payee is under review.
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -10,7 +10,7 @@ import { isPlatformError, PlatformRejected } from '../platform/errors.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import {
   beneficiariesApproved,
-  beneficiaryByOrderNo,
+  beneficiaryByMerOrderNo,
   beneficiaryInReview,
   type BeneficiaryRow,
 } from '../store/beneficiaries/beneficiaries.ts';
@@ -36,16 +36,16 @@ import type { Registration } from './registration.ts';
 
 /** One call with all its retries. */
 const CALL_MS_MAX = 5 * 60_000;
-/** Another host takes a call for ended after this. */
+/** After this time another host may assume that a call has ended. */
 const CLAIM_MS = CALL_MS_MAX + 60_000;
-/** Times a registration may move under our hands before we give up. */
+/** How often another process may change the registration while we look at it before we give up. */
 const TURNS_MAX = 3;
 
 export interface RegisterDeps {
   readonly db: Kysely<DB>;
   readonly client: BeneficiaryClient;
   readonly secretKeys: readonly SecretKey[];
-  /** Where results reach `serve`; null: a callbackUrl only where the file has one. */
+  /** Where the platform reaches `serve`. Null: there is a callbackUrl only if the file has one. */
   readonly publicUrl: string | null;
   readonly holder: Holder;
   readonly now: () => Date;
@@ -53,18 +53,18 @@ export interface RegisterDeps {
 }
 
 export interface Registered {
-  /** As it stands now: answered, or `refused`. */
+  /** The registration as it is now: answered or `refused`. */
   readonly beneficiary: BeneficiaryRow;
-  /** False where it had been answered before, and nothing was sent. */
+  /** False if it had been answered before: nothing was sent then. */
   readonly sent: boolean;
-  /** Other registrations of the same account that are approved. */
+  /** Other approved registrations of the same account. */
   readonly approvedBefore: readonly BeneficiaryRow[];
 }
 
 /**
- * Sends a checked registration, or takes up where the one of its number stands. Rejects with `OrderNoTaken`,
- * `PayeeInReview` or `RegistrationInFlight` with nothing sent, with `RegistrationUnanswered` where no reply was stored,
- * and with the signal's reason when aborted.
+ * Sends a checked registration. If its number is recorded already, goes on with that one. Throws `OrderNoTaken`,
+ * `PayeeInReview` or `RegistrationInFlight` when nothing was sent, `RegistrationUnanswered` when no reply was stored,
+ * and the signal's reason when aborted.
  */
 export async function registerBeneficiary(
   deps: RegisterDeps,
@@ -104,10 +104,10 @@ function draftOf(
 
 interface Call {
   readonly payload: object;
-  /** What an earlier call left open: a refusal now does not tell what became of that one. */
+  /** An earlier call may have arrived. A refusal of this one does not say what became of it. */
   readonly mayHaveArrivedBefore: boolean;
 }
-/** A registration that is ours to send, or one that has its answer. */
+/** A registration that we may send now, or one that has its answer: `call` is null then. */
 interface Turn {
   readonly row: BeneficiaryRow;
   readonly call: Call | null;
@@ -123,12 +123,12 @@ async function takeTurn(
   for (let turn = 1; ; turn += 1) {
     const recorded = await retry(() => recordBeneficiary(db, draft, claim, { secretKeys, now: deps.now() }));
     if (recorded !== null) return newCall(recorded, draft);
-    const known = await retry(() => beneficiaryByOrderNo(db, draft.merOrderNo));
-    const taken = known === undefined ? null : await takeUp(deps, known, draft, claim, registration);
+    const known = await retry(() => beneficiaryByMerOrderNo(db, draft.merOrderNo));
+    const taken = known === null ? null : await takeUp(deps, known, draft, claim, registration);
     if (taken !== null) return taken;
-    if (known === undefined || known.status === 'refused') {
+    if (known === null || known.status === 'refused') {
       const rival = await retry(() => beneficiaryInReview(db, draft));
-      if (rival !== undefined && rival.merOrderNo !== draft.merOrderNo) throw new PayeeInReview(rival);
+      if (rival !== null && rival.merOrderNo !== draft.merOrderNo) throw new PayeeInReview(rival);
     }
     if (turn === TURNS_MAX)
       throw new Error(`registration ${draft.merOrderNo} moves faster than it can be read`);
@@ -140,7 +140,7 @@ const newCall = (row: BeneficiaryRow, { payload }: BeneficiaryDraft): Turn => ({
   call: { payload, mayHaveArrivedBefore: false },
 });
 
-/** Takes up a registration of the same number; null where it has just moved on. */
+/** Goes on with a recorded registration of the same number; null if another process has just changed it. */
 async function takeUp(
   { db, secretKeys }: RegisterDeps,
   known: BeneficiaryRow,
@@ -163,7 +163,7 @@ async function takeUp(
   throw new RegistrationInFlight(before);
 }
 
-/** What was recorded, without the callbackUrl that daybook put in by itself. */
+/** The recorded fields, without the callbackUrl if daybook added it. */
 export function asInTheFile(
   { isNotified }: BeneficiaryRow,
   payload: Readonly<Record<string, unknown>>,
@@ -198,7 +198,7 @@ async function call(
         problem,
       }),
     );
-    if (isRefused) return (await retry(() => beneficiaryByOrderNo(db, row.merOrderNo)))!;
+    if (isRefused) return (await retry(() => beneficiaryByMerOrderNo(db, row.merOrderNo)))!;
     signal.throwIfAborted();
     throw new RegistrationUnanswered(row, problem, { cause: error });
   }

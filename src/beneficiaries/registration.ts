@@ -1,7 +1,6 @@
 /**
- * A beneficiary registration as sp1401 takes it (docs/platform.md 2.5): an enterprise or an individual, told
- * apart by `bizMode`. Here stands what each field has to be by itself; what fields ask of each other is in
- * rules.ts.
+ * A registration as sp1401 takes it (docs/platform.md 2.5): of an enterprise or of an individual, as `bizMode` says.
+ * This file has what each field must be by itself. What fields require of each other is in rules.ts.
  */
 import { z } from 'zod';
 import { isCountryCode } from '../ledger/countries.ts';
@@ -31,7 +30,7 @@ const bic = text(
     'is no SWIFT/BIC: 8 or 11 capitals and digits, with the country in the fifth and sixth place',
   ),
 );
-/** A path of an uploaded file; its form is a setting, so it is in rules.ts. */
+/** A path of an uploaded file. Its form is a setting, so rules.ts checks it. */
 const upload = text();
 
 const englishName = text((value) =>
@@ -51,7 +50,7 @@ const httpsUrl = text((value) => {
   return isHttps(value) ? null : 'must be an https URL';
 });
 
-/** Common to both kinds, in the document's order. */
+/** The fields of both kinds, in the document's order. */
 const common = {
   merOrderNo: text(),
   countryCode: country,
@@ -113,7 +112,7 @@ const individualSchema = z.strictObject({
   backCertImg: upload.optional(),
 });
 
-/** Where `bizMode` does not tell the kind: what can be checked all the same, fields of either kind let through. */
+/** For a file whose `bizMode` does not say the kind: checks what both kinds have, and takes fields of either. */
 export const eitherSchema = z.looseObject({
   ...common,
   bizMode: oneOf(['B', 'C'], 'B (enterprise) or C (individual)'),
@@ -121,7 +120,7 @@ export const eitherSchema = z.looseObject({
 
 export type EnterpriseRegistration = Readonly<z.output<typeof enterpriseSchema>>;
 export type IndividualRegistration = Readonly<z.output<typeof individualSchema>>;
-/** Discriminated by `bizMode`. */
+/** `bizMode` says which of the two it is. */
 export type Registration = EnterpriseRegistration | IndividualRegistration;
 
 export const KINDS = {

@@ -1,11 +1,11 @@
-/** What an engineer can do about a registration without a reply when its file is no longer at hand. */
+/** Sends a registration again that has no reply, when its file is no longer at hand. */
 import { type BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
 import { beneficiaryPayload } from '../store/beneficiaries/beneficiary-calls.ts';
 import { asInTheFile, registerBeneficiary, type RegisterDeps, type Registered } from './register.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Registration } from './registration.ts';
 
-/** Registers what was recorded, under the same number: exactly what the same file would do. */
+/** Registers what was recorded, under the same number. Registering the same file again would do the same. */
 export async function resendBeneficiary(
   deps: RegisterDeps,
   merchant: MerchantAccess,

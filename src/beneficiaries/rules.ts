@@ -1,10 +1,10 @@
-/** What the fields of a registration ask of each other (docs/platform.md 2.5), one rule after the other. */
+/** What the fields of a registration require of each other (docs/platform.md 2.5), one function a rule. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
 import type { Problem } from '../forms/problem.ts';
 import { hasLatinLettersOnly, LIES_AHEAD } from '../forms/text.ts';
 
-/** What the platform lists for the registration's country, as last stored; null where nothing is. */
+/** What the platform lists for the country of the bank, as last stored; null if nothing is stored. */
 export interface StoredReference {
   readonly payoutMethods: readonly string[] | null;
   readonly banks: readonly string[] | null;
@@ -17,29 +17,28 @@ export interface RuleContext extends FilePathRules {
   readonly walletMethods: readonly string[];
   readonly reference: StoredReference;
   readonly today: BusinessDay;
-  /** Told what the document leaves open and looks like a mistake; it is sent all the same. */
+  /** Called with what looks like a mistake but is allowed by the document. It is sent all the same. */
   readonly onWarning?: (warning: Problem) => void;
 }
 
 /**
- * The file's fields: undefined where left out, and `NOT_TEXT` where there is something that is no text, which the
- * schema has told already.
+ * Reads a field of the file: undefined if left out, `NOT_TEXT` if it is not a text. The schema has told that already.
  */
 export interface FieldReader {
   (name: string): string | undefined;
-  /** The texts of a list, with their places in it. */
+  /** The texts of a list, each with its index. */
   readonly list: (name: string) => readonly (readonly [index: number, text: string])[];
 }
 export const NOT_TEXT = '\u0000';
 
 export interface RuleProblem extends Problem {
-  /** The document leaves it open: it is told, and refuses nothing. */
+  /** Only a warning, as the document does not forbid it. */
   readonly isWarning?: true;
 }
 type Rule = (field: FieldReader, context: RuleContext) => readonly RuleProblem[];
 
 /**
- * `bankCountry` of the rules is `countryCode`, and `settlementNetwork` SWIFT is `paymentMode` SWIFT
+ * What the rules call `bankCountry` is the field `countryCode`, and `settlementNetwork` is `paymentMode`
  * (docs/platform.md 2.5, rule 3).
  */
 const bankCountryIn = (field: FieldReader, countries: readonly string[]): boolean =>
@@ -112,7 +111,7 @@ const phoneAreaCode: Rule = (field) =>
     ? told('phoneAreaCode', 'is required when countryCode is BR, KR, MA or IN')
     : NONE;
 
-/** `addressProvince`: English name for non-CN countries; province or city code for CN, whose dictionary is not shown. */
+/** `addressProvince`: an English name; for CN a province or city code, whose list the document does not show. */
 const province: Rule = (field) => {
   const value = field('addressProvince');
   if (value === undefined || value === NOT_TEXT || !has(field, 'addressCountry')) return NONE;
@@ -149,11 +148,11 @@ const backOfIdCard: Rule = (field) =>
     ? told('backCertImg', 'is required when idType is 01 (national ID card)')
     : NONE;
 
-/** As the country dictionary may have it, which is not shown (docs/platform.md 2.5). */
+/** The document does not show how it writes these countries (docs/platform.md 2.5). */
 const CHINA = ['CN', 'CHN', '156'];
 const HONG_KONG = ['HK', 'HKG', '344'];
 
-/** Images of a company's papers, each "applicable" for companies of some countries: more than that is not said. */
+/** Images of a company's papers. The document says for companies of which countries each is "applicable", no more. */
 const companyPapers: Rule = (field) => {
   const registered = field('registerCountry');
   if (field('bizMode') !== 'B' || registered === undefined || registered === NOT_TEXT) return NONE;
@@ -202,11 +201,11 @@ const bankListed: Rule = (field, { reference: { banks } }) => {
   if (banks === null || bankCode === undefined || bankCode === NOT_TEXT) return NONE;
   if (banks.includes(bankCode)) return NONE;
   const problem = `is none of the banks the platform lists for the country; ${SYNC}`;
-  // With SWIFT it is not required, and nothing is said of which banks may be meant.
+  // With SWIFT a bankCode is not required, and the document does not say which banks are meant.
   return isLocal(field) ? told('bankCode', problem) : warned('bankCode', problem);
 };
 
-/** `payoutType` and the catalog's `type` have the same values; that they must agree is not said. */
+/** `payoutType` has the same values as the catalog's `type`. The document does not say that they must be equal. */
 const payoutTypeListed: Rule = (field, { reference: { methodTypes } }) => {
   const [type, listed] = [field('payoutType'), methodTypes?.get(field('payoutMethod') ?? '') ?? null];
   return type === undefined || type === NOT_TEXT || listed === null || type === listed
@@ -214,7 +213,7 @@ const payoutTypeListed: Rule = (field, { reference: { methodTypes } }) => {
     : warned('payoutType', `is ${type}, but the platform lists the payoutMethod as ${listed}`);
 };
 
-/** `birthDate`: nobody is born tomorrow. */
+/** `birthDate`: not in the future. */
 const bornBefore: Rule = (field, { today }) => {
   const day = field('birthDate');
   return day !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(day) && day > today

@@ -1,27 +1,21 @@
-/** A person has asked the platform (sp2402 in its document) what became of a registration whose result never came. */
+/** Settles a registration by hand: its result never came, and a person has asked the platform about it. */
 import type { Transaction } from 'kysely';
-import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import {
-  listBeneficiaries,
-  settleBeneficiary,
+  decideBeneficiary,
+  lockBeneficiary,
   type BeneficiaryRow,
 } from '../store/beneficiaries/beneficiaries.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { RegistrationStands } from './errors.ts';
 
-/** It stands otherwise than a person could settle; the message says how. Nothing was changed. */
-class RegistrationStands extends ExpectedError {
-  override readonly name = 'RegistrationStands';
-  readonly exitCode = EXIT.usage;
-}
-
-export interface Settlement {
+interface Settlement {
   readonly id: number;
   readonly status: '03' | '04';
   readonly payeeId: string | null;
   readonly note: string | null;
 }
 
-/** Why a registration is not to be settled so, or null. Decided ones only take a payeeId that is missing. */
+/** Why it must not be settled so, or null. If it is decided already, only a missing payeeId can be added. */
 function whyNot({ status, payeeId }: BeneficiaryRow, asked: Settlement): string | null {
   if (status === 'refused') return 'was not taken by the platform; register it again';
   if (payeeId !== null && asked.payeeId !== null && payeeId !== asked.payeeId)
@@ -31,19 +25,17 @@ function whyNot({ status, payeeId }: BeneficiaryRow, asked: Settlement): string 
   return payeeId === null && asked.payeeId !== null ? null : 'stands so already';
 }
 
-/** Throws `RegistrationStands`. */
-export async function settleRegistration(
+/** Throws `RegistrationStands`, with nothing changed. */
+export async function settleBeneficiary(
   trx: Transaction<DB>,
-  asked: Settlement,
-  now: Date,
+  { now, ...asked }: Settlement & { readonly now: Date },
 ): Promise<BeneficiaryRow> {
-  await trx.selectFrom('beneficiary').select('id').where('id', '=', asked.id).forUpdate().execute();
-  const [row] = await listBeneficiaries(trx, asked.id);
-  const against = row === undefined ? 'is no registration' : whyNot(row, asked);
+  const row = await lockBeneficiary(trx, asked.id);
+  const against = row === null ? 'is no registration' : whyNot(row, asked);
   if (against !== null) {
     throw new RegistrationStands(
       `registration ${asked.id} ${against}; nothing was changed. \`daybook beneficiary status\` lists how they stand.`,
     );
   }
-  return (await settleBeneficiary(trx, asked.id, { ...asked, now }))!;
+  return (await decideBeneficiary(trx, asked.id, { ...asked, now }))!;
 }

@@ -7,7 +7,7 @@ import { Option, type Command } from 'commander';
 import { prepareRegistration } from '../beneficiaries/prepare.ts';
 import { registerBeneficiary, type RegisterDeps, type Registered } from '../beneficiaries/register.ts';
 import { resendBeneficiary } from '../beneficiaries/resend.ts';
-import { settleRegistration } from '../beneficiaries/settle.ts';
+import { settleBeneficiary } from '../beneficiaries/settle.ts';
 import { BENEFICIARY_ACCEPTED } from '../platform/wire.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../run/app.ts';
@@ -171,7 +171,9 @@ function addSettle(beneficiary: Command): void {
           number,
           [`status ${status}`, ...(known.note === null ? [] : [known.note])].join(': '),
         );
-        const settled = await doneBy(database.db, deed, at, (trx) => settleRegistration(trx, known, at));
+        const settled = await doneBy(database.db, deed, at, (trx) =>
+          settleBeneficiary(trx, { ...known, now: at }),
+        );
         const exitCode = isWithoutPayee(settled) ? EXIT.needsPerson : EXIT.done;
         print(self, { document: documentOf(settled), text: rowText(settled), exitCode });
       });

@@ -16,9 +16,9 @@ import {
 import { newOrderNo, submitApplication, type SubmitDeps } from '../onboarding/submit.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { FileRules } from '../settings/settings.ts';
+import { markBrokenOff } from '../store/onboarding/application-calls.ts';
 import {
   listApplications,
-  markBrokenOff,
   type ApplicationRow,
   type ApplicationState,
 } from '../store/onboarding/applications.ts';

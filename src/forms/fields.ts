@@ -1,4 +1,4 @@
-/** Mappings and lists of a form: which fields count as given, and how they are read. */
+/** Mappings and lists of a form: how they are read, and what counts as left out. */
 import { z } from 'zod';
 import { requiredOr } from './text.ts';
 
@@ -7,20 +7,20 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is empty counts as left out, as forms and exports write it. */
+/** An empty value counts as left out: forms and exports often write it so. */
 export const isGiven = (value: unknown): boolean =>
   value !== undefined &&
   value !== null &&
   !(typeof value === 'string' && value.trim() === '') &&
   !(Array.isArray(value) && value.length === 0);
 
-/** The fields without those of `names` that are empty. */
+/** Leaves out empty fields. Fields whose names are not in `names` stay in any case. */
 export const withoutBlanks = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => !names.includes(name) || isGiven(value)),
   );
 
-/** A mapping with these fields, read in their order. An empty one counts as left out. */
+/** A mapping with the fields of `shape` and no others. Empty fields count as left out. */
 export function fieldsOf<Shape extends Record<string, z.ZodType>>(shape: Shape) {
   const names = Object.keys(shape);
   return z.preprocess(
@@ -29,7 +29,7 @@ export function fieldsOf<Shape extends Record<string, z.ZodType>>(shape: Shape) 
   );
 }
 
-/** The field may not be left out, for the reason in `missing`. */
+/** A field that must not be left out. `missing` is the sentence that says so. */
 export const required = (schema: z.ZodType, missing: string): z.ZodType =>
   z
     .unknown()
@@ -37,13 +37,13 @@ export const required = (schema: z.ZodType, missing: string): z.ZodType =>
     .pipe(schema);
 
 export interface ListRules {
-  /** The schema of an element, which may depend on what the element holds. */
+  /** The schema of an element. It may depend on the element itself. */
   readonly element: (value: unknown) => z.ZodType;
   /** What is wrong with the list as a whole. */
   readonly wrong?: ((list: readonly unknown[]) => string | null) | undefined;
 }
 
-/** A list in which nothing is empty and no text stands twice. */
+/** A list without empty elements, and without the same text twice. */
 export const listOf = ({ element, wrong = () => null }: ListRules): z.ZodType<readonly unknown[]> =>
   z.array(z.unknown(), { error: requiredOr('must be a list') }).transform((list, context) => {
     const message = wrong(list);

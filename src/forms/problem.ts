@@ -1,4 +1,4 @@
-/** What is wrong with a form: everything at once, each with its place. No value is repeated, as it may be personal. */
+/** What is wrong with a form. All problems are told at once. No value is repeated, as it may be personal. */
 import type { z } from 'zod';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { didYouMean } from '../settings/suggest.ts';
@@ -16,7 +16,7 @@ export abstract class FormInvalid extends ExpectedError {
   readonly exitCode = EXIT.usage;
   readonly problems: readonly Problem[];
 
-  /** `headline` says how many there are, and stands above them. */
+  /** The message has `headline` first, then a line for each problem. */
   constructor(headline: string, problems: readonly Problem[]) {
     super([headline, ...problems.map(({ path, problem }) => `  ${path} ${problem}`)].join('\n'));
     this.problems = problems;
@@ -25,17 +25,17 @@ export abstract class FormInvalid extends ExpectedError {
 
 type Path = readonly PropertyKey[];
 
-/** The path as one would write it to reach the value: `relationProof[1]`. */
+/** For example `relationProof[1]`, or `businessNature.natures`. */
 const pathText = (path: Path): string =>
   path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index > 0 ? '.' : ''}${String(step)}`))
     .join('');
 
 const SHOWN_NAME = /^[\w.-]{1,40}$/;
-/** A name that no field has, shortened and printable: it may be a value put in the wrong place. */
+/** An unknown name is shown only if it is short and plain, as it may be a value in the wrong place. */
 const shownName = (name: string): string => (SHOWN_NAME.test(name) ? name : '(unreadable name)');
 
-/** A field the form does not have. `known` are those it has at the place `at`; a near one is named as a hint. */
+/** The problem of a field that the form does not have. Names one of the `known` fields as a hint if it is similar. */
 export function unknownField(
   name: string,
   {
@@ -49,7 +49,7 @@ export function unknownField(
   return { path: pathText([...at, shownName(name)]), problem: `${problem}${hint}` };
 }
 
-/** An element that stands in its list before: `sameAs` of the issue's params is where. */
+/** For a repeated element of a list, `sameAs` has the index of the first one. */
 function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
   const earlier: unknown = issue.code === 'custom' ? issue.params?.['sameAs'] : undefined;
   return typeof earlier === 'number'
@@ -57,7 +57,7 @@ function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
     : message;
 }
 
-/** The problems of a parsed form, in the order found; `unknown` tells those of fields the form does not have. */
+/** Turns zod's issues into problems, in their order. `unknown` does so for fields that the form does not have. */
 export const problemsOf = (
   issues: readonly z.core.$ZodIssue[],
   unknown: (names: readonly string[], at: Path) => readonly Problem[],

@@ -1,13 +1,13 @@
-/** Texts of a form: what any text may hold, and what several fields ask of theirs. */
+/** Texts of a form: what every text may hold, and checks that several fields share. */
 import { z } from 'zod';
 import { parseDay } from '../ledger/business-day.ts';
 
-/** What is wrong with a text, as a sentence that goes on from its path; null where nothing is. */
+/** Says what is wrong with a text, as a sentence that goes on from its path; null if nothing is. */
 export type TextProblem = (text: string) => string | null;
 
 const REQUIRED = 'is required';
 
-/** The error of a schema: that a value is missing, or what is wrong with the one there is. */
+/** The error message of a schema: `is required` for a missing value, else `wrong`. */
 export const requiredOr =
   (wrong: string | ((value: unknown) => string)) =>
   ({ input }: { readonly input?: unknown }): string => {
@@ -16,7 +16,7 @@ export const requiredOr =
   };
 
 const CONTROL = /\p{Cc}/u;
-/** For texts in which white space of every kind is allowed, the end of a line as well. */
+/** For texts that may have any white space, line breaks included. */
 export const CONTROL_BUT_SPACE = /[^\P{Cc}\s]/u;
 
 function generalProblem(text: string, control: RegExp): string | null {
@@ -26,8 +26,8 @@ function generalProblem(text: string, control: RegExp): string | null {
 }
 
 /**
- * A maker of a form's texts. `notText` is what it tells of a value that is none; `wrong` is asked about a text that may
- * stand in a form at all, and `control` has the characters that none may have.
+ * Makes the schemas for the texts of a form. `notText` is the problem of a value that is not a text. `wrong` checks a
+ * text further, and `control` matches characters that it must not have.
  */
 export const textsOf =
   (notText: string | ((value: unknown) => string)) =>
@@ -42,17 +42,17 @@ export const matching =
   (text) =>
     pattern.test(text) ? null : problem;
 
-/** One of a few texts and nothing else; `wording` lists them. */
+/** One of these texts. `wording` lists them in the message. */
 export const oneOf = <const Texts extends readonly string[]>(texts: Texts, wording: string) =>
   z.enum(texts, { error: requiredOr(`must be ${wording}`) });
 
 /** Characters as a person counts them. */
 export const charactersIn = (text: string): number => Array.from(text).length;
 
-/** No letter of another alphabet; accents, digits and signs are none of its matter. */
+/** True if no letter is of another alphabet. Accents, digits and signs are allowed. */
 export const hasLatinLettersOnly = (text: string): boolean => !/[^\P{L}\p{Script=Latin}]/u.test(text);
 
-/** A day of the calendar, `YYYY-MM-DD`. */
+/** Whether it is a day of the calendar, written `YYYY-MM-DD`. */
 export function isDay(text: string): boolean {
   try {
     parseDay(text);

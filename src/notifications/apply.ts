@@ -1,8 +1,8 @@
-/** A person has found out that a notification which changed nothing is the result: it is applied as it was kept. */
+/** Applies a notification that changed nothing so far, because a person has found that it is the result. */
 import type { Transaction } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { applicationByNotifyPath, applyApplicationResult } from '../store/onboarding/application-results.ts';
-import { beneficiaryByNotifyHash, settleBeneficiary } from '../store/beneficiaries/beneficiaries.ts';
+import { applicationByNotifyHash, applyApplicationResult } from '../store/onboarding/application-results.ts';
+import { beneficiaryByNotifyHash, decideBeneficiary } from '../store/beneficiaries/beneficiaries.ts';
 import {
   bodyOf,
   markAppliedByPerson,
@@ -17,7 +17,7 @@ import { changeOf, readOnboardingResult } from './onboarding-result.ts';
 import { belongsToAnother } from './process-onboarding.ts';
 import type { ProcessContext } from './verdict.ts';
 
-/** It cannot be applied; the message says why and what can be done. Nothing was changed. */
+/** The notification cannot be applied. The message says why. Nothing was changed. */
 class NotApplicable extends ExpectedError {
   override readonly name = 'NotApplicable';
   readonly exitCode = EXIT.usage;
@@ -29,11 +29,11 @@ export interface AppliedNotification {
   readonly merOrderNo: string;
   /** The application's state, or the registration's status, from now on. */
   readonly standing: string;
-  /** Of an approved application. */
+  /** Of an approved application, else null. */
   readonly merchantNo: string | null;
 }
 
-/** Why one with this outcome is not for a person to apply. */
+/** Why a person cannot apply a notification with this outcome. */
 const NOT_FOR_A_PERSON: Readonly<Record<string, string>> = {
   applied: 'was applied before',
   duplicate: 'repeats one that was applied',
@@ -42,12 +42,12 @@ const NOT_FOR_A_PERSON: Readonly<Record<string, string>> = {
   waiting: 'waits for the reply to our own request, and is applied by itself then',
 };
 
-/** A digest tells replays as they come in; what a person applies is no replay. */
+/** The digest is for finding replays. What a person applies is never a replay. */
 export type ApplyContext = Omit<ProcessContext, 'digestKey'>;
 
 /**
- * Applies notification `number`, whatever stood against it: the token of an approval is stored without anybody copying it,
- * in place of an earlier one. Throws `NotApplicable`, `UnknownSecretKey` or `SecretUnreadable`.
+ * Applies notification `number`, whatever kept it from being applied before. The token of an approval replaces an
+ * earlier one; nobody has to copy it. Throws `NotApplicable`, `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function applyNotification(
   trx: Transaction<DB>,
@@ -84,7 +84,7 @@ type Apply = (
 
 const applyOnboarding: Apply = async (trx, notification, { secretKeys, now }) => {
   const { number } = notification;
-  const application = await applicationByNotifyPath(trx, notification.notifyHash);
+  const application = await applicationByNotifyHash(trx, notification.notifyHash);
   const { result } = readOnboardingResult(bodyOf(secretKeys, notification));
   if (application === null || result === null) throw notApplicable(number, 'belongs to nothing any more');
   if (await belongsToAnother(trx, application.id, result))
@@ -104,11 +104,10 @@ const applyBeneficiary: Apply = async (trx, notification, { secretKeys, now }) =
   const { number } = notification;
   const registration = await beneficiaryByNotifyHash(trx, notification.notifyHash);
   const { result } = readBeneficiaryResult(bodyOf(secretKeys, notification));
-  if (registration === undefined || result === null)
-    throw notApplicable(number, 'belongs to nothing any more');
+  if (registration === null || result === null) throw notApplicable(number, 'belongs to nothing any more');
   if (result.status === '01') throw notApplicable(number, 'decides nothing: it says that the review goes on');
   const { status, payeeId } = result;
-  await settleBeneficiary(trx, registration.id, { status, payeeId, note: null, now });
+  await decideBeneficiary(trx, registration.id, { status, payeeId, note: null, now });
   return { merOrderNo: registration.merOrderNo, standing: status, merchantNo: null };
 };
 

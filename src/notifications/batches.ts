@@ -1,14 +1,14 @@
-/** Brings together what many ask for at the same time: one round trip for all that waits, one after the other. */
+/** Collects what many callers ask for, and does it in batches: one batch at a time, with all that waits. */
 import { InboxUnavailable } from './inbox-unavailable.ts';
 
 export interface BatchesOptions<Item, Answer> {
-  /** Items of one round trip. */
+  /** Items of one batch. */
   readonly itemsMax: number;
-  /** Items held in memory at a time, in number and in bytes; one more is refused. */
+  /** The most items held in memory, in number and in bytes. One more is refused. */
   readonly heldMax: number;
   readonly heldBytesMax: number;
   readonly bytesOf: (item: Item) => number;
-  /** Nobody waits longer for a round trip. */
+  /** Nobody waits longer than this for a batch. */
   readonly timeoutMs: number;
   /** Answers in the items' order. */
   readonly work: (items: readonly Item[]) => Promise<readonly Answer[]>;
@@ -20,7 +20,7 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: InboxUnavailable) => void;
 }
 
-/** The function it gives rejects with `InboxUnavailable` where there is no room, or the work failed or took too long. */
+/** The returned function throws `InboxUnavailable` if there is no room, or if the work failed or took too long. */
 export function createBatches<Item, Answer>(
   options: BatchesOptions<Item, Answer>,
 ): (item: Item) => Promise<Answer> {
@@ -63,7 +63,7 @@ export function createBatches<Item, Answer>(
   };
 }
 
-/** Whatever still comes of `work` afterwards: at worst a post is kept twice, which processing tells. */
+/** The work may still succeed after its time is over. At worst a post is then kept twice, which processing notices. */
 async function withinTime<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`not done within ${timeoutMs / 1_000} s`)), timeoutMs);

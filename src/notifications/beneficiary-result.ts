@@ -1,9 +1,10 @@
 /**
- * sp3401, the result of a registration: status and payeeId, as no more of it is shown (docs/platform.md 6.2),
- * and what they may change (docs/platform.md 3.1). Pure.
+ * The result of a registration (sp3401): its status and payeeId, and what they may change (docs/platform.md 3.1, 6.2).
+ * The document shows no other fields. Pure.
  */
 import { z } from 'zod';
 import { BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../platform/wire.ts';
+import type { BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
 import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
@@ -11,19 +12,13 @@ import { applies, changesNothing, type Verdict } from './verdict.ts';
 export interface BeneficiaryResult {
   readonly status: BeneficiaryStatus;
   readonly payeeId: string | null;
-  /** Not shown, but compared where they come. */
+  /** The document does not show these two. They are compared if they come. */
   readonly merOrderNo: string | null;
   readonly bizFlowNo: string | null;
 }
 
-/** A registration as far as a result is concerned with it. */
-export interface RegistrationStanding {
-  readonly merOrderNo: string;
-  /** Null until our own call's reply was stored. */
-  readonly bizFlowNo: string | null;
-  readonly payeeId: string | null;
-  readonly status: 'sending' | 'refused' | BeneficiaryStatus;
-}
+/** What a result is compared with. */
+export type RegistrationStanding = Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status'>;
 
 export interface RegistrationChange {
   readonly status: '03' | '04';
@@ -37,7 +32,7 @@ const given = reference(REFERENCE_CHARACTERS_MAX)
 
 const PAYLOAD_FIELDS = ['status', 'payeeId', 'merOrderNo', 'bizFlowNo'];
 const payloadSchema = z.object({
-  // As a number it has one digit.
+  // Sent as a number, the status has one digit.
   status: z.preprocess(
     (value) => (typeof value === 'string' && value !== '' ? value.padStart(2, '0') : value),
     z.enum(BENEFICIARY_STATUSES),
@@ -50,7 +45,7 @@ const payloadSchema = z.object({
 export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> =>
   readJson(body, payloadSchema, PAYLOAD_FIELDS);
 
-/** What a result changes: out of review, once, and only for the payee that was registered. */
+/** What a result changes: it ends the review, once, and only for the payee that was registered. */
 export function judgeBeneficiary(
   result: BeneficiaryResult,
   { merOrderNo, bizFlowNo, payeeId, status }: RegistrationStanding,
@@ -72,7 +67,7 @@ export function judgeBeneficiary(
     return status === '01'
       ? changesNothing('duplicate', 'the registration is under review anyway')
       : changesNothing('contradiction', decidedBefore(status));
-  // The reply may have left the payeeId open (docs/platform.md 2.6).
+  // The reply may have come without a payeeId (docs/platform.md 2.6).
   const tellsPayeeId = payeeId === null && result.payeeId !== null;
   if (result.status === status && !tellsPayeeId)
     return changesNothing('duplicate', 'the registration has this status already');

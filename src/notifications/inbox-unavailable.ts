@@ -1,7 +1,7 @@
-/** What a sender is told where its post is not known to be kept. */
+/** What a sender is told when its post may not be kept. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
-/** The post is not known to be kept: the sender has to send it again. */
+/** The post may not be kept. The sender has to send it again. */
 export class InboxUnavailable extends ExpectedError {
   override readonly name = 'InboxUnavailable';
   readonly exitCode = EXIT.incomplete;

@@ -1,7 +1,7 @@
 /**
- * Takes posts in, in two lanes: by paths that daybook told, many at once become one commit, and none is acknowledged
- * that is not in the database; by paths nobody was told, which wait for nothing but themselves and are kept as far as
- * their share goes. To the sender both look the same.
+ * Takes posts in, in two lanes. Posts to known paths, which daybook gave out, are stored many in one commit; each is
+ * acknowledged once it is in the database. Posts to unknown paths have a lane of their own, and only a limited share of
+ * them is kept. A sender cannot tell the two apart.
  */
 import type { Kysely } from 'kysely';
 import { lastError, retry } from '../store/engine/retry.ts';
@@ -21,33 +21,33 @@ import { createGate, INBOX_LIMITS, type InboxLimits } from './limits.ts';
 
 export { InboxUnavailable } from './inbox-unavailable.ts';
 
-/** Posts of one commit: at 64 kB each and a third more encrypted, well within what one statement carries. */
+/** Posts of one commit. At 64 kB each, and a third more when encrypted, one statement takes them easily. */
 export const COMMIT_POSTS_MAX = 64;
-/** Posts of a lane held in memory at a time; the sender of one more is told to come again. */
+/** The most posts of a lane held in memory. The sender of one more is told to come again. */
 export const POSTS_WAITING_MAX = 1_000;
 const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
-/** Paths of one look-up. */
+/** The most paths of one look-up. */
 const LOOK_UP_PATHS_MAX = 500;
-/** Longer than this no sender waits for a commit or a look-up. */
+/** No sender waits longer than this for a commit or a look-up. */
 const COMMIT_MS_MAX = 5_000;
 
 export interface Post {
   readonly kind: NotificationKind;
   /** The last part of the path. */
   readonly secret: string;
-  /** As it came: nobody has looked at it yet. */
+  /** As it came, not read yet. */
   readonly body: string;
-  /** The address it came from, where that can be told. */
+  /** The address it came from, if known. */
   readonly source?: string;
 }
 
 export interface Inbox {
   /**
-   * Resolves once the post is committed, or is one by an unknown path beyond what is kept of them. Rejects with
-   * `InboxUnavailable` where that cannot be said, or the path was posted to too often.
+   * Resolves once the post is committed. Also resolves for a post to an unknown path that is not kept because the share
+   * is used up. Throws `InboxUnavailable` if it may not be committed, or if the path was posted to too often.
    */
   readonly keep: (post: Post) => Promise<void>;
-  /** Reads the known paths ahead, so that the first push waits for no look-up. Never rejects. */
+  /** Reads the known paths in advance, so that the first post waits for no look-up. Never rejects. */
   readonly readPaths: () => Promise<void>;
 }
 
@@ -55,12 +55,12 @@ export interface InboxDeps {
   readonly db: Kysely<DB>;
   readonly secretKeys: readonly SecretKey[];
   readonly now: () => Date;
-  /** Called after each commit of posts by known paths, to look at what came. */
+  /** Called after each commit of posts to known paths. */
   readonly onKept?: () => void;
-  /** Told of each post by an unknown path that was not kept. */
+  /** Called for each post to an unknown path that is not kept. */
   readonly onNotKept?: () => void;
   readonly limits?: Partial<InboxLimits>;
-  /** For the shares: ms from anywhere, never going back. */
+  /** For the shares: ms since any moment, never going back. */
   readonly clock?: () => number;
 }
 
@@ -98,7 +98,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     keep: async ({ kind, secret, body, ...post }) => {
       const notifyHash = notifyHashOf(secret);
       const source = post.source ?? null;
-      // The same for every path, so that what it says tells nobody which are known.
+      // The same answer for every path, so that a stranger cannot find out which are known.
       if (secretKeys.length === 0) throw new InboxUnavailable('there is no key to keep it with');
       if (!gate.letsIn(notifyHash, source)) throw new InboxUnavailable('too many posts by one path');
       const seal = (isUnknown: boolean) =>
@@ -114,9 +114,11 @@ export function createInbox(deps: InboxDeps): Inbox {
   };
 }
 
-/** About what its ciphertext takes: base64, with a nonce and a tag before it. */
+/** About the size of the ciphertext: base64, with a nonce and a tag in front. */
 const storedBytes = (body: string): number => Math.ceil((Buffer.byteLength(body) * 4) / 3) + 64;
 
-/** A connection that died idle, as after the server's restart, says so only when used: once more, on another. */
+/**
+ * A connection that was cut while idle, as by a server's restart, fails at its next use: one more try takes another.
+ */
 const keepTwice = (db: Kysely<DB>, sealed: readonly SealedNotification[]): Promise<void> =>
   retry(() => keepNotifications(db, sealed), { delaysMs: [0], atEnd: lastError });

@@ -1,28 +1,30 @@
-/** Keeps looking at the inbox while notifications come in, and now and then anyway: what waits may have been answered. */
+/**
+ * Looks at the inbox whenever notifications come in. Also does so from time to time, as some wait for a reply of ours.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processNotifications, type ProcessDeps, type ProcessReport } from './process.ts';
 
-/** Between passes nobody asked for. */
+/** The time between passes when nothing comes in. */
 const PASS_EVERY_MS = 10_000;
-/** So often old posts of unknown paths are thrown away, however often it is woken. */
+/** How often old posts to unknown paths are deleted, however often it is woken. */
 const SWEEP_EVERY_MS = 60_000;
 
 export interface KeptProcessing {
-  /** Something came: look now, or right after the pass at work. */
+  /** Something came: look now, or right after the pass that is running. */
   readonly wake: () => void;
-  /** Resolves after the signal, when the pass at work has ended. */
+  /** Resolves after the signal, when the running pass has ended. */
   readonly ended: Promise<void>;
 }
 
 export interface KeepProcessingDeps extends ProcessDeps {
-  /** Told of passes that found something, and of what is left once, not every pass. */
+  /** Called for a pass that found something. What is left is reported once, and not for every pass. */
   readonly onReport: (report: ProcessReport) => void;
-  /** Told when a pass failed; the next one comes after `everyMs`. */
+  /** Called when a pass failed. The next one comes after `everyMs`. */
   readonly onFault: (error: unknown) => void;
   readonly everyMs?: number;
 }
 
-/** Starts at once: what an earlier process left is looked at first. */
+/** Starts at once, with what an earlier process left. */
 export function keepProcessing(deps: KeepProcessingDeps): KeptProcessing {
   const { signal, onReport, onFault, everyMs = PASS_EVERY_MS } = deps;
   let woken = Promise.withResolvers<undefined>();
@@ -41,7 +43,7 @@ export function keepProcessing(deps: KeepProcessingDeps): KeptProcessing {
       leftBefore = left;
     } catch (error) {
       onFault(error);
-      // What failed would fail again at once.
+      // Another pass at once would fail in the same way.
       await sleep(everyMs, undefined, { signal }).catch(() => undefined);
     }
   };

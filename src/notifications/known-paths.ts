@@ -1,18 +1,18 @@
-/** The known paths in memory, so that a genuine push waits for no look-up behind those of strangers. */
+/** The known paths, in memory. A genuine post need not wait for a look-up behind the posts of strangers. */
 import { newestKnownPaths, type NotifyPath } from '../store/notifications/known-paths.ts';
 import type { Kysely } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
 
-/** Paths of each kind held; older ones are looked up when they are posted to. */
+/** The most paths of each kind in memory. Older ones are looked up when a post comes. */
 const PATHS_HELD_MAX = 50_000;
-/** Read again after this long, so that paths that ended are let go. */
+/** They are read again after this time, so that paths that ended drop out. */
 const PATHS_READ_EVERY_MS = 60_000;
 
 export interface KnownPaths {
-  /** False says nothing yet: the database has to be asked. */
+  /** False does not mean unknown: the database has to be asked. */
   readonly has: (path: NotifyPath) => boolean;
   readonly add: (path: NotifyPath) => void;
-  /** Reads them now. Never rejects: what is not held is looked up. */
+  /** Reads them now. Never rejects: a path that is not in memory is looked up. */
   readonly read: () => Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function createKnownPaths({ db, now, clock }: KnownPathsDeps): KnownPaths
     try {
       held = new Set((await newestKnownPaths(db, PATHS_HELD_MAX, now())).map(nameOf));
     } catch {
-      // The database is away: those held stay, and the next read comes in its time.
+      // The database cannot be reached: what is in memory stays until the next read.
     }
   };
   return {

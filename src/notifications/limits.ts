@@ -1,12 +1,12 @@
-/** What strangers may cost: how many posts of one path, and how much of paths nobody was told, are taken in. */
+/** Limits for strangers: how many posts to one path are taken in, and how much is kept of posts to unknown paths. */
 import { isIPv6 } from 'node:net';
 import { createShares } from './shares.ts';
 
 export interface InboxLimits {
-  /** Posts by one path an hour, from one source and in all. More are told to come again. */
+  /** Posts to one path an hour, from one source and in all. The senders of more are told to come again. */
   readonly pathSourcePosts: number;
   readonly pathPosts: number;
-  /** Posts of unknown paths that are kept an hour, from one source and in all, and their bytes as stored. */
+  /** Posts to unknown paths that are kept an hour, from one source and in all, and their bytes as stored. */
   readonly unknownSourcePosts: number;
   readonly unknownPosts: number;
   readonly unknownSourceBytes: number;
@@ -14,8 +14,8 @@ export interface InboxLimits {
 }
 
 /**
- * A day at the full rate of unknown ones, and one more hour's share at once, are exactly what the store keeps of them
- * (`UNKNOWN_KEPT`): noise cannot push out a post before it has been kept for a day.
+ * `UNKNOWN_KEPT` holds exactly a day of posts to unknown paths at the full rate, and one more hour's share. So noise
+ * cannot push out a post that has been kept for less than a day.
  */
 export const INBOX_LIMITS: InboxLimits = {
   pathSourcePosts: 60,
@@ -26,13 +26,13 @@ export const INBOX_LIMITS: InboxLimits = {
   unknownBytes: 5_000_000,
 };
 
-/** Paths and sources remembered. */
+/** The most paths and sources that are remembered. */
 const NAMES_MAX = 20_000;
 
 export interface Gate {
-  /** Whether one more post by this path is taken in. The same for a known path and an unknown one. */
+  /** Whether one more post to this path is taken in, be the path known or unknown. */
   readonly letsIn: (notifyHash: string, source: string | null) => boolean;
-  /** Whether one more post of an unknown path is kept. */
+  /** Whether one more post to an unknown path is kept. */
   readonly keepsUnknown: (source: string | null, bytes: number) => boolean;
 }
 
@@ -56,12 +56,12 @@ export function createGate(limits: InboxLimits, clock: () => number): Gate {
   };
 }
 
-/** Who counts as one source: an address, or the network of 64 bits that one IPv6 customer has. */
+/** What counts as one source: an address, or for IPv6 the network of 64 bits that one customer has. */
 export function networkOf(source: string | null): string {
   if (source === null || !isIPv6(source)) return source ?? '';
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(source)?.[1];
   if (mapped !== undefined) return mapped;
-  // The URL parser spells an address in its one short form.
+  // The URL parser gives every spelling of an address the same form.
   const [head = '', tail] = new URL(`http://[${source.replace(/%.*$/, '')}]`).hostname
     .slice(1, -1)
     .split('::');

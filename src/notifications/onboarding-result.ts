@@ -1,10 +1,11 @@
 /**
- * sp3101, the result of an application: what it says (docs/platform.md 6.1), and what it may change
- * (docs/platform.md 3.2). Pure.
+ * The result of an application (sp3101): what it says (docs/platform.md 6.1), and what it may change (docs/platform.md
+ * 3.2). Pure.
  */
 import { z } from 'zod';
 import { MERCHANT_NO, TOKEN } from '../ledger/merchant-no.ts';
 import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../platform/wire.ts';
+import type { ApplicationDecision, ApplicationStanding } from '../store/onboarding/application-results.ts';
 import { readJson, reference, type Reading } from './read-json.ts';
 import { applies, changesNothing, type Verdict } from './verdict.ts';
 
@@ -13,32 +14,20 @@ export interface OnboardingResult {
   readonly bizFlow: string;
   readonly merOrderNo: string | null;
   readonly code: string;
-  /** For a person: a reason and field names, in a JSON text of no shown shape. */
+  /** For a person: a reason and field names, in a JSON text whose shape the document does not show. */
   readonly message: string;
   readonly merchantNo: string;
   readonly token: string;
-  /** The merchant's English name as the platform has it; '' where it is not told. */
+  /** The merchant's English name as the platform has it; '' if it did not come. */
   readonly merNameEn: string;
   readonly processVersion: string | null;
 }
-
-/** An application as far as a result is concerned with it. */
-export interface ApplicationStanding {
-  readonly merOrderNo: string;
-  /** Null until our own call's reply was stored. */
-  readonly bizFlow: string | null;
-  readonly state: 'submitting' | 'accepted' | 'refused' | 'unknown' | 'approved' | 'supplement' | 'rejected';
-}
-
-export type ApplicationChange =
-  | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
-  | { readonly to: 'supplement' | 'rejected'; readonly message: string };
 
 const absentAsNull = (text: ReturnType<typeof reference>) =>
   text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
 const absentAsEmpty = (text: z.ZodString) => text.nullish().transform((value) => value ?? '');
 
-/** A detail is described as JSON text; one sent as JSON is spelt as text. */
+/** The document describes a JSON text. If JSON itself is sent, it is turned into text. */
 const asText = z.preprocess(
   (value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value),
   absentAsEmpty(z.string()),
@@ -49,7 +38,7 @@ const payloadSchema = z
     bizFlow: reference(32).min(1),
     merOrderNo: absentAsNull(reference(32)),
     code: reference(6).min(1),
-    // Longer than the 255 of the document loses nobody anything; the body limit bounds it.
+    // The document allows 255 characters. Longer texts do no harm, as the size of the body is limited.
     message: asText,
     merchantNo: absentAsEmpty(z.string()),
     token: absentAsEmpty(z.string()),
@@ -68,7 +57,9 @@ const payloadSchema = z
 
 const PAYLOAD_FIELDS = ['bizFlow', 'merOrderNo', 'code', 'message', 'merchantNo', 'merNameEn', 'token'];
 
-/** Reads a post's body. What the document does not describe is malformed; more fields than it shows are not. */
+/**
+ * Reads the body of a post. It is malformed if it is not what the document describes. Additional fields are allowed.
+ */
 export const readOnboardingResult = (body: string): Reading<OnboardingResult> =>
   readJson(body, payloadSchema, PAYLOAD_FIELDS);
 
@@ -80,14 +71,14 @@ const sameResult = (one: OnboardingResult, other: OnboardingResult): boolean =>
   one.token === other.token;
 
 /**
- * What a result changes. `applied` are the results that changed this application before, oldest first: one of them
- * coming again is a replay, whatever came since.
+ * What a result changes. `applied` are the results that changed this application before, oldest first. One of them that
+ * comes again is a replay, whatever came in between.
  */
 export function judgeOnboarding(
   result: OnboardingResult,
   { merOrderNo, bizFlow, state }: ApplicationStanding,
   applied: readonly OnboardingResult[],
-): Verdict<ApplicationChange> {
+): Verdict<ApplicationDecision> {
   if (result.merOrderNo !== null && result.merOrderNo !== merOrderNo)
     return changesNothing('contradiction', 'it came by this application’s path with another merOrderNo');
   if (bizFlow !== null && result.bizFlow !== bizFlow)
@@ -100,8 +91,8 @@ export function judgeOnboarding(
     case 'accepted':
     case 'unknown':
     case 'supplement':
-    // "Rejected or processing error" (docs/platform.md 6.1): where it was an error, the review goes on, and
-    // its result is the result.
+    // It means "rejected or processing error" (docs/platform.md 6.1). After an error the review goes on, and a later
+    // result counts.
     case 'rejected':
       return applies(changeOf(result));
     case 'refused':
@@ -111,8 +102,8 @@ export function judgeOnboarding(
   }
 }
 
-/** What a result says is to become of its application. */
-export function changeOf({ code, message, merchantNo, token }: OnboardingResult): ApplicationChange {
+/** The state that a result brings an application to. */
+export function changeOf({ code, message, merchantNo, token }: OnboardingResult): ApplicationDecision {
   if (code === APPLICATION_APPROVED) return { to: 'approved', merchantNo, token };
   return { to: code === APPLICATION_NEEDS_DOCUMENTS ? 'supplement' : 'rejected', message };
 }
@@ -120,7 +111,7 @@ export function changeOf({ code, message, merchantNo, token }: OnboardingResult)
 function againstApproval(
   result: OnboardingResult,
   applied: readonly OnboardingResult[],
-): Verdict<ApplicationChange> {
+): Verdict<ApplicationDecision> {
   if (result.code !== APPLICATION_APPROVED)
     return changesNothing('contradiction', 'the application was approved before');
   const approval = applied.find(({ code }) => code === APPLICATION_APPROVED);

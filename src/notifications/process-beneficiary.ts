@@ -1,4 +1,4 @@
-/** Brings a registration's result (sp3401) to the registration its path belongs to. */
+/** Applies a result (sp3401) to the registration that its path belongs to. */
 import type { Transaction } from 'kysely';
 import { applyBeneficiaryResult, beneficiaryByNotifyHash } from '../store/beneficiaries/beneficiaries.ts';
 import { bodyOf, type OpenNotification } from '../store/notifications/notification-outcomes.ts';
@@ -14,8 +14,7 @@ export async function processBeneficiaryResult(
 ): Promise<Settlement> {
   const { notifyHash } = notification;
   const registration = await beneficiaryByNotifyHash(trx, notifyHash);
-  if (registration === undefined)
-    return settled(changesNothing('unknown', 'nobody was told this path'), null);
+  if (registration === null) return settled(changesNothing('unknown', 'nobody was told this path'), null);
   const { merOrderNo } = registration;
   const { result, problem } = readBeneficiaryResult(bodyOf(secretKeys, notification));
   if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);

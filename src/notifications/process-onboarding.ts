@@ -1,7 +1,7 @@
-/** Brings an application's result (sp3101) to the application its path belongs to. */
+/** Applies a result (sp3101) to the application that its path belongs to. */
 import { createHmac } from 'node:crypto';
 import type { Transaction } from 'kysely';
-import { applicationByNotifyPath, applyApplicationResult } from '../store/onboarding/application-results.ts';
+import { applicationByNotifyHash, applyApplicationResult } from '../store/onboarding/application-results.ts';
 import { applicationByBizFlow } from '../store/onboarding/applications.ts';
 import {
   appliedBefore,
@@ -18,7 +18,7 @@ export async function processOnboardingResult(
   notification: OpenNotification,
   { secretKeys, digestKey, now }: ProcessContext,
 ): Promise<Settlement> {
-  const application = await applicationByNotifyPath(trx, notification.notifyHash);
+  const application = await applicationByNotifyHash(trx, notification.notifyHash);
   if (application === null) return settled(changesNothing('unknown', 'nobody was told this path'), null);
   const { id, merOrderNo } = application;
   const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
@@ -56,13 +56,13 @@ export async function processOnboardingResult(
   }
 }
 
-/** Equal where `judgeOnboarding` takes two results for the same. */
+/** The same for two results that `judgeOnboarding` takes for one. */
 const digestOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResult, key: Buffer): string =>
   createHmac('sha256', key)
     .update(JSON.stringify([bizFlow, code, message, merchantNo, token]))
     .digest('hex');
 
-/** Whether the bizFlow a result names is another application's. */
+/** Whether the bizFlow of a result belongs to another application. */
 export async function belongsToAnother(
   trx: Transaction<DB>,
   id: number,

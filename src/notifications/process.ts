@@ -1,6 +1,6 @@
-/** Looks at what the inbox holds, apart from taking it in: each notification once, in a transaction of its own. */
+/** Works through the inbox: each notification once, in a transaction of its own. Taking in is separate (inbox.ts). */
 import type { Kysely, Transaction } from 'kysely';
-import { markBrokenOff } from '../store/onboarding/applications.ts';
+import { markBrokenOff } from '../store/onboarding/application-calls.ts';
 import { codeOf, isConnectionError } from '../store/engine/errors.ts';
 import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
 import {
@@ -21,9 +21,11 @@ import { processBeneficiaryResult } from './process-beneficiary.ts';
 import { processOnboardingResult } from './process-onboarding.ts';
 import { changesNothing, settled, type Settlement } from './verdict.ts';
 
-/** What is kept of paths nobody was told, the newest of it; see `INBOX_LIMITS`. */
+/** How much is kept of posts to unknown paths; the newest stay. See `INBOX_LIMITS`. */
 export const UNKNOWN_KEPT: UnknownKept = { posts: 20_000, bytes: 128 * 1_024 * 1_024, days: 30 };
-/** Looked at before it is asked again whose turn it is: so many a path that has just come in waits for. */
+/**
+ * How many are looked at before the order is asked for again. A path that has just come in waits for at most so many.
+ */
 const TURNS_MAX = 32;
 
 export interface ProcessDeps {
@@ -32,18 +34,18 @@ export interface ProcessDeps {
   readonly now: () => Date;
   readonly signal: AbortSignal;
   readonly unknownKept?: UnknownKept;
-  /** Whether old posts of such paths are thrown away now; always unless told. */
+  /** Whether old posts to unknown paths are deleted in this pass; true unless set. */
   readonly sweeps?: boolean;
-  /** Called once such posts are gone, for a database that does not use their space again by itself. */
+  /** Called after such posts were deleted, for a database that does not reuse the space by itself. */
   readonly freeSpace?: () => Promise<void>;
 }
 
 export interface ProcessReport {
-  /** Notifications by what became of them. */
+  /** How many notifications had each outcome. */
   readonly outcomes: Readonly<Partial<Record<NotificationOutcome, number>>>;
-  /** Left as they are for the next time, each with why: a key that is missing, a fault. Without anything they carried. */
+  /** Those left for the next pass, each with the reason: a missing key or a fault. Nothing of their content is told. */
   readonly left: readonly { readonly number: number; readonly problem: string }[];
-  /** Old posts of paths nobody was told that were thrown away, as newer ones are more than enough. */
+  /** How many old posts to unknown paths were deleted. */
   readonly dropped: number;
 }
 
@@ -53,8 +55,8 @@ const OPERATIONS = {
 } as const;
 
 /**
- * One pass over everything not settled yet. Any number of processes may do so at once, and be killed at any instant:
- * what a notification changes and that it did is one commit. Rejects when the database is lost.
+ * One pass over everything that is not settled yet. Several processes may do so at once, and each may be killed at any
+ * moment: a notification and what it changes are one commit. Throws when the database is lost.
  */
 export async function processNotifications(deps: ProcessDeps): Promise<ProcessReport> {
   const { db, secretKeys, now, signal, unknownKept = UNKNOWN_KEPT, sweeps = true, freeSpace } = deps;
@@ -68,11 +70,11 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
   count('unknown', unknown);
   const dropped = sweeps ? await dropOldUnknown(db, unknownKept, now()) : 0;
   if (dropped > 0) await freeSpace?.();
-  // A submission whose process died will never store its reply: its result need not wait for that.
+  // A submission whose process died never stores its reply. Its result must not wait for that.
   await markBrokenOff(db, now());
   let key: Promise<Buffer> | undefined;
   const digestKey = () => (key ??= fingerprintKey(db, 'result', secretKeys));
-  // Looked at and still open, here or in another process: not again in this pass.
+  // Still open after a look, here or in another process: they are not looked at again in this pass.
   const passed: number[] = [];
   const isStopped = (): boolean => signal.aborted;
   while (!isStopped()) {
@@ -89,7 +91,7 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
   return { outcomes, left, dropped };
 }
 
-/** Both null where another process has it. */
+/** Both are null if another process has the notification. */
 interface Looked {
   readonly outcome: NotificationOutcome | null;
   readonly problem: string | null;
@@ -116,18 +118,18 @@ async function lookAt(
     );
   } catch (error) {
     if (isConnectionError(error)) throw error;
-    // Text that no column can hold would fail at every look.
+    // A value that no column can hold would fail at every pass.
     if (codeOf(error).startsWith(DATA_EXCEPTION))
       return await settle(() => Promise.resolve(settled(changesNothing('malformed', UNSTORABLE), null)));
     return { outcome: null, problem: problemOf(error) };
   }
 }
 
-/** The class of PostgreSQL's errors about values. */
+/** PostgreSQL's class of errors about values. */
 const DATA_EXCEPTION = '22';
 const UNSTORABLE = 'it holds a value that cannot be stored';
 
-/** Errors of our own say nothing they should not; anything else might quote what it choked on. */
+/** Our own errors never quote a value. Any other error might, so only its name is told. */
 const problemOf = (error: unknown): string => {
   if (error instanceof UnknownSecretKey || error instanceof SecretUnreadable) return error.message;
   return error instanceof Error ? `a fault in daybook (${error.name})` : 'a fault in daybook';

@@ -1,23 +1,23 @@
-/** Reads a body that anyone may have written. What it says is wrong names fields and rules, never a value. */
+/** Reads a body that anyone may have written. Problems name fields and rules, and never a value. */
 import { z } from 'zod';
 import { isPrintable, opened } from '../platform/reply.ts';
 
 export type Reading<Result> =
   { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string };
 
-/** A reference as a reply may have one too: shown to a person and stored, so without anything that cannot be seen. */
+/** A reference number. It is stored and shown to a person, so it must have no invisible characters. */
 export const reference = (charactersMax: number) =>
   z
     .string()
     .max(charactersMax)
     .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
 
-/** How much of what is wrong is told. */
+/** The most problems that are told. */
 const PROBLEMS_TOLD_MAX = 3;
 
 /**
- * The fields of a payload, whatever envelope holds them. `expected` are those it is told by: an envelope's own fields of
- * other names do no harm, and its `code` does not stand for the payload's.
+ * Reads the fields of a payload, in whatever envelope it comes. The payload is the part that has the `expected` fields,
+ * so that a `code` of the envelope is not taken for the payload's.
  */
 export function readJson<Result>(
   body: string,
@@ -42,7 +42,7 @@ function payloadIn(body: string, expected: readonly string[]): unknown {
   }
 }
 
-/** Zod's own messages may quote what came. */
+/** Zod's own messages may quote a value. */
 function wordingOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `is no ${issue.expected}`;
   if (issue.code === 'too_big') return `is longer than ${issue.maximum}`;

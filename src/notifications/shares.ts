@@ -1,18 +1,18 @@
-/** How much each of many may take in an hour: a share that fills again steadily, for a bounded number of names. */
+/** How much each of many names may take in an hour. A share fills up again steadily. */
 
 const HOUR_MS = 3_600_000;
 
 export interface SharesOptions {
-  /** What a name may take at once, and in every hour after. */
+  /** What a name may take at once, and then again every hour. */
   readonly perHour: number;
-  /** Names remembered; beyond it the one not seen for longest is forgotten, and starts with a whole share again. */
+  /** The most names remembered. The one not seen for longest is forgotten first, and then has a whole share again. */
   readonly namesMax: number;
-  /** Ms from anywhere, never going back. */
+  /** Ms since any moment, never going back. */
   readonly clock: () => number;
 }
 
 export interface Shares {
-  /** Takes `amount` from the share of `name`; false, and nothing taken, where not so much is left. */
+  /** Takes `amount` from the share of `name`. False if less is left; nothing is taken then. */
   readonly take: (name: string, amount?: number) => boolean;
 }
 
@@ -27,7 +27,7 @@ export function createShares({ perHour, namesMax, clock }: SharesOptions): Share
           ? perHour
           : Math.min(perHour, before.amount + ((atMs - before.atMs) * perHour) / HOUR_MS);
       const isEnough = has >= amount;
-      // Put in again at the end: the first of a map's keys is the one not seen for longest.
+      // The name moves to the end of the map. So the first key is the one not seen for longest.
       left.delete(name);
       left.set(name, { amount: isEnough ? has - amount : has, atMs });
       if (left.size > namesMax) left.delete(left.keys().next().value!);

@@ -1,12 +1,12 @@
-/** What is to become of a notification. Pure words: each operation judges by its own states. */
+/** What is to become of a notification: the types that all operations share. */
 import type { NotificationOutcome } from '../store/notifications/notification-outcomes.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 
 export interface Verdict<Change> {
   readonly outcome: NotificationOutcome;
-  /** A sentence for a person, without anything that came with the post. */
+  /** A sentence for a person. It repeats nothing of the post. */
   readonly reason: string | null;
-  /** What `applied` does. */
+  /** What is changed if the outcome is `applied`, else null. */
   readonly change: Change | null;
 }
 
@@ -21,10 +21,10 @@ export const changesNothing = (
   reason: string,
 ): Verdict<never> => ({ outcome, reason, change: null });
 
-/** What an operation's processing works with. */
+/** What processing needs besides the notification. */
 export interface ProcessContext {
   readonly secretKeys: readonly SecretKey[];
-  /** Key of the digests by which a result that comes again is told. */
+  /** Key of the digests by which a repeated result is found. */
   readonly digestKey: Buffer;
   readonly now: Date;
 }
@@ -33,9 +33,9 @@ export interface ProcessContext {
 export interface Settlement {
   readonly outcome: NotificationOutcome;
   readonly reason: string | null;
-  /** Of the application or registration its path belongs to. */
+  /** The order number of the application or registration. Null if the path belongs to none. */
   readonly merOrderNo: string | null;
-  /** Of a result that was applied: tells it when it comes again. */
+  /** Digest of a result that was applied, to find it when it comes again; else null. */
   readonly resultDigest: string | null;
 }
 

@@ -5,7 +5,7 @@ const RESULT_ELSEWHERE =
   'Its result goes to the callbackUrl its file gave, and not to daybook: add the merchant with `daybook merchants add` ' +
   'when it comes.';
 
-/** One or more sentences. `isReplaced`: a later one was submitted in its place. */
+/** One or more sentences. `isReplaced`: a later application was submitted in its place. */
 export function adviceOf(
   { id, merOrderNo, state, bizFlow, merchantNo, isNotified, isReceived }: ApplicationRow,
   isReplaced = false,

@@ -13,15 +13,15 @@ import type { SecretKey } from '../store/secrets/secrets.ts';
 import { adviceOf } from './advice.ts';
 import { findingsOf, type Findings } from './findings.ts';
 
-/** A shorter value may be a word of any sentence. */
+/** Shorter values are not hidden: they may be part of an ordinary word. */
 const HIDDEN_CHARACTERS_MIN = 3;
 
 export interface ApplicationStatus {
   readonly application: ApplicationRow;
-  /** A later one that was submitted in its place. */
+  /** The number of a later application that was submitted in its place. */
   readonly replacedBy: number | null;
   readonly advice: string;
-  /** Null where no result told one. */
+  /** Null if no result named one. */
   readonly recordedName: RecordedName | null;
   /** What the platform said with its refusal or result; null where it said nothing. */
   readonly findings: Findings | null;
@@ -45,7 +45,7 @@ async function recordedNameOf(
   return { isAsSent: sent?.merNameEn === name, name: reveal ? name : null };
 }
 
-/** Every text in a payload, and every word of a person's name. */
+/** Every text in a payload. A person's name is also split into its words. */
 function valuesIn(node: unknown, field = ''): string[] {
   if (typeof node === 'string') return field === 'certName' ? [node, ...node.split(/\s+/)] : [node];
   if (typeof node !== 'object' || node === null) return [];
@@ -55,7 +55,7 @@ function valuesIn(node: unknown, field = ''): string[] {
 
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
-/** Puts *** where a sentence repeats something of the application, in whatever case. */
+/** Replaces by *** what a sentence repeats of the application. Capital and small letters count as the same. */
 export function withoutValues(sentence: string, payload: unknown): string {
   const values = valuesIn(payload)
     .filter((value) => value.length >= HIDDEN_CHARACTERS_MIN)
@@ -67,8 +67,8 @@ export function withoutValues(sentence: string, payload: unknown): string {
 }
 
 /**
- * Null where there is none. Reasons are told without what they repeat of the application, unless `reveal`. Throws
- * `UnknownSecretKey` or `SecretUnreadable`.
+ * Null if there is no such application. The values of the application are hidden in the reasons, unless `reveal` is
+ * set. Throws `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function statusOfApplication(
   db: Kysely<DB>,

@@ -41,6 +41,6 @@ function wrongAddress(value: string): string | null {
   return isPublicHost(url.hostname) ? null : 'is not an address the platform could reach from outside';
 }
 
-/** `ours` is taken as the settings have it, on loopback too; only its length is the platform's matter. */
+/** Our own address is only checked for its length: it may be a loopback address, for tests. */
 export const callbackUrl = (ours: string | null) =>
   text(CALLBACK_URL_CHARACTERS_MAX, (value) => (value === ours ? null : wrongAddress(value)));

@@ -1,6 +1,6 @@
 /**
- * The whole application (sp1101, docs/platform.md 2.3, 2.4, 4.3), field by field in the document's order,
- * checked before anything is sent: the platform is not known to take the same application twice.
+ * Checks an application (sp1101, docs/platform.md 2.3, 2.4, 4.3), field by field in the document's order. All of it is
+ * checked before anything is sent, as the platform may not take the same application a second time.
  */
 import type { z } from 'zod';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -29,23 +29,23 @@ import {
   yesOrNo,
 } from './values.ts';
 
-/** What the check goes by beside the file. */
+/** What the check needs to know besides the file. */
 export interface ApplicationRules extends FilePathRules {
   readonly codeLists: CodeLists;
   readonly today: BusinessDay;
-  /** Told what the document leaves open and looks like a mistake; it is sent all the same. */
+  /** Called with what looks like a mistake but is allowed by the document. It is sent all the same. */
   readonly onWarning?: (warning: Problem) => void;
-  /** Taken where the file leaves them out; null: it may not. */
+  /** Used for fields the file leaves out. Null: the file must have the field. */
   readonly defaults: {
     readonly merOrderNo: string;
     readonly referralChannel: string | null;
-    /** Ours: the address made for this application. */
+    /** The address of ours that was made for this application. */
     readonly callbackUrl: string | null;
     readonly processVersion: string | null;
   };
 }
 
-/** An application as it goes to the platform: nothing in it that the check has not seen. */
+/** An application as it goes to the platform. It has only fields that were checked. */
 export interface ApplicationPayload extends Fields {
   readonly merOrderNo: string;
   readonly countryCode: string;
@@ -89,7 +89,7 @@ const MONTHLY_VOLUME_USD = {
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** docs/platform.md 2.4. `type` is the person's, as the file has it. */
+/** The fields of a person (docs/platform.md 2.4). `type` is the value of that person's `type` in the file. */
 const personShape = (rules: ApplicationRules, type?: unknown): Shape => ({
   type: choice({ '0': 'national ID card', '1': 'passport' }),
   issuPlace: country,
@@ -107,7 +107,7 @@ const peopleOf = (rules: ApplicationRules) =>
     element: (person) => fieldsOf(personShape(rules, isFields(person) ? person['type'] : undefined)),
   });
 
-/** docs/platform.md 2.3, sub-fields of businessNature */
+/** The fields of businessNature (docs/platform.md 2.3). */
 const natureShape = ({ codeLists }: ApplicationRules): Shape => ({
   natureType: choice({ '0': 'goods trade', '1': 'services trade', [E_COMMERCE]: 'e-commerce' }),
   natures: codes(codeLists.natures, 'natures'),
@@ -116,7 +116,7 @@ const natureShape = ({ codeLists }: ApplicationRules): Shape => ({
 const neededIf = (isNeeded: boolean, schema: z.ZodType, missing: string): z.ZodType =>
   isNeeded ? required(schema, missing) : schema.optional();
 
-/** docs/platform.md 2.3. Some fields are needed for some of `fields` only. */
+/** The fields of an application (docs/platform.md 2.3). Some are required only with certain values in `fields`. */
 function applicationShape(rules: ApplicationRules, fields: Fields): Shape {
   const { codeLists, defaults } = rules;
   const people = peopleOf(rules);
@@ -169,15 +169,15 @@ function applicationShape(rules: ApplicationRules, fields: Fields): Shape {
   };
 }
 
-/** The fields there are in the mapping at this place: the application, its businessNature, or a person. */
+/** The names of the fields at a place in the file: of the application, of its businessNature or of a person. */
 function namesAt(at: readonly PropertyKey[], rules: ApplicationRules): readonly string[] {
   if (at.length === 0) return Object.keys(applicationShape(rules, {}));
   return Object.keys(at[0] === 'businessNature' ? natureShape(rules) : personShape(rules));
 }
 
 /**
- * Checks a file's content, from JSON or YAML. Every problem comes back at once, in the document's order; else the
- * payload, in the same order, with what the file left out filled in from `defaults`.
+ * Checks the content of a file. Returns all problems at once, in the document's order. If there are none, returns the
+ * payload in the same order; fields the file left out are taken from `defaults`.
  */
 export function checkApplication(file: unknown, rules: ApplicationRules): CheckedApplication {
   if (!isFields(file)) {

@@ -1,9 +1,9 @@
-/** Why an application is not sent, as values a caller decides on. None repeats anything of the application. */
+/** Why an application is not sent. No message repeats a value of the application, as these are personal. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { counted } from '../ledger/text.ts';
 import { FormInvalid, type Problem } from '../forms/problem.ts';
 
-/** The file breaks rules of the document; all of them are told. */
+/** The file breaks rules of the document. The message lists all of them. */
 export class ApplicationInvalid extends FormInvalid {
   override readonly name = 'ApplicationInvalid';
 
@@ -12,13 +12,13 @@ export class ApplicationInvalid extends FormInvalid {
   }
 }
 
-/** It might be a second one for the same merchant; the message says which stands in the way and what to do. */
+/** The state of this or another application does not allow it. The message says which one, and what to do. */
 export class ApplicationStands extends ExpectedError {
   override readonly name = 'ApplicationStands';
   readonly exitCode = EXIT.usage;
 }
 
-/** The platform's receipt came and could not be stored; the message holds what it said. */
+/** The platform's receipt came but could not be stored. The message has its content. */
 export class ReceiptNotStored extends ExpectedError {
   override readonly name = 'ReceiptNotStored';
   readonly exitCode = EXIT.incomplete;

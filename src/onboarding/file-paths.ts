@@ -7,16 +7,16 @@ const FILE_PATH_CHARACTERS_MAX = 1_024;
 
 export type { FilePathRules };
 
-/** At least one path, none twice. */
+/** A list of at least one path, without repeats. */
 export function filePaths(rules: FilePathRules, wrong?: ListRules['wrong']) {
   const path = text(FILE_PATH_CHARACTERS_MAX, (value) => uploadPathProblem(value, rules));
   return listOf({ element: () => path, wrong });
 }
 
-/** `type` of a person's document. */
+/** The `type` of a person whose document is an ID card. */
 export const ID_CARD = '0';
 
-/** What is wrong with the images of an ID card, which are two (docs/platform.md 2.4). */
+/** An ID card has two images (docs/platform.md 2.4). */
 function wrongCount({ length }: readonly unknown[]): string | null {
   if (length === 2) return null;
   const there = length === 1 ? 'is 1' : `are ${length}`;
@@ -31,6 +31,6 @@ const lastPart = (path: unknown): string => (typeof path === 'string' ? (path.sp
 const saysFront = (path: unknown) => /front/i.test(lastPart(path)) && !/back/i.test(lastPart(path));
 const saysBack = (path: unknown) => /back/i.test(lastPart(path)) && !/front/i.test(lastPart(path));
 
-/** Whether the names of two images say that the back goes first. */
+/** Whether the file names say that the back comes before the front. */
 export const seemSwapped = (images: readonly unknown[]): boolean =>
   images.length === 2 && (saysBack(images[0]) || saysFront(images[1]));

@@ -1,16 +1,15 @@
 /**
- * What a result's message says (docs/platform.md 6.1): a JSON text with a reason and names of affected
- * fields, in a shape the document does not show. Read by the looks of its keys, so that nothing it says is
- * lost whatever the shape.
+ * What a result's message says (docs/platform.md 6.1): a JSON text with a reason and the names of affected fields. The
+ * document does not show its shape, so it is read by the names of its keys. Nothing it says is lost.
  */
 
 /** As docs/platform.md 2.3 limits it. */
 const PROCESS_VERSION_CHARACTERS_MAX = 10;
-/** Far deeper than 255 characters can say anything sensible. */
+/** A message of 255 characters is never nested as deep as this. */
 const DEPTH_MAX = 20;
 
 export interface Findings {
-  /** Sentences, in order: whatever is neither a field name nor the version. */
+  /** Everything that is neither a field name nor the version, in order. */
   readonly reasons: readonly string[];
   /** Fields to supplement or correct. */
   readonly fields: readonly string[];
@@ -49,14 +48,14 @@ function place(text: string, key: string, into: Gathered): void {
 
 const withoutRepeats = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-/** Reads a message; one that is no JSON is one reason. */
+/** Reads a message. If it is not JSON, the whole text is one reason. */
 export function findingsOf(message: string): Findings {
   const gathered: Gathered = { reasons: [], fields: [], processVersion: null };
   let content: unknown = message;
   try {
     content = JSON.parse(message);
   } catch {
-    // Cut at 255 characters, or no JSON at all: told as it is.
+    // The text is not JSON, or was cut at 255 characters: it is kept as it is.
   }
   gather(content, '', gathered, 0);
   return {

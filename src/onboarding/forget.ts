@@ -1,23 +1,19 @@
-/** A person asks for an application's personal data to be gone, as nothing needs it any more. */
+/** Removes the personal data of an application that is closed, because a person asks for it. */
 import type { Kysely, Transaction } from 'kysely';
 import { applicationById, replacementOf, type ApplicationRow } from '../store/onboarding/applications.ts';
 import { forgetApplication } from '../store/onboarding/forget-application.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { ApplicationStands } from './errors.ts';
+import { findApplication } from './find.ts';
 
 const CLOSED: readonly ApplicationRow['state'][] = ['approved', 'rejected', 'refused'];
 
 /**
- * Forgets one that is closed: decided, refused, or replaced by another. Doing it again changes nothing. Throws
- * `ApplicationStands` where it is open or unknown to us.
+ * The application must be closed: decided, refused or replaced by another one. A second call changes nothing. Throws
+ * `ApplicationStands` if it is open or does not exist.
  */
 export async function forget(trx: Transaction<DB>, id: number, now: Date): Promise<ApplicationRow> {
-  const application = await applicationById(trx, id);
-  if (application === null) {
-    throw new ApplicationStands(
-      `there is no application ${id}; \`daybook onboard list\` shows those there are.`,
-    );
-  }
+  const application = await findApplication(trx, id);
   if (application.forgottenAt !== null) return application;
   if (!CLOSED.includes(application.state) && (await isOpen(trx, id))) {
     throw new ApplicationStands(

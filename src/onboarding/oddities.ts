@@ -1,4 +1,4 @@
-/** What looks like a mistake in an application though the document leaves it open: told, and sent all the same. */
+/** What looks like a mistake in an application but is allowed by the document: a warning, and sent all the same. */
 import { isFields, type Fields } from '../forms/fields.ts';
 import type { Problem } from '../forms/problem.ts';
 import { ID_CARD, seemSwapped } from './file-paths.ts';
@@ -10,7 +10,7 @@ const listIn = (fields: Fields, name: string): readonly unknown[] => {
   return Array.isArray(value) ? value : [];
 };
 
-/** Names of files are nobody's rule, so what they say of front and back is only told. */
+/** No rule says how files are named, so a name that says front or back only leads to a warning. */
 const swappedImages = (file: Fields): Problem[] =>
   PEOPLE.flatMap((name) =>
     listIn(file, name).flatMap((person, index) =>
@@ -27,8 +27,8 @@ const swappedImages = (file: Fields): Problem[] =>
   );
 
 /**
- * `OTHER` is the catalog's prompt to enter a name (docs/platform.md 2.2). Whether the appendix has it as well is not
- * shown: the settings' list decides, and without one it is told.
+ * `OTHER` is the catalog's prompt to enter a name (docs/platform.md 2.2). It is not known whether the appendix has it
+ * as a code. The list in the settings decides. Without a list there is a warning.
  */
 function otherNature({ businessNature }: Fields, list: readonly string[] | null): Problem[] {
   const at = isFields(businessNature) ? listIn(businessNature, 'natures').indexOf('OTHER') : -1;
@@ -37,7 +37,7 @@ function otherNature({ businessNature }: Fields, list: readonly string[] | null)
   return [{ path: `businessNature.natures[${at}]`, problem }];
 }
 
-/** In the document's order. `natures`: the settings' list of codes, or null. */
+/** Warnings in the document's order. `natures` is the list of codes in the settings, or null. */
 export const odditiesIn = (file: Fields, natures: readonly string[] | null): Problem[] => [
   ...swappedImages(file),
   ...otherNature(file, natures),

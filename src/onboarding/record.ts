@@ -1,29 +1,26 @@
-/** Records an application before it is sent, unless it might be a second one for the same merchant. */
+/** Records an application before it is sent, unless there is one for the same merchant already. */
 import type { Kysely } from 'kysely';
 import {
-  applicationByMerOrderNo,
-  applicationById,
   lockApplications,
-  openPayloads,
   recordApplication,
+  type NewApplication,
+} from '../store/onboarding/application-calls.ts';
+import {
+  applicationByMerOrderNo,
+  openPayloads,
   replacementOf,
   type ApplicationRow,
-  type NewApplication,
 } from '../store/onboarding/applications.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { ApplicationPayload } from './check.ts';
 import { ApplicationStands } from './errors.ts';
+import { findApplication } from './find.ts';
 
 const NOTHING_SENT = 'Nothing was sent';
 
-/** The application a new one may replace. Throws `ApplicationStands`. */
+/** The application that a new one replaces. Throws `ApplicationStands` if it must not be replaced. */
 export async function replaceable(db: Kysely<DB>, id: number): Promise<ApplicationRow> {
-  const earlier = await applicationById(db, id);
-  if (earlier === null) {
-    throw new ApplicationStands(
-      `there is no application ${id}; \`daybook onboard list\` shows those there are.`,
-    );
-  }
+  const earlier = await findApplication(db, id);
   if (earlier.state === 'approved') {
     throw new ApplicationStands(
       `application ${id} is approved: there is nothing to replace. ${NOTHING_SENT}.`,
@@ -41,13 +38,13 @@ export async function replaceable(db: Kysely<DB>, id: number): Promise<Applicati
   return earlier;
 }
 
-/** Registration numbers as people copy them: with or without dashes, in small letters. */
+/** The same for every way to write a registration number: with or without dashes, in capital or small letters. */
 const companyOf = ({ countryCode, certificateNo }: ApplicationPayload): string =>
   `${countryCode} ${certificateNo.toUpperCase().replaceAll(/[^\p{L}\p{N}]/gu, '')}`;
 
 /**
- * Records it, alone among all processes. Throws `ApplicationStands` where its order number is taken, or where another
- * application for the same registration number is undecided and not the one it replaces.
+ * Only one process records at a time. Throws `ApplicationStands` if the order number is taken, or if another
+ * application for the same registration number is undecided and is not the one to be replaced.
  */
 export function recordNewApplication(
   db: Kysely<DB>,

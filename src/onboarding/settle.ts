@@ -1,25 +1,17 @@
-/** A person has asked the platform about an application that stood as `unknown`, and the platform has it. */
+/** Settles an `unknown` application by hand: a person has asked the platform, and the platform has it. */
 import type { Kysely } from 'kysely';
-import {
-  applicationByBizFlow,
-  applicationById,
-  markAccepted,
-  type ApplicationRow,
-} from '../store/onboarding/applications.ts';
+import { markAccepted } from '../store/onboarding/application-calls.ts';
+import { applicationByBizFlow, type ApplicationRow } from '../store/onboarding/applications.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { ApplicationStands } from './errors.ts';
+import { findApplication } from './find.ts';
 
-/** Throws `ApplicationStands` where it is not unknown, or where the number is another application's. */
+/** Throws `ApplicationStands` if it is not unknown, or if the bizFlow belongs to another application. */
 export async function settleApplication(
   db: Kysely<DB>,
   { id, bizFlow, now }: { readonly id: number; readonly bizFlow: string; readonly now: Date },
 ): Promise<ApplicationRow> {
-  const application = await applicationById(db, id);
-  if (application === null) {
-    throw new ApplicationStands(
-      `there is no application ${id}; \`daybook onboard list\` shows those there are.`,
-    );
-  }
+  const application = await findApplication(db, id);
   const other = await applicationByBizFlow(db, bizFlow);
   if (other !== null && other.id !== id) {
     throw new ApplicationStands(`bizFlow ${bizFlow} is application ${other.id}’s; nothing was changed.`);

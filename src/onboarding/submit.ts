@@ -1,20 +1,14 @@
 /**
- * Submits an application (sp1101, docs/platform.md 4.3): checked in full, recorded encrypted, then sent once.
- * It is not documented as idempotent, so what was answered, or may have arrived, is never sent again by
+ * Submits an application (sp1101, docs/platform.md 4.3): checks it in full, records it encrypted, then sends it once.
+ * The document does not say that sending twice is safe. So an application that may have arrived is never sent again by
  * itself.
  */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
 import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
-import {
-  applicationById,
-  applicationDetail,
-  markAccepted,
-  markRefused,
-  markUnknown,
-  type ApplicationRow,
-} from '../store/onboarding/applications.ts';
+import { markAccepted, markRefused, markUnknown } from '../store/onboarding/application-calls.ts';
+import { applicationById, applicationDetail, type ApplicationRow } from '../store/onboarding/applications.ts';
 import { isConnectionError } from '../store/engine/errors.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import { callbackUrlOf, notifyHashOf } from '../store/notifications/notify-path.ts';
@@ -32,7 +26,7 @@ import { isSuppliedVersion } from './values.ts';
 const ORDER_NO_RANDOM_BYTES = 11;
 
 /**
- * An order number of ours: `DB`, the day, and chance; 32 characters, as many as the platform takes
+ * An order number of ours: `DB`, the day and random digits. It has 32 characters, the most that the platform takes
  * (docs/platform.md 2.3).
  */
 export const newOrderNo = (now: Date): string =>
@@ -43,30 +37,31 @@ export interface SubmitDeps {
   readonly client: ApplicationClient;
   readonly secretKeys: readonly SecretKey[];
   readonly rules: Omit<ApplicationRules, 'defaults'>;
-  /** Taken where the file names none; null: it has to. */
+  /** Used if the file has none. Null: the file must have one. */
   readonly referralChannel: string | null;
-  /** Under which `serve` is reached; null: the file has to give a callbackUrl. */
+  /** Where the platform reaches `serve`. Null: the file must have a callbackUrl. */
   readonly publicUrl: string | null;
   readonly holder: Holder;
   readonly now: () => Date;
   readonly newOrderNo: () => string;
-  /** Of the path its result comes by. */
+  /** Makes the secret part of the callback address. */
   readonly newSecret: () => string;
   readonly signal: AbortSignal;
   readonly storeDelaysMs?: readonly number[];
 }
 
 export interface Submission {
-  /** A file's content. */
+  /** The content of the file. */
   readonly file: unknown;
   /** The application this one is submitted in place of. */
   readonly replaces: number | null;
 }
 
 /**
- * Checks, records and sends. Resolves to how the application stands: `accepted`, `refused`, `unknown`, or further on
- * where a result overtook the receipt. Throws before anything is recorded: `ApplicationInvalid`, `ApplicationStands`,
- * `UnknownSecretKey`, `SecretKeyWrong`; and `ReceiptNotStored` where the database went away after the platform answered.
+ * Checks, records and sends. Returns the application as it stands then: `accepted`, `refused`, `unknown`, or a later
+ * state if its result came before the receipt. Throws `ApplicationInvalid`, `ApplicationStands`, `UnknownSecretKey` or
+ * `SecretKeyWrong` before anything is recorded. Throws `ReceiptNotStored` if the database was lost after the platform
+ * had answered.
  */
 export async function submitApplication(submission: Submission, deps: SubmitDeps): Promise<ApplicationRow> {
   const { db, client, secretKeys, signal } = deps;
@@ -111,8 +106,8 @@ async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
 }
 
 /**
- * What the platform told for the resubmission, in its result or in the message of it; from V2 on
- * (docs/platform.md 9, rule 2).
+ * The process version for a new submission, as the platform gave it in its result or in the result's message. It is
+ * sent from V2 on (docs/platform.md 9, rule 2).
  */
 async function processVersionOf(
   { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
@@ -123,7 +118,10 @@ async function processVersionOf(
   return version !== null && isSuppliedVersion(version) ? version : null;
 }
 
-/** The call failed: what is certain becomes `refused`, everything else `unknown`. A fault of ours is thrown after. */
+/**
+ * The call failed. If the platform certainly does not have the application it becomes `refused`, else `unknown`. A
+ * fault of our own is thrown once that is stored.
+ */
 async function standingAfter(
   application: ApplicationRow,
   error: unknown,
@@ -175,6 +173,6 @@ async function keepReceipt(
   }
 }
 
-/** The call cannot be made again, so its outcome is not given up for a connection that was cut. */
+/** The call cannot be made a second time. So its outcome is stored even if the database connection is cut meanwhile. */
 const persistently = <Result>({ storeDelaysMs }: SubmitDeps, work: () => Promise<Result>): Promise<Result> =>
   retry(work, { delaysMs: storeDelaysMs, withinMs: Infinity, atEnd: lastError });

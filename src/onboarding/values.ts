@@ -25,14 +25,14 @@ const formText = textsOf((value) =>
   typeof value === 'number' || typeof value === 'boolean' ? 'must be text; put it in quotes' : 'must be text',
 );
 
-/** A text of one line, of at most `max` characters; `wrong` is asked about one that is not too long. */
+/** A text of one line and at most `max` characters. `wrong` checks it further. */
 export const text = (max: number, wrong: TextProblem = () => null) =>
   formText((value) => {
     const length = charactersIn(value);
     return length > max ? `has ${length} characters; the platform takes at most ${max}` : wrong(value);
   });
 
-/** One of the document's own codes, each with what it means. */
+/** One of the codes of the document. `meanings` has a few words for each. */
 export function choice(meanings: Readonly<Record<string, string>>) {
   const codes = Object.entries(meanings).map(([code, meaning]) => `${code} (${meaning})`);
   return oneOf(Object.keys(meanings), `one of ${codes.join(', ')}, in quotes`);
@@ -41,7 +41,7 @@ export function choice(meanings: Readonly<Record<string, string>>) {
 /** `0` no, `1` yes. */
 export const yesOrNo = choice({ '0': 'no', '1': 'yes' });
 
-/** Longer names are told to be no code rather than too long. */
+/** The limit is far above two letters, so that a country's name is told to be no code, and not to be too long. */
 export const country = text(COUNTRY_CHARACTERS_MAX, (code) =>
   isCountryCode(code) ? null : 'is no ISO 3166-1 country code of two capital letters, like HK',
 );
@@ -66,7 +66,7 @@ export const phoneNum = text(
   ),
 );
 
-/** Latin letters, digits, signs: whatever is on a certificate in English. */
+/** Latin letters, digits and signs, as on a certificate in English. */
 export const englishName = text(255, (name) =>
   /\p{Script=Latin}/u.test(name) && hasLatinLettersOnly(name)
     ? null
@@ -89,8 +89,7 @@ export const webOrAppAddress = text(URL_CHARACTERS_MAX, (value) =>
 );
 
 /**
- * Whether a resubmission tells the version: only one of V2 or later is supplied (docs/platform.md 2.3, 9).
- * One without a number may be.
+ * A process version is sent from V2 on only (docs/platform.md 2.3, 9). One without a number in it may be sent.
  */
 export const isSuppliedVersion = (version: string): boolean => Number(/\d+/.exec(version)?.[0] ?? 2) >= 2;
 export const processVersion = text(10, (version) =>
@@ -108,7 +107,7 @@ export const pastDate = (today: BusinessDay) =>
     return value <= today ? null : LIES_AHEAD;
   });
 
-/** What is wrong with a code of an appendix the document does not show: by the settings' list, or by its looks. */
+/** Checks a code of the appendix that the document does not show: by the list in the settings, or else by its form. */
 function wrongCode(code: string, list: readonly string[] | null, field: string): string | null {
   if (list !== null) return list.includes(code) ? null : `is not among ${field} in PLATFORM_CODE_LISTS`;
   return /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/.test(code)
@@ -116,7 +115,7 @@ function wrongCode(code: string, list: readonly string[] | null, field: string):
     : 'is no code: letters and digits, with dots, dashes or underscores between them';
 }
 
-/** `list` null: whatever looks like a code. */
+/** A list of codes. Without `list`, everything of the form of a code is taken. */
 export function codes(list: readonly string[] | null, field: string) {
   const code = text(CODE_CHARACTERS_MAX, (value) => wrongCode(value, list, field));
   return listOf({ element: () => code });

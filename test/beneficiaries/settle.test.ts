@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { settleRegistration } from '../../src/beneficiaries/settle.ts';
+import { settleBeneficiary } from '../../src/beneficiaries/settle.ts';
 import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { inReview, replied, sending } from '../notifications/subjects.ts';
 import { NOW } from '../notifications/support.ts';
@@ -15,7 +15,7 @@ onBothDatabases((store) => {
   ) =>
     store()
       .db.transaction()
-      .execute((trx) => settleRegistration(trx, { id, status, payeeId, note }, NOW));
+      .execute((trx) => settleBeneficiary(trx, { id, status, payeeId, note, now: NOW }));
   const refusal = async (...asked: Parameters<typeof settle>) => (await rejection(settle(...asked))).message;
 
   it('decides a registration that is under review or was never answered', async () => {

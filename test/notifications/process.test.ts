@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { processNotifications, type ProcessReport } from '../../src/notifications/process.ts';
-import { markAccepted, markUnknown } from '../../src/store/onboarding/applications.ts';
+import { markAccepted, markUnknown } from '../../src/store/onboarding/application-calls.ts';
 import { addMerchant, merchantTokens, notJoined } from '../../src/store/merchants.ts';
 import {
   listNotifications,

@@ -8,9 +8,9 @@ import {
 import {
   judgeOnboarding,
   readOnboardingResult,
-  type ApplicationStanding,
   type OnboardingResult,
 } from '../../src/notifications/onboarding-result.ts';
+import type { ApplicationStanding } from '../../src/store/onboarding/application-results.ts';
 
 const approval = {
   bizFlow: 'BF1',
@@ -128,7 +128,7 @@ describe('applying an application’s result (3.2)', () => {
   const standing = (
     state: ApplicationStanding['state'],
     bizFlow: string | null = 'BF1',
-  ): ApplicationStanding => ({ merOrderNo: 'A1', bizFlow, state });
+  ): ApplicationStanding => ({ id: 1, merOrderNo: 'A1', bizFlow, state });
   const judged = (
     payload: object,
     where: ApplicationStanding,

@@ -7,12 +7,14 @@ import { settleApplication } from '../../src/onboarding/settle.ts';
 import { submitApplication, type SubmitDeps } from '../../src/onboarding/submit.ts';
 import { applyApplicationResult } from '../../src/store/onboarding/application-results.ts';
 import {
-  applicationDetail,
-  listApplications,
   markAccepted,
   markBrokenOff,
-  openPayloads,
   SUBMITTING_MS_MAX,
+} from '../../src/store/onboarding/application-calls.ts';
+import {
+  applicationDetail,
+  listApplications,
+  openPayloads,
   type ApplicationRow,
 } from '../../src/store/onboarding/applications.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';

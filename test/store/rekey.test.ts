@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  recordApplication,
-  applicationDetail,
-  markRefused,
-  openPayloads,
-} from '../../src/store/onboarding/applications.ts';
+import { recordApplication, markRefused } from '../../src/store/onboarding/application-calls.ts';
+import { applicationDetail, openPayloads } from '../../src/store/onboarding/applications.ts';
 import {
   CIPHERTEXT_COLUMNS,
   secretKeysInUse,

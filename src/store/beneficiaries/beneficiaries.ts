@@ -1,11 +1,14 @@
 /**
- * Registrations of beneficiaries as they stand (sp1401), and how a result moves one out of review
- * (docs/platform.md 3.1, 6.2).
+ * Registrations of beneficiaries (sp1401) as they stand, and how a result ends the review of one (docs/platform.md 3.1,
+ * 6.2).
  */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { Beneficiary, DB } from '../engine/schema.ts';
 
-/** The platform's `01` under review, `03` rejected, `04` approved; before its reply is stored `sending`, or `refused`. */
+/**
+ * `sending` until a reply is stored, or `refused`. The others are the platform's: `01` under review, `03` rejected,
+ * `04` approved.
+ */
 export type BeneficiaryState = 'sending' | 'refused' | '01' | '03' | '04';
 
 export interface BeneficiaryRow {
@@ -17,11 +20,11 @@ export interface BeneficiaryRow {
   readonly bizFlowNo: string | null;
   readonly payeeId: string | null;
   readonly respCode: string | null;
-  /** Results come to daybook's own callbackUrl. */
+  /** Whether its result comes to us. False if the file had a callbackUrl of its own. */
   readonly isNotified: boolean;
   readonly mayHaveArrived: boolean;
   readonly problem: string | null;
-  /** What the person said who settled it. */
+  /** The note of the person who settled it. */
   readonly note: string | null;
   readonly sends: number;
   readonly recordedAt: Date;
@@ -29,59 +32,46 @@ export interface BeneficiaryRow {
   readonly decidedAt: Date | null;
 }
 
-/** One merchant's payee, by the fingerprint of its account. */
+/** A payee of a merchant, known by the fingerprint of its account. */
 export interface Payee {
   readonly merchantNo: string;
   readonly payeeKey: string;
 }
 
-/** Another registration of the same payee is under review, or may be: the index `beneficiary_in_review` says so. */
+/** The payee is under review, or may be. The index `beneficiary_in_review` allows one such registration a payee. */
 const IN_REVIEW: readonly BeneficiaryState[] = ['sending', '01'];
 
-/** The registration that keeps a payee in review; undefined where there is none. */
-export async function beneficiaryInReview(
-  db: Kysely<DB>,
-  { merchantNo, payeeKey }: Payee,
-): Promise<BeneficiaryRow | undefined> {
-  const row = await db
+const ofPayee = (db: Kysely<DB>, { merchantNo, payeeKey }: Payee) =>
+  db
     .selectFrom('beneficiary')
     .selectAll()
     .where('merchant_no', '=', merchantNo)
-    .where('payee_key', '=', payeeKey)
-    .where('status', 'in', IN_REVIEW)
-    .executeTakeFirst();
-  return row && rowOf(row);
+    .where('payee_key', '=', payeeKey);
+
+const found = (row: Selectable<Beneficiary> | undefined): BeneficiaryRow | null =>
+  row === undefined ? null : rowOf(row);
+
+/** The registration of this payee that is under review or may be; null if there is none. */
+export async function beneficiaryInReview(db: Kysely<DB>, payee: Payee): Promise<BeneficiaryRow | null> {
+  return found(await ofPayee(db, payee).where('status', 'in', IN_REVIEW).executeTakeFirst());
 }
 
 /** Approved registrations of the same payee, oldest first. */
-export async function beneficiariesApproved(
-  db: Kysely<DB>,
-  { merchantNo, payeeKey }: Payee,
-): Promise<BeneficiaryRow[]> {
-  const rows = await db
-    .selectFrom('beneficiary')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .where('payee_key', '=', payeeKey)
-    .where('status', '=', '04')
-    .orderBy('id')
-    .execute();
+export async function beneficiariesApproved(db: Kysely<DB>, payee: Payee): Promise<BeneficiaryRow[]> {
+  const rows = await ofPayee(db, payee).where('status', '=', '04').orderBy('id').execute();
   return rows.map(rowOf);
 }
 
-export async function beneficiaryByOrderNo(
+export async function beneficiaryByMerOrderNo(
   db: Kysely<DB>,
   merOrderNo: string,
-): Promise<BeneficiaryRow | undefined> {
-  const row = await db
-    .selectFrom('beneficiary')
-    .selectAll()
-    .where('mer_order_no', '=', merOrderNo)
-    .executeTakeFirst();
-  return row && rowOf(row);
+): Promise<BeneficiaryRow | null> {
+  return found(
+    await db.selectFrom('beneficiary').selectAll().where('mer_order_no', '=', merOrderNo).executeTakeFirst(),
+  );
 }
 
-/** Every registration, oldest first; `id` for one alone. */
+/** All registrations, oldest first. With `id`, that one only. */
 export async function listBeneficiaries(db: Kysely<DB>, id?: number): Promise<BeneficiaryRow[]> {
   const rows = await db
     .selectFrom('beneficiary')
@@ -92,23 +82,31 @@ export async function listBeneficiaries(db: Kysely<DB>, id?: number): Promise<Be
   return rows.map(rowOf);
 }
 
+/** A registration, locked until the transaction ends; null if there is none of that number. */
+export async function lockBeneficiary(trx: Transaction<DB>, id: number): Promise<BeneficiaryRow | null> {
+  return found(
+    await trx.selectFrom('beneficiary').selectAll().where('id', '=', id).forUpdate().executeTakeFirst(),
+  );
+}
+
 /** The registration a result's path belongs to, locked until the transaction ends. */
 export async function beneficiaryByNotifyHash(
   trx: Transaction<DB>,
   notifyHash: string,
-): Promise<BeneficiaryRow | undefined> {
-  const row = await trx
-    .selectFrom('beneficiary')
-    .selectAll()
-    .where('notify_hash', '=', notifyHash)
-    .forUpdate()
-    .executeTakeFirst();
-  return row && rowOf(row);
+): Promise<BeneficiaryRow | null> {
+  return found(
+    await trx
+      .selectFrom('beneficiary')
+      .selectAll()
+      .where('notify_hash', '=', notifyHash)
+      .forUpdate()
+      .executeTakeFirst(),
+  );
 }
 
 /**
- * Applies a result (sp3401): out of review, or a payeeId that the reply with the same status had left open. A payeeId
- * once known stays. False, and nothing changed, where the registration stands otherwise.
+ * Applies a result (sp3401): it ends the review, or adds a payeeId that the reply did not have. A payeeId never
+ * changes. Returns false, with nothing changed, if the registration is in another state.
  */
 export async function applyBeneficiaryResult(
   trx: Transaction<DB>,
@@ -132,11 +130,14 @@ export async function applyBeneficiaryResult(
   return numUpdatedRows > 0n;
 }
 
+/** The columns of a registration that no process is sending. */
+export const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
+
 /**
- * Sets what a person knows of a registration, whatever stood. A payeeId left out keeps the one there is; a call for it in
- * the air comes too late to change it. Null where there is none of that number.
+ * Stores what a person knows about a registration, in whatever state it is. Without a payeeId the stored one stays. The
+ * reply to a call on its way changes nothing any more. Null if there is no registration of that number.
  */
-export async function settleBeneficiary(
+export async function decideBeneficiary(
   db: Kysely<DB>,
   id: number,
   known: {
@@ -155,14 +156,12 @@ export async function settleBeneficiary(
       decided_at: known.now,
       may_have_arrived: false,
       problem: null,
-      claim: null,
-      claimed_by: null,
-      claimed_until: null,
+      ...NO_CLAIM,
     })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirst();
-  return row === undefined ? null : rowOf(row);
+  return found(row);
 }
 
 export const rowOf = (row: Selectable<Beneficiary>): BeneficiaryRow => ({

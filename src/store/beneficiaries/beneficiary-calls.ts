@@ -1,9 +1,9 @@
 /**
- * How a registration moves before the platform has answered (sp1401; docs/platform.md 2.6, 3.1): recorded and
- * claimed before a call, answered or refused after it. One call at a time, whoever makes it.
+ * How a registration's state changes until the platform has answered (sp1401; docs/platform.md 2.6, 3.1): it is
+ * recorded and claimed before a call, and answered or refused after it. Only one process at a time makes a call.
  */
 import { sql, type Kysely } from 'kysely';
-import { beneficiaryByOrderNo, rowOf, type BeneficiaryRow } from './beneficiaries.ts';
+import { beneficiaryByMerOrderNo, NO_CLAIM, rowOf, type BeneficiaryRow } from './beneficiaries.ts';
 import { isGone, type Holder } from '../../host/process-identity.ts';
 import type { DB } from '../engine/schema.ts';
 import { isUniqueViolation } from '../engine/unique-violation.ts';
@@ -24,7 +24,7 @@ export interface Claim {
   /** A UUID of this call. */
   readonly id: string;
   readonly holder: Holder;
-  /** After this the call has ended for certain, whatever became of the process. */
+  /** After this time the call has certainly ended, whatever became of the process. */
   readonly holdsMs: number;
 }
 
@@ -53,8 +53,8 @@ export async function beneficiaryPayload(
 }
 
 /**
- * Records a registration and claims its first call, unless its number is known or its payee in review: null then, and
- * nothing is changed.
+ * Records a registration and claims its first call. Null, with nothing changed, if its number is known or its payee is
+ * under review.
  */
 export async function recordBeneficiary(
   db: Kysely<DB>,
@@ -83,8 +83,8 @@ export async function recordBeneficiary(
 }
 
 /**
- * Claims another call for a registration whose reply is not stored, unless another process is making one. What may
- * have arrived before is in `mayHaveArrived` of the row as it was.
+ * Claims another call for a registration without a stored reply, unless another process is making one. `before` is the
+ * row as it was: its `mayHaveArrived` says whether an earlier call may have arrived.
  */
 export async function claimBeneficiary(
   db: Kysely<DB>,
@@ -113,8 +113,8 @@ export async function claimBeneficiary(
 }
 
 /**
- * Takes up a registration the platform refused, with what the file says now, and claims its call. Null where it is not
- * refused any more, or where its payee is in review by another number.
+ * Opens a refused registration again, with what the file says now, and claims its call. Null if it is not refused any
+ * more, or if its payee is under review by another number.
  */
 export async function reopenBeneficiary(
   db: Kysely<DB>,
@@ -153,11 +153,10 @@ const claimColumns = ({ id, holder, holdsMs }: Claim) => ({
   claimed_by: holder,
   claimed_until: sql<Date>`clock_timestamp() + ${`${holdsMs} milliseconds`}::interval`,
 });
-const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
 
 /**
- * Stores the platform's reply (docs/platform.md 2.6). Whoever's call it answers, it is the answer to this
- * number: only the first one moves the row. Returns the row as it then stands.
+ * Stores the platform's reply (docs/platform.md 2.6). Only the first reply to a number changes the row, whichever call
+ * it answers. Returns the row as it is then.
  */
 export async function storeBeneficiaryReply(
   db: Kysely<DB>,
@@ -185,12 +184,12 @@ export async function storeBeneficiaryReply(
     .where('mer_order_no', '=', reply.merOrderNo)
     .where('status', '=', 'sending')
     .execute();
-  return (await beneficiaryByOrderNo(db, reply.merOrderNo))!;
+  return (await beneficiaryByMerOrderNo(db, reply.merOrderNo))!;
 }
 
 /**
- * Ends a call that brought no reply. The registration stays `sending`, to be sent again, or is `refused` where the
- * platform certainly did not take it. Does nothing where another call has taken over.
+ * Ends a call that brought no reply. The registration stays `sending` and can be sent again, or is `refused` if the
+ * platform certainly did not take it. Does nothing if another call has taken over.
  */
 export async function endBeneficiaryCall(
   db: Kysely<DB>,
@@ -210,8 +209,8 @@ export async function endBeneficiaryCall(
 }
 
 /**
- * Lets go of a registration a person knows the platform never took: it counts as refused, for the reason given. False
- * where it is not `sending`, or a call for it is in the air.
+ * Marks a registration as refused, as a person knows that the platform never took it. False if it is not `sending`, or
+ * if a call for it is on its way.
  */
 export async function releaseBeneficiary(db: Kysely<DB>, id: number, problem: string): Promise<boolean> {
   const { numUpdatedRows } = await db

@@ -1,4 +1,4 @@
-/** What a lost connection cut short is tried again here, and nowhere else. */
+/** The one place where work is tried again after the database connection was cut. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionError, isContention, reasonOf, StoreUnreachable } from './errors.ts';
 import { RETRY_WITHIN_MS } from './waits.ts';
@@ -7,30 +7,30 @@ import { RETRY_WITHIN_MS } from './waits.ts';
 export const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
 
 export interface RetryOptions {
-  /** Pauses between attempts, one fewer than the attempts. `RETRY_DELAYS_MS` unless told. */
+  /** The pauses between attempts, so there is one attempt more than pauses. Default: `RETRY_DELAYS_MS`. */
   readonly delaysMs?: readonly number[] | undefined;
-  /** Once this has passed there is no other attempt: one may itself wait long. `RETRY_WITHIN_MS` unless told. */
+  /** No further attempt after this time, as each may itself take long. Default: `RETRY_WITHIN_MS`. */
   readonly withinMs?: number;
-  /** Whether another attempt may get past this error. `isConnectionError` unless told. */
+  /** Whether another attempt may succeed after this error. Default: `isConnectionError`. */
   readonly isPassing?: (error: unknown) => boolean;
-  /** Runs after an attempt that failed, before its pause. */
+  /** Called after each failed attempt, before the pause. */
   readonly afterFailure?: () => Promise<void>;
-  /** What is thrown when the last attempt failed by `cause`; a final `StoreUnreachable` unless told. */
+  /** Makes the error that is thrown after the last attempt. Default: a final `StoreUnreachable`. */
   readonly atEnd?: (cause: unknown, attempts: number) => unknown;
-  /** Ms from anywhere, never going back. */
+  /** Ms since any moment, never going back. */
   readonly clock?: () => number;
 }
 
-/** For what the server rolls back as a whole: its own conflicts pass as well. */
+/** Also true for conflicts between transactions, which the server rolls back and asks to try again. */
 export const isLostOrRolledBack = (error: unknown): boolean =>
   isConnectionError(error) || isContention(error);
 
-/** For callers that tell the end in words of their own: the last attempt's error as it came. */
+/** An `atEnd` that throws the last error unchanged, for callers with a message of their own. */
 export const lastError = (cause: unknown): unknown => cause;
 
 /**
- * Runs `attempt` until it succeeds. It must be safe to run twice. An error that is not passing is thrown at once;
- * when pauses or time are used up, what `atEnd` makes of the last one.
+ * Runs `attempt` until it succeeds; it must be safe to run twice. Any other error than those of `isPassing` is thrown
+ * at once. When the pauses or the time are used up, throws what `atEnd` makes of the last error.
  */
 export async function retry<Result>(
   attempt: () => Promise<Result>,

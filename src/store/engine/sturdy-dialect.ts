@@ -1,6 +1,6 @@
 /**
- * The one place every statement goes through: a fault of the surroundings is told as such, and a read that a lost
- * connection cut short is made again, as write transactions are.
+ * Every statement goes through here. Errors of the database are replaced by ones with a message for a person, and a
+ * read whose connection was cut is made again.
  */
 import {
   CompiledQuery,
@@ -13,15 +13,15 @@ import {
 import { isLostOrRolledBack, retry } from './retry.ts';
 
 export interface Sturdiness {
-  /** The error to throw in place of one of the database's. */
+  /** Makes the error that is thrown in place of the database's. */
   readonly told: (error: unknown) => Promise<unknown>;
-  /** Pauses before a read is made again; none where that cannot help. */
+  /** Pauses before a read is made again. Empty: it is never made again. */
   readonly delaysMs: readonly number[];
-  /** SQL that goes with the statement that begins a transaction, at no further cost. Only for a server. */
+  /** SQL that is sent together with BEGIN, in the same message. For a server only. */
   readonly transactionSettings?: string;
 }
 
-/** `dialect` with all its statements under `sturdiness`. */
+/** Wraps `dialect`, so that all its statements are handled so. */
 export const sturdyDialect = (dialect: Dialect, sturdiness: Sturdiness): Dialect => ({
   createAdapter: () => dialect.createAdapter(),
   createDriver: () => sturdyDriver(dialect.createDriver(), sturdiness),
@@ -29,18 +29,18 @@ export const sturdyDialect = (dialect: Dialect, sturdiness: Sturdiness): Dialect
   createQueryCompiler: () => dialect.createQueryCompiler(),
 });
 
-/** Reads alone: what is sent twice by mistake must change nothing. */
+/** Only a statement that changes nothing may be sent twice. */
 const isRead = ({ sql }: CompiledQuery): boolean =>
   /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete|merge|nextval|pg_\w*xact\w*)\b/i.test(sql);
 
-/** A connection that is taken from the pool when the first statement comes, and taken anew for another try of a read. */
+/** Takes a connection from the pool when the first statement comes. Each further attempt of a read takes a new one. */
 class SturdyConnection implements DatabaseConnection {
   readonly #driver: Driver;
   readonly #sturdiness: Sturdiness;
   #inner: DatabaseConnection | null = null;
-  /** What came before on the connection (BEGIN, SET) may matter: only a first statement can move to another one. */
+  /** A statement may depend on earlier ones (BEGIN, SET). So only the first can move to another connection. */
   #isUsed = false;
-  /** Begins a transaction, and waits for its first statement: where that has no parameters, both are one message. */
+  /** The BEGIN that is to be sent with the transaction's first statement: as one message if that has no parameters. */
   #begin: string | null = null;
 
   constructor(driver: Driver, sturdiness: Sturdiness) {
@@ -48,7 +48,7 @@ class SturdyConnection implements DatabaseConnection {
     this.#sturdiness = sturdiness;
   }
 
-  /** Has `beginOn` begin a transaction; what it sends goes out with the first statement after it. */
+  /** Begins a transaction. What `beginOn` sends is held back until the first statement. */
   async begin(beginOn: (on: DatabaseConnection) => Promise<void>): Promise<void> {
     const { transactionSettings } = this.#sturdiness;
     if (transactionSettings === undefined) return this.using(beginOn);
@@ -64,7 +64,7 @@ class SturdyConnection implements DatabaseConnection {
     });
   }
 
-  /** What is to be sent for `query`, once the transaction that it is the first of has begun. */
+  /** Sends the BEGIN that was held back, or puts it in front of `query`. Returns what is still to be sent. */
   async #begun(inner: DatabaseConnection, query?: CompiledQuery): Promise<CompiledQuery | undefined> {
     const begin = this.#begin;
     this.#begin = null;
@@ -74,13 +74,13 @@ class SturdyConnection implements DatabaseConnection {
     return query;
   }
 
-  /** Ends the transaction by `work`; one in which nothing was asked never began. */
+  /** Ends the transaction by `work`. A transaction without a statement was never begun, and needs no end. */
   async end(work: (inner: DatabaseConnection) => Promise<void>): Promise<void> {
     if (this.#begin === null) return this.using(work);
     this.#begin = null;
   }
 
-  /** Hands the connection itself to `work` and tells what it throws. */
+  /** Calls `work` with the connection itself, and replaces its errors. */
   using<Result>(work: (inner: DatabaseConnection) => Promise<Result>): Promise<Result> {
     return this.#telling(async (inner) => {
       await this.#begun(inner);
@@ -118,7 +118,7 @@ class SturdyConnection implements DatabaseConnection {
   }
 }
 
-/** Kysely hands back only what `acquireConnection` gave it. */
+/** Kysely only passes connections that `acquireConnection` returned. */
 function sturdy(connection: DatabaseConnection): SturdyConnection {
   if (connection instanceof SturdyConnection) return connection;
   throw new TypeError('a connection of another driver');

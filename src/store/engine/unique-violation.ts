@@ -1,4 +1,4 @@
-/** A row that the tables take only once was there already. */
+/** Tells the error for a row that exists already. */
 import { codeOf } from './errors.ts';
 
 const UNIQUE_VIOLATION = '23505';

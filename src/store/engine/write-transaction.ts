@@ -1,14 +1,12 @@
-/** Every write of a run goes through here: under the lease, and once exactly even when the connection is cut. */
+/** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { assertLease, type Lease } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 import type { DB } from './schema.ts';
 
 /**
- * Runs `work` in one transaction that holds the lease, and commits it.
- *
- * When the connection is cut, the transaction is run again, unless the server says that its COMMIT arrived: then the
- * result stands, so that nothing is reported twice or not at all. `work` must have no effect but its rows. Throws
+ * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
+ * run again, unless the server says that it was committed. `work` must have no effect but on its rows. Throws
  * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
  */
 export async function writeTransaction<Result>(
@@ -31,13 +29,13 @@ export async function writeTransaction<Result>(
   return retry(attempt, { delaysMs, isPassing: isLostOrRolledBack });
 }
 
-/** Whether the server has the transaction as committed; false where it does not know it, as after a fail-over. */
+/** Whether the server has committed the transaction. False if it does not know it, as after a fail-over. */
 async function wasCommitted(db: Kysely<DB>, xid: string): Promise<boolean> {
   const { rows } = await sql<{ status: string | null }>`
     SELECT CASE WHEN ${xid}::xid8 < pg_snapshot_xmax(pg_current_snapshot())
       THEN pg_xact_status(${xid}::xid8) END AS status`.execute(db);
   const status = rows[0]?.status ?? null;
-  // The server has not yet noticed that the connection is gone: ask again later.
+  // The server has not noticed yet that the connection is cut: this is asked again after a pause.
   if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });
   return status === 'committed';
 }

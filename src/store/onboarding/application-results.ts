@@ -3,21 +3,16 @@
  * (docs/platform.md 3.2, 5).
  */
 import type { Kysely } from 'kysely';
-import { detailPlace, recordedNamePlace, type ApplicationState } from './applications.ts';
+import { applicationPlace, type ApplicationRow, type ApplicationState } from './applications.ts';
 import { keepDeliveredToken, replaceToken } from '../merchants.ts';
 import type { DB } from '../engine/schema.ts';
 import { encryptSecret, type SecretKey } from '../secrets/secrets.ts';
 
-/** An application as far as a result is concerned with it. */
-export interface ApplicationStanding {
-  readonly id: number;
-  readonly merOrderNo: string;
-  readonly bizFlow: string | null;
-  readonly state: ApplicationState;
-}
+/** What a result is compared with. */
+export type ApplicationStanding = Pick<ApplicationRow, 'id' | 'merOrderNo' | 'bizFlow' | 'state'>;
 
 /** The application a path belongs to, locked until the transaction ends; null where nobody was told that path. */
-export async function applicationByNotifyPath(
+export async function applicationByNotifyHash(
   trx: Kysely<DB>,
   notifyHash: string,
 ): Promise<ApplicationStanding | null> {
@@ -86,7 +81,7 @@ export async function applyApplicationResult(
   const detail =
     decision.to === 'approved' || decision.message === ''
       ? null
-      : encryptSecret(secretKeys, detailPlace(merOrderNo), decision.message);
+      : encryptSecret(secretKeys, applicationPlace(merOrderNo, 'detail_ciphertext'), decision.message);
   await trx
     .updateTable('application')
     .set({
@@ -100,7 +95,13 @@ export async function applyApplicationResult(
       ...(processVersion === null ? {} : { process_version: processVersion }),
       ...(merNameEn === ''
         ? {}
-        : { recorded_name_ciphertext: encryptSecret(secretKeys, recordedNamePlace(merOrderNo), merNameEn) }),
+        : {
+            recorded_name_ciphertext: encryptSecret(
+              secretKeys,
+              applicationPlace(merOrderNo, 'recorded_name_ciphertext'),
+              merNameEn,
+            ),
+          }),
     })
     .where('id', '=', id)
     .execute();

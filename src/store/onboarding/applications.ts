@@ -1,14 +1,9 @@
 /**
- * Applications for merchants (sp1101): recorded before they are sent, moved on by the platform's receipt
- * (docs/platform.md 4.3).
+ * Applications for merchants (sp1101) as they stand, and what was sent and said of them (docs/platform.md 3.2, 4.3).
  */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
-import { isGone, type Holder } from '../../host/process-identity.ts';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { Application, DB } from '../engine/schema.ts';
-import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
-
-/** Longer than any call with its retries may take: after that a submission on another machine counts as broken off. */
-export const SUBMITTING_MS_MAX = 3_600_000;
+import { decryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
 /**
  * `submitting` until its call ended; `accepted`: received, awaiting review (not an approval); `refused`: the platform
@@ -17,7 +12,7 @@ export const SUBMITTING_MS_MAX = 3_600_000;
 export type ApplicationState =
   'submitting' | 'accepted' | 'refused' | 'unknown' | 'approved' | 'supplement' | 'rejected';
 
-/** States in which the platform has the application, or may have it, and has not decided. */
+/** States in which the platform has the application, or may have it, and has not decided yet. */
 const OPEN_STATES = ['submitting', 'accepted', 'unknown'] as const satisfies ApplicationState[];
 
 export interface ApplicationRow {
@@ -28,10 +23,10 @@ export interface ApplicationRow {
   readonly merchantNo: string | null;
   readonly processVersion: string | null;
   readonly problem: string | null;
-  /** The platform said that it has it; with `unknown`, without naming its bizFlow. */
+  /** The platform said that it has it. If the state is `unknown`, it did not name the bizFlow. */
   readonly isReceived: boolean;
   readonly replaces: number | null;
-  /** Whether its result comes to us: false where the file gave a callbackUrl of its own. */
+  /** Whether its result comes to us. False if the file had a callbackUrl of its own. */
   readonly isNotified: boolean;
   readonly submittedAt: Date;
   readonly changedAt: Date;
@@ -39,23 +34,16 @@ export interface ApplicationRow {
   readonly forgottenAt: Date | null;
 }
 
-const payloadPlace = (merOrderNo: string): SecretPlace => ({
+type SecretColumn = 'payload_ciphertext' | 'detail_ciphertext' | 'recorded_name_ciphertext';
+
+/** The place of an encrypted column. A ciphertext can be decrypted for its own place only. */
+export const applicationPlace = (merOrderNo: string, column: SecretColumn): SecretPlace => ({
   table: 'application',
   row: merOrderNo,
-  column: 'payload_ciphertext',
-});
-export const recordedNamePlace = (merOrderNo: string): SecretPlace => ({
-  table: 'application',
-  row: merOrderNo,
-  column: 'recorded_name_ciphertext',
-});
-export const detailPlace = (merOrderNo: string): SecretPlace => ({
-  table: 'application',
-  row: merOrderNo,
-  column: 'detail_ciphertext',
+  column,
 });
 
-const rowOf = (row: Selectable<Application>): ApplicationRow => ({
+export const rowOf = (row: Selectable<Application>): ApplicationRow => ({
   id: row.id,
   merOrderNo: row.mer_order_no,
   bizFlow: row.biz_flow,
@@ -99,14 +87,12 @@ export async function applicationByBizFlow(db: Kysely<DB>, bizFlow: string): Pro
   );
 }
 
-/** The one that replaces it, if any. */
+/** The application that replaces it; null if there is none. */
 export async function replacementOf(db: Kysely<DB>, id: number): Promise<ApplicationRow | null> {
   return found(await db.selectFrom('application').selectAll().where('replaces', '=', id).executeTakeFirst());
 }
 
-type SecretColumn = 'payload_ciphertext' | 'detail_ciphertext' | 'recorded_name_ciphertext';
-
-/** One encrypted column of an application, decrypted; null where it holds nothing, or there is no such application. */
+/** Decrypts a column of an application; null if it is empty or there is no such application. */
 async function decrypted(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -119,10 +105,10 @@ async function decrypted(
     .where('id', '=', id)
     .executeTakeFirst();
   if (row?.ciphertext == null) return null;
-  return decryptSecret(secretKeys, { table: 'application', row: row.merOrderNo, column }, row.ciphertext);
+  return decryptSecret(secretKeys, applicationPlace(row.merOrderNo, column), row.ciphertext);
 }
 
-/** What the platform said of it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** What the platform said about it, or null. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export const applicationDetail = (
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -136,7 +122,10 @@ export const recordedName = (
   id: number,
 ): Promise<string | null> => decrypted(db, secretKeys, id, 'recorded_name_ciphertext');
 
-/** What was sent, decrypted; null where there is no such application or it was forgotten. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/**
+ * What was sent, decrypted; null if there is no such application or it was forgotten. Throws `UnknownSecretKey` or
+ * `SecretUnreadable`.
+ */
 export async function applicationPayload(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -147,9 +136,11 @@ export async function applicationPayload(
 }
 
 const readPayload = (secretKeys: readonly SecretKey[], merOrderNo: string, ciphertext: string): unknown =>
-  JSON.parse(decryptSecret(secretKeys, payloadPlace(merOrderNo), ciphertext));
+  JSON.parse(decryptSecret(secretKeys, applicationPlace(merOrderNo, 'payload_ciphertext'), ciphertext));
 
-/** Payloads of applications the platform has or may have, undecided and not replaced, oldest first. */
+/**
+ * Payloads of applications that are undecided and not replaced, and that the platform has or may have. Oldest first.
+ */
 export async function openPayloads(
   trx: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -163,132 +154,7 @@ export async function openPayloads(
     .execute();
   return rows.map((row) => ({
     application: rowOf(row),
-    // Only what is closed is ever forgotten.
+    // It is there, as only closed applications are forgotten.
     payload: readPayload(secretKeys, row.mer_order_no, row.payload_ciphertext!),
   }));
-}
-
-/** Keeps everyone else from recording an application until the transaction ends: two processes see each other's. */
-export async function lockApplications(trx: Transaction<DB>): Promise<void> {
-  await sql`LOCK TABLE application IN SHARE ROW EXCLUSIVE MODE`.execute(trx);
-}
-
-export interface NewApplication {
-  readonly merOrderNo: string;
-  readonly payload: object;
-  readonly notifyHash: string | null;
-  readonly processVersion: string | null;
-  readonly replaces: number | null;
-  readonly holder: Holder;
-  readonly secretKeys: readonly SecretKey[];
-  readonly now: Date;
-}
-
-/** Records an application that is about to be sent; its payload is encrypted. Throws `UnknownSecretKey`. */
-export async function recordApplication(
-  trx: Kysely<DB>,
-  application: NewApplication,
-): Promise<ApplicationRow> {
-  const { merOrderNo, payload, notifyHash, processVersion, replaces, holder, secretKeys, now } = application;
-  const row = await trx
-    .insertInto('application')
-    .values({
-      mer_order_no: merOrderNo,
-      payload_ciphertext: encryptSecret(secretKeys, payloadPlace(merOrderNo), JSON.stringify(payload)),
-      notify_hash: notifyHash,
-      process_version: processVersion,
-      replaces,
-      holder,
-      submitted_at: now,
-      changed_at: now,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return rowOf(row);
-}
-
-/**
- * The platform's receipt came. A result may have overtaken it, or a person may have settled it meanwhile: what stands
- * then stays. Doing it again changes nothing.
- */
-export async function markAccepted(
-  db: Kysely<DB>,
-  id: number,
-  { bizFlow, now }: { readonly bizFlow: string; readonly now: Date },
-): Promise<ApplicationRow> {
-  const moved = await db
-    .updateTable('application')
-    .set({ state: 'accepted', biz_flow: bizFlow, is_received: true, problem: null, changed_at: now })
-    .where('id', '=', id)
-    .where('state', 'in', ['submitting', 'unknown'])
-    .where((eb) => eb.or([eb('biz_flow', 'is', null), eb('biz_flow', '=', bizFlow)]))
-    .returningAll()
-    .executeTakeFirst();
-  return found(moved) ?? (await applicationById(db, id))!;
-}
-
-/**
- * Whether the platform has it, or by which bizFlow, cannot be told. Moves only what is still on its way. `isReceived`
- * where the platform did say that it has it.
- */
-export async function markUnknown(
-  db: Kysely<DB>,
-  id: number,
-  {
-    problem,
-    isReceived = false,
-    now,
-  }: { readonly problem: string; readonly isReceived?: boolean; readonly now: Date },
-): Promise<void> {
-  await db
-    .updateTable('application')
-    .set({ state: 'unknown', problem, is_received: isReceived, changed_at: now })
-    .where('id', '=', id)
-    .where('state', '=', 'submitting')
-    .execute();
-}
-
-/** The platform does not have it: it said no, or nothing ever reached it. `detail` is what it said, in full. */
-export async function markRefused(
-  db: Kysely<DB>,
-  { id, merOrderNo }: ApplicationRow,
-  refusal: {
-    readonly problem: string;
-    readonly detail: string | null;
-    readonly secretKeys: readonly SecretKey[];
-    readonly now: Date;
-  },
-): Promise<void> {
-  const { problem, detail, secretKeys, now } = refusal;
-  await db
-    .updateTable('application')
-    .set({
-      state: 'refused',
-      problem,
-      detail_ciphertext: detail === null ? null : encryptSecret(secretKeys, detailPlace(merOrderNo), detail),
-      changed_at: now,
-    })
-    .where('id', '=', id)
-    .where('state', 'in', ['submitting', 'unknown'])
-    .execute();
-}
-
-/**
- * Submissions whose process died before the reply was stored become `unknown`: the platform may have them. One of
- * another machine is given `SUBMITTING_MS_MAX`. Returns how many.
- */
-export async function markBrokenOff(db: Kysely<DB>, now: Date): Promise<number> {
-  const rows = await db
-    .selectFrom('application')
-    .select(['id', 'holder', 'submitted_at'])
-    .where('state', '=', 'submitting')
-    .execute();
-  const broken = rows.filter(
-    ({ holder, submitted_at }) =>
-      isGone(holder) || now.getTime() - submitted_at.getTime() > SUBMITTING_MS_MAX,
-  );
-  for (const { id } of broken) {
-    await markUnknown(db, id, { problem: 'the submitting process ended before the reply was stored', now });
-  }
-  return broken.length;
 }

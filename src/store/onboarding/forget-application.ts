@@ -1,10 +1,10 @@
-/** Takes the personal data and tokens out of an application that is closed. That it was there stays known. */
+/** Removes personal data and tokens of a closed application. Its row stays. */
 import { sql, type Transaction } from 'kysely';
 import type { DB } from '../engine/schema.ts';
 
 /**
- * Empties the payload, what the platform said of it, and whatever was pushed to its path; the path opens nothing from
- * then on. The token of a merchant that is still read stays where the ledger's reading needs it.
+ * Removes the payload, what the platform said about it, and all posts to its path. From then on the path is unknown.
+ * The merchant's token is removed only if its ledger is no longer read.
  */
 export async function forgetApplication(trx: Transaction<DB>, id: number, now: Date): Promise<void> {
   await sql`
