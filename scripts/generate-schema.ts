@@ -1,4 +1,4 @@
-/** Writes src/store/engine/schema.ts from the migrated tables: `npm run schema`, after every change in sql/. */
+/** `npm run schema`: writes src/store/engine/schema.ts from the migrated tables. Run it after every change in sql/. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { generate, PostgresDialect } from 'kysely-codegen';
@@ -18,7 +18,7 @@ export async function schemaOf(databaseUrl: string): Promise<string> {
       dialect: new PostgresDialect(),
       outFile: null,
       excludePattern: 'kysely_*',
-      // As src/store/engine/column-values.ts hands them out.
+      // The same types as in src/store/engine/column-values.ts.
       typeMapping: {
         int8: 'number',
         numeric: 'string',

@@ -1,10 +1,10 @@
-/** What went wrong with a directory, in words that name the mend. */
+/** Turns errors of the file system into sentences that say what to do. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
 
 export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** The file or folder that the system refused, or an empty text. */
+/** The file or folder that the error is about; empty if it names none. */
 const pathOf = (error: unknown): string =>
   error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : '';
 
@@ -16,7 +16,7 @@ const MENDS: Readonly<Record<string, string>> = {
   EACCES: WRITE,
   EPERM: WRITE,
   EROFS: READ_ONLY,
-  // What making a folder ends with on a read-only file system, too.
+  // Making a folder on a read-only file system fails with this code as well.
   ENOENT:
     'it cannot be made, or was taken away meanwhile: see that the disk is mounted, and writable, and run again.',
   ENOTDIR: 'a part of the path is a file: move it away, or set STATEMENTS_URL to another folder.',
@@ -34,10 +34,10 @@ function why(told: string, error: unknown): string {
   return path === '' || told.endsWith(path) ? mend : `${path}: ${mend}`;
 }
 
-/** The disk may have room, or answer, the next time; everything else has to be mended first. */
+/** These may be gone the next time. About every other error a person has to do something. */
 const MAY_PASS = ['ENOSPC', 'EDQUOT', 'EIO'];
 
-/** For the check before any work: tells what has to be mended from what may pass. */
+/** The error of `check`: `ObjectStoreRefused` if a person has to do something, else `ObjectStoreUnreachable`. */
 export const directoryRefusal = (root: string, error: unknown): Error =>
   error instanceof ObjectStoreRefused
     ? error
@@ -47,7 +47,7 @@ export const directoryRefusal = (root: string, error: unknown): Error =>
           cause: error,
         });
 
-/** For work under way: whatever the cause, the work can be taken up again once it is mended. */
+/** The error of every other operation: whatever the cause, the same work can be done once that is gone. */
 export const directoryUnreachable = (location: string, error: unknown): Error =>
   error instanceof ObjectStoreUnreachable
     ? error

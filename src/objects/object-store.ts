@@ -1,4 +1,4 @@
-/** Where statements go, as the rest sees it: few operations, all safe to repeat, alike for S3 and a directory. */
+/** Where statements are stored, as other rooms see it: few operations, each safe to repeat, alike for S3 and a folder. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createHash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ export interface Digest {
   readonly sha256: string;
 }
 
-/** A digest read back from the store, with the store's own mark of those bytes; null where it gives none. */
+/** A digest read back from the store, with the etag that the store gives those bytes; null if it gives none. */
 export interface StoredDigest extends Digest {
   readonly etag: string | null;
 }
@@ -18,34 +18,35 @@ export interface ListedObject {
   /** Relative to the store's root. */
   readonly key: string;
   readonly bytes: number;
-  /** Changes whenever the bytes do; null where the store gives none. */
+  /** Changes whenever the bytes change; null if the store gives none. */
   readonly etag: string | null;
 }
 
 /**
- * Keeps a writer that was frozen, and taken over meanwhile, from finishing its write. Asked when the bytes are ready
- * and the object is still to get its name, so that a later holder who calls `discardUnfinished` finds either the
- * unfinished write, or a holder that knows itself replaced.
+ * Stops a writer that was frozen and lost its lease meanwhile from finishing its write.
+ *
+ * It is asked when all bytes are written and the object has no name yet. A later holder calls `discardUnfinished`. Then
+ * either that finds the unfinished write and removes it, or the earlier holder asks the fence and learns of its loss.
  */
 export interface Fence {
   /** Grows with every holder. */
   readonly epoch: number;
-  /** Throws where another holder took over. */
+  /** Throws if another holder took over. */
   readonly assertHeld: () => Promise<void>;
 }
 
-/** Bytes at hand, or a way to produce them as often as an upload has to start over. */
+/** Bytes, or a function that produces them anew each time an upload has to start over. */
 export type ObjectContent = Uint8Array | (() => AsyncIterable<Uint8Array>);
 
 export interface PutOptions {
   /**
-   * Leave an object that is there alone. One with the same bytes counts as written (it may be our own earlier try);
-   * other bytes throw `ObjectExists`.
+   * Never replace an object. One with the same bytes counts as written, as it may be from an earlier try; one with other
+   * bytes throws `ObjectExists`.
    */
   readonly ifAbsent?: boolean;
   /**
-   * Replace only the object that has this etag. Finding the same bytes counts as written; other bytes throw
-   * `ObjectExists`. A server that does not know the condition replaces whatever is there.
+   * Replace only the object with this etag. If another object is there, the same bytes count as written, and other bytes
+   * throw `ObjectExists`. A server that does not know the condition replaces any object.
    */
   readonly ifEtag?: string;
   /** For browsers that open the object directly. */
@@ -53,55 +54,56 @@ export interface PutOptions {
   readonly fence?: Fence;
 }
 
-/** Which keys of a prefix to list; both ends may be left open. */
+/** Which keys under a prefix to list. Either end may be left out. */
 export interface KeyRange {
-  /** Only keys behind this one. */
+  /** Only keys after this one. */
   readonly after?: string;
-  /** Only keys up to this one. */
+  /** Only keys up to this one, itself included. */
   readonly through?: string;
 }
 
-/** Keys are relative to the store's root, with `/` between their parts. */
+/** A store of objects by key. Keys are relative to the root of the store, with `/` between their parts. */
 export interface ObjectStore {
   /** For people: `s3://bucket/prefix` or `file:///folder`. */
   readonly location: string;
   /**
-   * Proves that objects can be listed and written, leaving nothing behind. Throws `ObjectStoreRefused` where a
-   * setting has to be mended, `ObjectStoreUnreachable` where trying again may help.
+   * Proves that objects can be listed and written, and leaves nothing behind. Throws `ObjectStoreRefused` if a setting
+   * has to be changed, and `ObjectStoreUnreachable` if trying again may help.
    */
   readonly check: () => Promise<void>;
   /**
-   * Writes an object whole or not at all, reads it back, and returns what was found. Throws `ObjectStoreUnreachable`,
-   * `ObjectExists`, and what the content or the fence throws.
+   * Writes an object whole or not at all, reads it back, and returns the digest of what is stored. Throws
+   * `ObjectStoreUnreachable`, `ObjectExists`, and the errors of the content and the fence.
    */
   readonly put: (key: string, content: ObjectContent, options?: PutOptions) => Promise<StoredDigest>;
-  /** The object's bytes, or null where there is none. */
+  /** The bytes of an object; null if there is none. */
   readonly get: (key: string) => Promise<AsyncIterable<Uint8Array> | null>;
-  /** Reads the object whole for its digest, or null where there is none. */
+  /** The digest of an object, for which all of it is read; null if there is none. */
   readonly digest: (key: string) => Promise<StoredDigest | null>;
-  /** Size and etag without reading, or null where there is none. */
+  /** Size and etag, without reading the object; null if there is none. */
   readonly head: (key: string) => Promise<Omit<ListedObject, 'key'> | null>;
   /** Keys that start with `prefix`, in order. */
   readonly list: (prefix: string) => AsyncIterable<string>;
-  /** Objects whose keys start with `prefix`, in order, with size and etag: one call for a page of keys. */
+  /** Objects whose keys start with `prefix`, in order, with size and etag. One call brings a page of keys. */
   readonly survey: (prefix: string, range?: KeyRange) => AsyncIterable<ListedObject>;
   /**
-   * Removes what killed writers left half-written under `prefix`, and with it what a frozen one would need to finish.
-   * Only for the holder of the lease, before its own writes there; what was begun under `epoch` or later stays.
+   * Removes unfinished writes under `prefix`: those of writers that were killed, and of one that is frozen, which then
+   * cannot finish. Only the holder of the lease may call it, before its own writes there. What was begun under `epoch`
+   * or later stays.
    */
   readonly discardUnfinished: (prefix: string, epoch: number) => Promise<void>;
 }
 
-/** The store cannot be reached, or lost what it was given; trying again may help. */
+/** The store cannot be reached, or does not hold what was written; trying again may help. */
 export class ObjectStoreUnreachable extends ExpectedError {
   override readonly name = 'ObjectStoreUnreachable';
   readonly exitCode = EXIT.incomplete;
 }
 
-/** It said nothing for as long as the tries of a call last: to ask again at once is to wait as long again. */
+/** The store did not answer any try of a call. Another call right away would wait as long again. */
 export class ObjectStoreSilent extends ObjectStoreUnreachable {}
 
-/** The store answers and says no: settings, credentials or permissions have to be mended first. */
+/** The store answers and refuses: settings, credentials or permissions have to be changed first. */
 export class ObjectStoreRefused extends ExpectedError {
   override readonly name = 'ObjectStoreRefused';
   readonly exitCode = EXIT.usage;
@@ -117,7 +119,7 @@ export class ObjectExists extends Error {
   }
 }
 
-/** A new stream over the content, from its start. */
+/** The content from its start, as a new stream. */
 export async function* bytesOf(content: ObjectContent): AsyncGenerator<Uint8Array> {
   if (typeof content === 'function') yield* content();
   else yield content;
@@ -136,12 +138,12 @@ export async function digestOf(stream: AsyncIterable<Uint8Array>): Promise<Diges
 
 export const sameDigest = (a: Digest, b: Digest): boolean => a.bytes === b.bytes && a.sha256 === b.sha256;
 
-/** A stream that passes bytes on and knows their digest, and its source's failure, in the end. */
+/** A stream that hashes the bytes on their way, and remembers if its source failed. */
 export interface MeteredStream {
   readonly stream: AsyncIterable<Uint8Array>;
   /** Valid once the stream has ended. */
   readonly digest: () => Digest;
-  /** What the source threw, so that an upload's error can be told from its content's. */
+  /** What the source threw. It tells an error of the content from an error of the upload. */
   readonly sourceError: () => Error | undefined;
 }
 
@@ -168,7 +170,7 @@ export function metered(content: ObjectContent): MeteredStream {
   };
 }
 
-/** The content, with the fence asked after its last byte. */
+/** The content, at whose end the fence is asked. */
 export const fenced = (content: ObjectContent, fence: Fence | undefined): ObjectContent =>
   fence === undefined
     ? content
@@ -186,7 +188,7 @@ export async function readWhole(store: ObjectStore, key: string): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-/** A connection cut while reading back says nothing about what was written, so it is read again. */
+/** If the connection is cut while reading back, that says nothing about what is stored: it is read again. */
 const READ_BACK_TRIES_MAX = 3;
 
 async function readBack(store: ObjectStore, key: string): Promise<StoredDigest | null> {
@@ -200,8 +202,9 @@ async function readBack(store: ObjectStore, key: string): Promise<StoredDigest |
 }
 
 /**
- * Throws where what the store gives back is not what it was given. The fence is asked once more before: what is read
- * back after it was this holder's, and not what was there before another one wrote.
+ * Reads an object back. Throws `ObjectStoreUnreachable` if it is not what was written, and what the fence throws.
+ *
+ * The fence is asked before reading: while the lease is held, no other holder can have replaced the object.
  */
 export async function verifyStored(
   store: ObjectStore,
@@ -212,7 +215,7 @@ export async function verifyStored(
   await fence?.assertHeld();
   const found = await readBack(store, key);
   if (found !== null && sameDigest(found, written)) return found;
-  // Other bytes may be those of a holder who took over in between.
+  // Other bytes may be from a holder who took over in between: then the lost lease is the error.
   await fence?.assertHeld();
   throw new ObjectStoreUnreachable(
     `${store.location}: ${key} was written with ${written.bytes} bytes (SHA-256 ${written.sha256}) and reads back ` +
@@ -221,7 +224,7 @@ export async function verifyStored(
   );
 }
 
-/** Settles a conditional write that met another object: fine where the bytes are the same. Throws `ObjectExists`. */
+/** Ends a conditional write that found an object: one with the same bytes counts as written. Throws `ObjectExists`. */
 export async function compareStored(
   store: ObjectStore,
   key: string,

@@ -6,28 +6,31 @@ import { createDirectoryStore } from './directory.ts';
 import { ObjectStoreRefused, type ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3.ts';
 
-/** Tries of one call, the SDK's backoff with jitter between them. */
+/** How often a call is tried. The SDK waits in between, longer each time and by chance. */
 export const TRIES_MAX = 5;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Without a byte either way. All tries together: a server that swallows what it is sent holds a run up for 100 s. */
+/** A try ends after this time without a byte sent or received. A server that never answers costs 5 tries, 100 s. */
 export const IDLE_TIMEOUT_MS = 20_000;
-/** Custom endpoints rarely care, and the SDK insists. */
+/** The SDK demands a region; servers other than AWS mostly ignore it. */
 const REGION_BEHIND_ENDPOINT = 'us-east-1';
 
 export interface ObjectStoreSettings {
   /** `s3://bucket/prefix` or `file:///folder`. */
   readonly statementsUrl: string;
-  /** Null: true where an endpoint is set. */
+  /** Null: true if an endpoint is set, else false. */
   readonly s3ForcePathStyle: boolean | null;
-  /** With `statements` in it an endpoint on another machine may be spoken to by plain http. */
+  /** If it holds `statements`, an endpoint on another machine may be called by plain http. */
   readonly allowInsecure?: readonly string[];
-  /** `IDLE_TIMEOUT_MS` unless told. */
+  /** `IDLE_TIMEOUT_MS` if left out. */
   readonly idleTimeoutMs?: number;
-  /** Endpoint, region and credentials as the AWS SDK names them; what is not here it looks up by itself. */
+  /** Endpoint, region and credentials, under the names of the AWS SDK. It looks up elsewhere what is missing here. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Opens without connecting: call `check` before relying on it. Throws `ObjectStoreRefused` for a URL it cannot use. */
+/**
+ * Opens the store without connecting to it: call `check` before the first write. Throws `ObjectStoreRefused` if the URL
+ * names no store, and for plain http to another machine.
+ */
 export function openObjectStore(settings: ObjectStoreSettings): ObjectStore {
   const url = URL.canParse(settings.statementsUrl) ? new URL(settings.statementsUrl) : null;
   if (url?.protocol === 'file:' && url.host === '') return createDirectoryStore(fileURLToPath(url));
@@ -60,7 +63,7 @@ function assertProtected(endpoint: string): void {
   );
 }
 
-/** The SDK may find an endpoint in a profile's file, which nobody here reads: so each request is looked at. */
+/** The SDK may take an endpoint from a profile's file, which is not read here. So every request is checked. */
 function keepProtected(client: S3Client): void {
   client.middlewareStack.add(
     (next) => (handed) => {
@@ -91,7 +94,7 @@ function clientConfig({ s3ForcePathStyle, idleTimeoutMs, env }: ObjectStoreSetti
       ? { credentials: { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) } }
       : {}),
     forcePathStyle: s3ForcePathStyle ?? endpoint !== undefined,
-    // Gateways of some age do not know the SDK's checksum trailers; AWS does, and buckets with Object Lock ask for them.
+    // Older servers do not know the SDK's checksum trailers. AWS does, and buckets with Object Lock demand them.
     ...(endpoint === undefined || env.AWS_REQUEST_CHECKSUM_CALCULATION !== undefined
       ? {}
       : { requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' }),

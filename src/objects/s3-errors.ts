@@ -1,4 +1,4 @@
-/** What an S3 server or the SDK says, in words that name the mend. Keys and signatures never appear in them. */
+/** Turns errors of an S3 server or the SDK into sentences that say what to do. They never hold keys or signatures. */
 import { ObjectStoreRefused, ObjectStoreSilent, ObjectStoreUnreachable } from './object-store.ts';
 
 export interface S3Place {
@@ -19,19 +19,19 @@ function statusOf(error: unknown): number | null {
   return httpStatusCode ?? null;
 }
 
-/** No such object. (A missing bucket is another name, and an error.) */
+/** There is no such object. (A missing bucket has another name, and is an error.) */
 export const isMissing = (error: unknown): boolean =>
   nameOf(error) === 'NoSuchKey' || nameOf(error) === 'NotFound';
 
-/** The server never answered, whatever became of the call. The SDK calls a cut connection a TimeoutError as well. */
+/** The server did not answer in time. (The SDK names a cut connection TimeoutError too, but with a code.) */
 export const isTimedOut = (error: unknown): boolean =>
   codeOf(error) === 'ETIMEDOUT' || (nameOf(error) === 'TimeoutError' && codeOf(error) === '');
 
-/** `If-None-Match` met an object, or another conditional write at the same moment. */
+/** The condition does not hold, or another conditional write came at the same moment. */
 export const isConditionFailed = (error: unknown): boolean =>
   statusOf(error) === 412 || nameOf(error) === 'ConditionalRequestConflict';
 
-/** Unfinished uploads cannot be listed: the server does not know how, or does not allow it. */
+/** Unfinished uploads cannot be listed: the server has no such listing, or does not allow it. */
 export const isListingUnknown = (error: unknown): boolean =>
   [403, 404, 405, 501].includes(statusOf(error) ?? 0) && nameOf(error) !== 'NoSuchBucket';
 
@@ -64,7 +64,7 @@ const MENDS: Readonly<Record<string, (place: S3Place) => string>> = {
 const UNTRUSTED =
   'its certificate is not trusted here: set NODE_EXTRA_CA_CERTS to the file of its certificate authority.';
 
-/** Trouble with TLS that a setting mends, by the error's code. */
+/** What to do about trouble with TLS, by the code of the error. */
 const TLS_MENDS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
@@ -78,7 +78,7 @@ const TLS_MENDS: Readonly<Record<string, string>> = {
   EPROTO: 'TLS could not be agreed on: check the scheme and the port in AWS_ENDPOINT_URL_S3.',
 };
 
-/** What a person has to mend, or null where trying again may help. */
+/** What a person has to do; null if trying again may help. */
 function mendOf(place: S3Place, error: unknown): string | null {
   const mend = MENDS[nameOf(error)];
   if (mend !== undefined) return mend(place);
@@ -90,7 +90,7 @@ function mendOf(place: S3Place, error: unknown): string | null {
   const status = statusOf(error);
   if (status === 301) return MENDS.PermanentRedirect!(place);
   if (status === 401 || status === 403) return MENDS.AccessDenied!(place);
-  // S3 says what is missing; another server, or a proxy in between, does not.
+  // An S3 server says what is missing. Another server, or a proxy in between, does not.
   if (status === 404) {
     return (
       `it answers with status 404 and does not say what is missing: check that AWS_ENDPOINT_URL_S3 names an S3 server ` +
@@ -113,7 +113,7 @@ const CONNECTION: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
 };
 
-/** Answers that ask for less, by name or status. */
+/** The server asks for fewer calls. */
 const isSlowDown = (error: unknown): boolean =>
   ['SlowDown', 'Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'TooManyRequests'].includes(
     nameOf(error),
@@ -141,14 +141,14 @@ function troubleOf(error: unknown): string {
 
 const whereIs = ({ bucket, endpoint }: S3Place): string => `the object store s3://${bucket} at ${endpoint}`;
 
-/** For the check before any work: tells what has to be mended from what may pass. */
+/** The error of `check`: `ObjectStoreRefused` if a person has to do something, else `ObjectStoreUnreachable`. */
 export function s3Refusal(place: S3Place, error: unknown): Error {
   const mend = mendOf(place, error);
   if (mend === null) return s3Unreachable(place, error);
   return new ObjectStoreRefused(`${whereIs(place)}: ${mend}`, { cause: error });
 }
 
-/** For work under way: whatever the cause, the work can be taken up again once it is mended. */
+/** The error of every other operation: whatever the cause, the same work can be done once that is gone. */
 export function s3Unreachable(place: S3Place, error: unknown): Error {
   if (error instanceof ObjectStoreUnreachable) return error;
   const why = mendOf(place, error) ?? troubleOf(error);

@@ -1,4 +1,4 @@
-/** One HTTP call and what became of it, as a value: the reply's text, or why not and whether to try again. */
+/** One HTTP call and its outcome as a value: the text of the reply, or why there is none and whether to try again. */
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import type { Dispatcher, Pool } from 'undici';
@@ -7,17 +7,17 @@ import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type Platf
 import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
 
-/** Largest reply read; a page of 100 entries has about 20 kB. */
+/** Most bytes of a reply that are read; a page of 100 entries has about 20 kB. */
 export const REPLY_BYTES_MAX = 4_194_304;
 
-/** `seldom`: a reply that is none of the contract's, which rarely passes by itself and is tried again only twice. */
+/** `seldom`: for a reply that the contract does not know. That rarely changes by itself, so only two more tries follow. */
 export type Retryable = 'yes' | 'seldom' | 'no';
 
 export interface Failure {
   readonly error: PlatformError;
-  /** Whether the same call may fare better later. */
+  /** Whether the same call may succeed later. */
   readonly retry: Retryable;
-  /** What the platform asked to wait. */
+  /** How long the platform asks to wait; null if it does not say. */
   readonly askedMs: number | null;
   /** Whether a reply came at all, whatever it said. */
   readonly answered: boolean;
@@ -26,7 +26,7 @@ export interface Failure {
 export type Outcome<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
-/** A reply that may be one of the contract's: its text, and what it tells of the platform's clock, if anything. */
+/** A reply with status 2xx: its text, and what it says about the platform's clock; null if nothing. */
 export interface Reply {
   readonly text: string;
   readonly clock: ClockReading | null;
@@ -43,10 +43,10 @@ export interface OutgoingCall {
   readonly mend: string;
   readonly timeoutMs: number;
   readonly redact: (text: string) => string;
-  /** What may be told of a reply. */
+  /** What a message may quote of a reply. */
   readonly excerpt: (text: string) => string;
   readonly nowMs: () => number;
-  /** This machine's own clock, which the platform's is held against. */
+  /** This machine's own clock, which the platform's is compared with. */
   readonly machineMs: () => number;
 }
 
@@ -60,7 +60,7 @@ const unanswered = (error: PlatformError): Outcome<never> => ({
 });
 const invalid = (message: string): Outcome<never> => failed(new PlatformReplyInvalid(message), 'seldom');
 
-/** Null where the body is longer than `REPLY_BYTES_MAX`; the rest of it is not read then. */
+/** Null if the body is longer than `REPLY_BYTES_MAX`; then the rest of it is not read. */
 async function readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -75,13 +75,13 @@ async function readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer |
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** What an answer other than 2xx means. */
+/** The failure that an answer with a status other than 2xx means. */
 function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: string): Outcome<never> {
   const { statusCode, headers } = response;
   const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
   if (isRetryableStatus(statusCode)) {
     const askedMs = retryAfterMs(headerText(headers['retry-after']), call.nowMs());
-    // Told to come back later: it was not taken on.
+    // With a Retry-After, the platform says that it did not take the call.
     const isPutOff = (statusCode === 429 || statusCode === 503) && askedMs !== null;
     const message = `${call.subject}: the platform answered ${statusCode}${said}`;
     const error = new PlatformUnreachable(message, !isPutOff, call.redact(text));
@@ -97,7 +97,7 @@ function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: st
       'redirects are not followed; set PLATFORM_BASE_URL to the address the platform is meant to have';
     const error = new PlatformRejected(
       `${call.subject}: the platform redirects to ${location} (${statusCode}); ${mend}`,
-      // 307 and 308 ask for the same call elsewhere; the others may point to what it led to.
+      // 307 and 308 ask for the same call at another address; the others may point to the result of this one.
       statusCode !== 307 && statusCode !== 308,
       call.redact(text),
     );
@@ -107,7 +107,7 @@ function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: st
   return failed(new PlatformRejected(message, false, call.redact(text)), 'no');
 }
 
-/** Sends once. Rejects only with the reason of `signal`. */
+/** Sends a call once. Every failure is in the outcome; rejects only with the reason of `signal`. */
 export async function attemptCall(
   pool: Pool,
   call: OutgoingCall,
@@ -116,13 +116,13 @@ export async function attemptCall(
   const body = Buffer.from(call.body);
   let begun = false;
   let sentMs = call.machineMs();
-  // Pulled when a connection stands and the call is about to be written: until then not a byte of it has left.
+  // Runs when there is a connection and the call is about to be written: before that, not a byte of it has left.
   const lateBody = function* (): Generator<Buffer> {
     begun = true;
     sentMs = call.machineMs();
     yield body;
   };
-  // AbortSignal.timeout and .any would keep every reply in memory until the next full garbage collection.
+  // AbortSignal.timeout and AbortSignal.any would keep every reply in memory until the next full garbage collection.
   const stop = new AbortController();
   const late = new Error('no whole reply in time');
   const timer = setTimeout(() => stop.abort(late), call.timeoutMs);

@@ -1,4 +1,7 @@
-/** Opens everything a command works with, from settings, and closes it again. The only place that knows all the parts. */
+/**
+ * Opens everything a command works with, from the settings, and closes it again. The only file that knows all the
+ * parts.
+ */
 import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
@@ -32,7 +35,7 @@ export interface App {
   readonly close: () => Promise<void>;
 }
 
-/** The app with what it takes to speak to the platform. */
+/** The app, together with the platform's client. */
 export interface PlatformApp extends App {
   readonly reader: LedgerReader;
   readonly references: ReferenceReader;
@@ -62,8 +65,8 @@ export const clockOf =
     nowMs === null ? new Date() : new Date(nowMs);
 
 /**
- * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
- * touched, and `MigrationsPending` says what to do. Throws what opening them throws, and `SecretKeyWrong`.
+ * Opens the database and the object store. The embedded database is migrated to this version. A server's database is
+ * not changed; `MigrationsPending` says what to do about it. Throws what opening them throws, and `SecretKeyWrong`.
  */
 export async function openApp(settings: SettingsWithoutPlatform, options: AppOptions): Promise<App> {
   const database = await openDatabase(settings);
@@ -101,7 +104,7 @@ export function openPlatform(settings: Settings, options: Pick<AppOptions, 'onRe
   };
 }
 
-/** Opens the platform's client as well. */
+/** Opens the app together with the platform's client. */
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
   const platform = openPlatform(settings, options);
@@ -116,7 +119,7 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
   };
 }
 
-/** What a run takes, from an open app. */
+/** What a run needs, taken from an open app. */
 export function runDeps(
   app: PlatformApp,
   signal: AbortSignal,

@@ -1,7 +1,4 @@
-/**
- * sp1401 as the document has it (docs/platform.md 2.5): what it takes for a registration, and who the payee
- * is.
- */
+/** sp1401 as the document has it (docs/platform.md 2.5): what a registration must be, and which account it pays to. */
 import { z } from 'zod';
 import type { MetaType } from '../platform/wire.ts';
 import { callbackUrl, countryCode, day, filled, isFilled, maybe, uploadedFile } from './field-checks.ts';
@@ -70,18 +67,18 @@ const PROXY_BANK = ['proxyBankName', 'proxyBankAddress', 'proxyBankSwiftCode'] a
 const WITH_BRANCH = ['CN', 'BR', 'IN'];
 const WITH_AREA_CODE = ['BR', 'KR', 'MA', 'IN'];
 
-/** What a catalog lists; undefined where the scenario has none for the country. */
+/** The codes in a list of the scenario; undefined if it has no such list for the country. */
 export type Catalog = (kind: MetaType, country: string) => readonly string[] | undefined;
 
 export interface RegistrationRules {
-  /** The two methods of rule 1. */
+  /** The two methods that need no bankCode (rule 1). */
   readonly walletMethods: readonly string[];
   readonly catalog: Catalog;
 }
 
 /**
- * docs/platform.md 2.5 with its rules 1 to 3; bankCountry is read as countryCode, settlementNetwork as
- * paymentMode.
+ * docs/platform.md 2.5 with its rules 1 to 3. The document's bankCountry is taken to be countryCode, and its
+ * settlementNetwork to be paymentMode.
  */
 export const registrationSchema = ({ walletMethods, catalog }: RegistrationRules) =>
   z.discriminatedUnion('bizMode', [enterprise, individual]).superRefine((payee, context) => {
@@ -120,6 +117,6 @@ export const registrationSchema = ({ walletMethods, catalog }: RegistrationRules
   });
 export type SentRegistration = z.output<ReturnType<typeof registrationSchema>>;
 
-/** The account paid to: registrations with the same one are of the same payee. */
+/** The account that is paid to. Registrations with the same account are of the same payee. */
 export const accountOf = (merchantNo: string, payee: SentRegistration): string =>
   JSON.stringify([merchantNo, payee.countryCode, payee.bankCode ?? payee.swiftCode ?? '', payee.accountNo]);

@@ -1,4 +1,4 @@
-/** For a person with curl: what is acted out, and switches. Only ever on loopback. */
+/** Paths for a person with curl: one shows what the sandbox holds, the others are switches. On loopback only. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { hostilitySchema, type Hostility, type Striker } from './hostility.ts';

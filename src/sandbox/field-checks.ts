@@ -1,18 +1,15 @@
-/** Checks of single fields, written from the document for the sandbox alone: the client's own are not looked at. */
+/** Checks of single fields, written from the document for the sandbox alone. They share no code with the client's. */
 import { z } from 'zod';
 
-/**
- * A text of so many characters, as people count them: one outside the basic plane is one
- * (docs/platform.md 2.3).
- */
+/** Text of so many characters at most. A character outside Unicode's basic plane counts as one (docs/platform.md 2.3). */
 const upTo = (charactersMax: number) =>
   z
     .string()
     .refine((text) => Array.from(text).length <= charactersMax, `has more than ${charactersMax} characters`);
 
-/** Whatever the document marks mandatory is there and not empty. */
+/** Text that the document marks as mandatory: it is there and not empty. */
 export const filled = (charactersMax = Number.MAX_SAFE_INTEGER) => upTo(charactersMax).min(1);
-/** Optional text; an empty string counts as left out. */
+/** Optional text. An empty string counts as left out. */
 export const maybe = (charactersMax = Number.MAX_SAFE_INTEGER) => upTo(charactersMax).optional();
 export const isFilled = (value: string | undefined): value is string => value !== undefined && value !== '';
 
@@ -28,10 +25,7 @@ export const day = () =>
       return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 10) === text;
     }, 'is no day of the calendar');
 
-/**
- * What the sandbox's file upload hands out: an absolute path, no local name and no URL
- * (docs/platform.md 4.3, rule 1).
- */
+/** A path as the platform's file upload returns it: absolute, no local name and no URL (docs/platform.md 4.3, rule 1). */
 export const uploadedFile = () =>
   z
     .string()
@@ -43,10 +37,7 @@ export const uploadedFile = () =>
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 
-/**
- * HTTPS, at most 255 characters (docs/platform.md 2.3, 8); plain http to this machine, where the sandbox runs
- * too.
- */
+/** An https URL of at most 255 characters (docs/platform.md 2.3, 8). For this machine, plain http is allowed too. */
 export const callbackUrl = () =>
   z
     .string()
@@ -57,5 +48,5 @@ export const callbackUrl = () =>
       return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
     }, 'must be an HTTPS endpoint');
 
-/** Whether the sandbox may speak to an address: what it acts out stays on this machine. */
+/** Whether the sandbox may call an address: it calls this machine only. */
 export const staysHere = (url: string): boolean => isLoopback(new URL(url).hostname);

@@ -1,18 +1,18 @@
-/** How the sandbox misbehaves: each way a named setting of its own, counted so that a test knows when it strikes. */
+/** How the sandbox misbehaves: each way is a setting, and requests are counted, so that a test knows when one strikes. */
 import { z } from 'zod';
 
-/** Strikes at every n-th request; 0 never. */
+/** Strikes at every n-th request; 0: never. */
 const every = z.int().min(0).default(0);
 
 export const hostilitySchema = z.strictObject({
   order: z.enum(['ascending', 'descending', 'window-shuffled', 'request-shuffled']).default('ascending'),
-  /** Reveals a held-back entry of the asked window before answering. */
+  /** Shows an entry of the window that was hidden so far, from this reply on. */
   liveInsertsEvery: every,
-  /** Says one record too many. */
+  /** States a total that is one too high. */
   wrongTotalsEvery: every,
-  /** Repeats a row in place of another. */
+  /** Repeats the first row in place of the last. */
   duplicateRowsEvery: every,
-  /** Leaves a row out of a page. */
+  /** Leaves the last row out of a page. */
   missingRowsEvery: every,
   http429Every: every,
   http500Every: every,
@@ -20,20 +20,20 @@ export const hostilitySchema = z.strictObject({
   resetEvery: every,
   /** Never answers. */
   stallEvery: every,
-  /** Does what it was asked (sp1101, sp1401), then cuts the connection instead of answering. */
+  /** Does what the request asks (sp1101, sp1401), then cuts the connection instead of answering. */
   lostRepliesEvery: every,
   truncatedEvery: every,
-  /** HTTP 200 with a page for people. */
+  /** HTTP 200 with an HTML page. */
   htmlEvery: every,
   /** HTTP 200 with an error document. */
   errorDocumentEvery: every,
-  /** Strikes in all, of whatever kind; then it behaves. */
+  /** Strikes of all kinds together; after that, the sandbox behaves. */
   strikesMax: z.int().min(0).default(1_000_000_000),
-  /** Refuses everything once it has answered so many requests; -1 never. */
+  /** Cuts every connection once so many requests were answered; -1: never. */
   downAfterRequests: z.int().min(-1).default(-1),
-  /** busiDate is off from the window asked for by so many hours. */
+  /** Adds so many hours to every busiDate, but not to the times that windows are matched with. */
   timeZoneOffsetHours: z.number().min(-26).max(26).default(0),
-  /** Its clock is ahead of the true time by so many seconds, behind where less than 0: Date headers, and what is booked already. */
+  /** How many seconds its clock is ahead (below 0: behind). It decides Date headers, and which entries are booked already. */
   clockOffsetS: z.int().min(-86_400).max(86_400).default(0),
   latencyMs: z.int().min(0).max(60_000).default(0),
 });
@@ -41,7 +41,7 @@ export type Hostility = z.output<typeof hostilitySchema>;
 
 export const HOSTILITY_OFF: Hostility = hostilitySchema.parse({});
 
-/** Ways that spoil a whole reply, in the order they are looked at. */
+/** Ways that spoil a whole reply, in the order in which they are tried. */
 export const REPLY_STRIKES = [
   'http429Every',
   'http500Every',
@@ -53,12 +53,12 @@ export const REPLY_STRIKES = [
 ] as const;
 export type ReplyStrike = (typeof REPLY_STRIKES)[number];
 
-/** Ways that do what was asked and keep the answer back. */
+/** Ways that do what was asked and do not answer. */
 export type LossStrike = 'lostRepliesEvery';
 
 export type RowStrike = 'liveInsertsEvery' | 'wrongTotalsEvery' | 'duplicateRowsEvery' | 'missingRowsEvery';
 
-/** Counts requests and says which strikes fall on the present one. */
+/** Counts requests and says which strikes hit the current one. */
 export class Striker {
   #requests = 0;
   #strikes = 0;
@@ -68,14 +68,14 @@ export class Striker {
     return this.#requests;
   }
 
-  /** One more request; true when the sandbox is down for it. */
+  /** Counts a request; true if the sandbox is down for it. */
   arrive(): boolean {
     this.#requests += 1;
     const { downAfterRequests } = this.hostility;
     return downAfterRequests >= 0 && this.#requests > downAfterRequests;
   }
 
-  /** Switches to another behaviour and counts from here. */
+  /** Switches to another behaviour and counts from zero again. */
   switchTo(hostility: Hostility): void {
     this.hostility = hostility;
     this.#requests = 0;

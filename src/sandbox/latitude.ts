@@ -1,29 +1,29 @@
-/** What the document leaves open, and how this platform has it: spelling alone, never what is said. */
+/** What the document leaves open, and how this sandbox does it: only how things are written, never what they say. */
 import { z } from 'zod';
 
 export const latitudeSchema = z.strictObject({
-  /** What stands around a reply's, and a notification's, fields (docs/platform.md 4, 6). */
+  /** The field that holds the fields of a reply or a notification, if any (docs/platform.md 4, 6). */
   envelope: z.enum(['none', 'data', 'result']).default('none'),
   /** Content type of replies. */
   replyType: z.string().min(1).default('application/json; charset=utf-8'),
-  /** Content type of notifications, which the document does not name; empty: none. */
+  /** Content type of notifications, which the document does not name; empty: no header. */
   pushType: z.string().default('application/json'),
-  /** Codes and statuses of digits as JSON numbers. */
+  /** Codes and statuses that are digits come as JSON numbers. */
   codesAsNumbers: z.boolean().default(false),
-  /** Fields in the document's order, or the other way round. */
+  /** Whether fields come in the order of the document or in reverse. */
   fieldOrder: z.enum(['document', 'reversed']).default('document'),
-  /** A field with nothing in it. */
+  /** How an empty field is written. */
   nothing: z.enum(['empty', 'null', 'left-out']).default('empty'),
-  /** Fields the document does not show beside those it does. */
+  /** Adds fields that the document does not show. */
   moreFields: z.boolean().default(false),
-  /** A slash behind the callback address. */
+  /** Adds a slash to the callback address. */
   pushSlash: z.boolean().default(false),
 });
 export type Latitude = z.output<typeof latitudeSchema>;
 export const LATITUDE_DEFAULTS: Latitude = latitudeSchema.parse({});
 
 const CODES = ['code', 'status', 'respCode'];
-/** What a code of digits is as a number: `01` loses its zero in a status, and is kept as text among catalog codes. */
+/** A code of digits as a number. A status `01` becomes 1; any other code with a leading zero stays text. */
 const asNumber = (name: string, text: string): string | number => {
   const isCode = name === 'status' ? /^\d+$/.test(text) : /^[1-9]\d*$/.test(text);
   return CODES.includes(name) && isCode ? Number(text) : text;
@@ -42,11 +42,11 @@ function spelt(node: unknown, latitude: Latitude): unknown {
   return Object.fromEntries(fieldOrder === 'document' ? fields : fields.reverse());
 }
 
-/** A reply's or a notification's JSON text. */
+/** The JSON text of a reply or a notification. */
 export const spell = (said: object, latitude: Latitude): string =>
   enclose(JSON.stringify(spelt(said, latitude)), latitude);
 
-/** JSON text in the envelope, whose own code says that the call went well. */
+/** Puts JSON text into the envelope, whose own code says that the call went well. */
 export function enclose(text: string, { envelope, codesAsNumbers }: Latitude): string {
   if (envelope === 'none') return text;
   return `{"code":${codesAsNumbers ? '200' : '"0"'},"message":"ok","${envelope}":${text}}`;

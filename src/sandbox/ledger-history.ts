@@ -1,7 +1,4 @@
-/**
- * sp2404 as the document has it (docs/platform.md 4.1): checks what it is sent, answers a page, or misbehaves
- * in rows.
- */
+/** sp2404 as the document has it (docs/platform.md 4.1): checks the request and answers with a page, or with wrong rows. */
 import { tzOffset } from '@date-fns/tz';
 import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -37,7 +34,7 @@ export interface PageContext {
   readonly latitude?: Latitude;
 }
 
-/** The reply's JSON text: written by hand, as no JSON library keeps `1E+3` or `0.10`. */
+/** The JSON text of the reply. It is not made by a JSON library, as none keeps numbers like `1E+3` or `0.10`. */
 export function ledgerPage(
   request: LedgerRequest,
   { ledger, striker, timeZone, latitude = LATITUDE_DEFAULTS }: PageContext,
@@ -104,13 +101,13 @@ function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0, latitude 
   );
 }
 
-/** A JSON object of fields that are text already, as the scenario spells objects. */
+/** A JSON object from fields that are JSON text already, in the order that the scenario asks for. */
 function objectText(fields: readonly string[], { fieldOrder, moreFields }: Latitude): string {
   const all = moreFields ? [...fields, '"traceId":"7f3a"'] : fields;
   return `{${(fieldOrder === 'document' ? all : all.toReversed()).join(',')}}`;
 }
 
-/** `YYYY-MM-DD HH:mm:ss` in the zone. */
+/** An instant as `YYYY-MM-DD HH:mm:ss` in the zone. */
 export function wallTime(ms: number, timeZone: string): string {
   const offsetMs = tzOffset(timeZone, new Date(ms)) * 60_000;
   return new Date(ms + offsetMs).toISOString().slice(0, 19).replace('T', ' ');

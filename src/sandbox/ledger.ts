@@ -1,4 +1,4 @@
-/** The ledger the sandbox acts out: consistent chains from a seed, with what is planted in them. */
+/** Makes up a merchant's ledger from a seed: balances that follow from each other, with what the scenario plants in them. */
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import { below, seeded, type Random } from './random.ts';
 import type { Planted, Scenario } from './scenario.ts';
@@ -8,16 +8,16 @@ export interface SandboxEntry {
   readonly merchantNo: string;
   readonly currency: string;
   busiType: string;
-  /** JSON number as written on the wire, or null. */
+  /** A JSON number as it is sent; null in a debit. */
   inAmount: string | null;
   outAmount: string | null;
   vailAmount: string;
   readonly bookedMs: number;
-  /** Shown from then on; Infinity: never. */
+  /** Shown from this instant on; Infinity: never. */
   visibleFromMs: number;
-  /** Shown before then; Infinity: for ever. */
+  /** Shown until this instant; Infinity: for ever. */
   visibleUntilMs: number;
-  /** Shown with this transaction type from then on. */
+  /** Shown with another transaction type from an instant on. */
   amendment: { readonly fromMs: number; readonly busiType: string } | null;
 }
 
@@ -25,11 +25,11 @@ const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, 
 export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
 
 const BUSI_TYPES = ['SETTLE', 'PAYOUT', 'REFUND', 'FEE', 'FX', 'COLLECT'];
-/** Batch numbers tell nothing of the order: multiples of a primitive root modulo a prime visit every number once. */
+/** Batch numbers do not follow the order of entries. Multiples of the root modulo the prime never repeat. */
 const BATCH_PRIME = 2_147_483_647;
 const BATCH_ROOT = 48_271;
 
-/** A value in minor units as some platform may write it: plain, without trailing zeros, or with an exponent. */
+/** An amount in minor units as some platform may write it: plain, without trailing zeros, or with an exponent. */
 function wireNumber(units: bigint, minorUnits: number, random: Random): string {
   const negative = units < 0n;
   const digits = (negative ? -units : units).toString().padStart(minorUnits + 1, '0');
@@ -42,7 +42,7 @@ function wireNumber(units: bigint, minorUnits: number, random: Random): string {
   return random() < 0.5 ? plain : plain.replace(/0+$/, '').replace(/\.$/, '');
 }
 
-/** Minor units of a wire number such as `-0.1` or `1E+3`. */
+/** A JSON number such as `-0.1` or `1E+3`, in minor units. */
 function unitsOf(text: string, minorUnits: number): bigint {
   const [mantissa = '', exponent = '0'] = text.toUpperCase().split('E');
   const [whole = '0', fraction = ''] = mantissa.replace('-', '').split('.');
@@ -52,7 +52,7 @@ function unitsOf(text: string, minorUnits: number): bigint {
   return mantissa.startsWith('-') ? -units : units;
 }
 
-/** Every entry of one merchant in the order it happened, account by account; what is planted is already in. */
+/** Every entry of a merchant, account by account in order of time, with what is planted. */
 export function generateLedger(
   scenario: Scenario,
   merchantNo: string,
@@ -67,7 +67,7 @@ export function generateLedger(
   };
   for (const currency of currencies) {
     const minorUnits = minorUnitsOf(currency);
-    // An account begins with nothing, and its first entry brings what it lives on.
+    // An account begins with a balance of 0, and its first entry is a large credit.
     let endowment = BigInt(1 + (hash(merchantNo + currency) % 900)) * 10n ** BigInt(minorUnits + 4);
     let balance = 0n;
     for (const day of daysFromTo(scenario.from, scenario.to)) {
@@ -129,7 +129,7 @@ function plant(entry: SandboxEntry, one: Planted): void {
   }
 }
 
-/** Seconds of a day entries are booked at, in order; about one in seven shares its second with the one before. */
+/** The seconds of a day that entries are booked at, in order. About one entry in seven shares its second with another. */
 function bookingSeconds(count: number, dayS: number, random: Random): number[] {
   const seconds = Array.from({ length: count }, () => below(random, dayS)).sort((a, b) => a - b);
   return seconds

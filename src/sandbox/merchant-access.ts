@@ -1,8 +1,8 @@
-/** sp1101 as the document has it (docs/platform.md 2.3, 2.4, 4.3): what it takes for an application. */
+/** sp1101 as the document has it (docs/platform.md 2.3, 2.4, 4.3): what an application must be. */
 import { z } from 'zod';
 import { callbackUrl, countryCode, day, filled, isFilled, maybe, uploadedFile } from './field-checks.ts';
 
-/** docs/platform.md 2.4 */
+/** A person in an application: docs/platform.md 2.4. */
 const person = z
   .strictObject({
     type: z.enum(['0', '1']),
@@ -24,7 +24,7 @@ const people = z.array(person).min(1);
 const code = filled();
 const yesOrNo = z.enum(['0', '1']);
 
-/** docs/platform.md 2.3, with the path rule of 4.3. */
+/** An application: docs/platform.md 2.3, with the rule about paths in 4.3. */
 export const applicationSchema = z
   .strictObject({
     merOrderNo: maybe(32),

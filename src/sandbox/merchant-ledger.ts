@@ -1,4 +1,4 @@
-/** One merchant's ledger as the platform shows it right now: visible entries by time, answered by binary search. */
+/** One merchant's ledger as the platform shows it now: visible entries by time, found by binary search. */
 import type { SandboxEntry } from './ledger.ts';
 
 export interface Query {
@@ -25,7 +25,7 @@ export class MerchantLedger {
   readonly #byBatchNo: Map<string, SandboxEntry>;
   readonly #nowMs: () => number;
   #visible: SandboxEntry[] = [];
-  /** The view holds while the clock is in here, or until something is changed. */
+  /** `#visible` is right while the clock is in this span, and until an entry is changed. */
   #valid = NEVER;
 
   constructor(entries: readonly SandboxEntry[], nowMs: () => number) {
@@ -34,7 +34,7 @@ export class MerchantLedger {
     this.#nowMs = nowMs;
   }
 
-  /** Entries a person would see, by time. */
+  /** The entries that the platform shows now, by time. */
   visible(): readonly SandboxEntry[] {
     const nowMs = this.#nowMs();
     if (nowMs < this.#valid.fromMs || nowMs >= this.#valid.untilMs) {
@@ -46,7 +46,7 @@ export class MerchantLedger {
     return this.#visible;
   }
 
-  /** The first instant after `nowMs` at which an entry appears, changes or goes. */
+  /** The first instant after `nowMs` at which an entry appears, changes or vanishes. */
   #nextTurnMs(nowMs: number): number {
     let untilMs = Number.POSITIVE_INFINITY;
     for (const entry of this.#all) {
@@ -58,7 +58,7 @@ export class MerchantLedger {
     return untilMs;
   }
 
-  /** Changes an entry in place, or when it is seen. */
+  /** Changes what an entry says, or when it is shown. Throws an `Error` if there is no such entry. */
   change(
     batchNo: string,
     changes: Partial<Omit<SandboxEntry, 'batchNo' | 'merchantNo' | 'currency' | 'bookedMs'>>,
@@ -69,7 +69,7 @@ export class MerchantLedger {
     this.#valid = NEVER;
   }
 
-  /** The first entry in a span that was held back, if any. */
+  /** The first entry in a span that is never shown, if any. */
   heldBack(beginMs: number, endMs: number): SandboxEntry | undefined {
     const until = this.#after(this.#all, endMs);
     for (let at = this.#after(this.#all, beginMs - 1); at < until; at += 1) {
@@ -78,7 +78,7 @@ export class MerchantLedger {
     return undefined;
   }
 
-  /** Visible entries that match, as a count and a way to take the n-th. */
+  /** The visible entries that match: how many, and a function that returns the n-th. */
   matching(query: Query): { readonly total: number; readonly at: (index: number) => SandboxEntry } {
     const visible = this.visible();
     if (query.batchNo !== undefined) {
@@ -95,7 +95,7 @@ export class MerchantLedger {
     const from = this.#after(visible, query.beginMs - 1);
     const until = this.#after(visible, query.endMs);
     if (query.currency === undefined && query.flowType === undefined && query.busiType === undefined) {
-      // A range that begins after its end holds nothing.
+      // A range that begins after its end has no entries.
       return { total: Math.max(0, until - from), at: (index) => visible[from + index]! };
     }
     const found = visible.slice(from, until).filter((entry) => matches(entry, query));

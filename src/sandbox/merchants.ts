@@ -1,14 +1,14 @@
-/** Whom the platform knows: the scenario's merchants and those approved since, each with a token and a ledger. */
+/** The merchants that the platform knows: those of the scenario and those approved since, with tokens and ledgers. */
 import { generateLedger } from './ledger.ts';
 import { MerchantLedger } from './merchant-ledger.ts';
-import type { NewMerchant } from './reviews.ts';
+import type { NewMerchant } from './review-results.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface SandboxMerchants {
   readonly all: () => readonly NewMerchant[];
-  /** From now on the token opens the merchant's ledger; the same merchant again has the new token only. */
+  /** From now on the token opens the merchant's ledger. If the merchant is known already, only the new token does. */
   readonly add: (merchant: NewMerchant) => void;
-  /** Whose token it is, or null (docs/platform.md 5, rule 1). */
+  /** The merchantNo if the token is that merchant's, else null (docs/platform.md 5, rule 1). */
   readonly withToken: (merchantNo: string, token: string) => string | null;
   readonly ledgerOf: (merchantNo: string) => MerchantLedger;
 }
@@ -17,7 +17,7 @@ export function createMerchants(scenario: Scenario, nowMs: () => number): Sandbo
   const merchants = new Map<string, NewMerchant>(scenario.merchants.map((one) => [one.merchantNo, one]));
   const made = ({ merchantNo, currencies }: NewMerchant): MerchantLedger =>
     new MerchantLedger(generateLedger(scenario, merchantNo, currencies), nowMs);
-  // Before the first call, which would wait for a large one.
+  // Made before the first call, which would have to wait for a large ledger.
   const ledgers = new Map(scenario.merchants.map((merchant) => [merchant.merchantNo, made(merchant)]));
   return {
     all: () => [...merchants.values()],

@@ -1,10 +1,10 @@
-/** Spoils whole replies where a strike falls on them. */
+/** Spoils whole replies: refuses, cuts the connection, or sends something else. */
 import type { FastifyReply } from 'fastify';
 import { REPLY_STRIKES, type ReplyStrike, type Striker } from './hostility.ts';
 
 const RETRY_AFTER_S = 1;
 
-/** Gives what was decided when the request came in. */
+/** Sends the answer that was decided when the request came in. */
 export type Answer = (reply: FastifyReply) => FastifyReply;
 
 export const refuse = (reply: FastifyReply, status: number, code: string, message: string): FastifyReply =>
@@ -31,7 +31,7 @@ const SPOILED: Readonly<Record<Exclude<ReplyStrike, 'truncatedEvery'>, Answer>> 
   errorDocumentEvery: (reply) => reply.send({ code: 'E99999', message: 'system busy' }),
 };
 
-/** What is answered, or not, in the operation's place; null where it may speak for itself. */
+/** What is answered in place of the operation; null if the operation may answer. */
 export function spoiled(striker: Striker): Answer | null {
   for (const way of REPLY_STRIKES) {
     if (way !== 'truncatedEvery' && striker.strikes(way)) return SPOILED[way];

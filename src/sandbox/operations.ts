@@ -22,9 +22,9 @@ export interface Operating {
 
 interface Operation {
   readonly code: string;
-  /** Done once it is answered: the answer may be lost on the way, and what was done stands. */
+  /** It changes something, and its answer may get lost: what was done is not undone. */
   readonly isSubmission: boolean;
-  /** JSON text, or what is to be written as such. Throws `Refused`. */
+  /** The reply as JSON text or as an object. Throws `Refused`. */
   readonly answer: (request: FastifyRequest) => string | object | Promise<object>;
 }
 
@@ -35,14 +35,14 @@ export function addOperations(server: FastifyInstance, operating: Operating): vo
       const { latencyMs } = striker.hostility;
       const arrivedMs = performance.now();
       const answer = await answerTo(operation, request, operating);
-      // What making the answer took is part of the latency, so that many calls at once do not wait for each other.
+      // The time to make the answer is part of the latency, so that many calls at once do not wait for each other.
       if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs)));
       return answer(reply);
     });
   }
 }
 
-/** Everything is decided when the request comes in; the answer is given when it is time. */
+/** Decides on the answer when the request comes in; it is sent after the latency. */
 async function answerTo(
   operation: Operation,
   request: FastifyRequest,
@@ -68,7 +68,7 @@ async function answerTo(
 }
 
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
-  /** The merchant a request speaks for: token as bearer, number beside it (docs/platform.md 5, rule 1). */
+  /** The merchant of a request, by its number and its token as bearer (docs/platform.md 5, rule 1). Throws `Refused`. */
   const merchantOf = ({ headers }: FastifyRequest): string => {
     const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
     const merchantNo = merchants.withToken(String(headers['merchantno']), token);
@@ -76,8 +76,8 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
     return merchantNo;
   };
   /**
-   * The agent's own calls: open to all unless the scenario gives the agent a token, as the document shows
-   * none (docs/platform.md 5).
+   * Throws `Refused` if a call is not the agent's. The document shows no token for the agent (docs/platform.md 5), so anybody
+   * may call unless the scenario gives it one.
    */
   const fromAgent = ({ headers }: FastifyRequest): void => {
     const { token } = scenario.agent;

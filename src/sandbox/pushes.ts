@@ -1,14 +1,14 @@
-/** Notifications to callback addresses, sent again until they are answered by 200 (docs/platform.md 6). */
+/** Sends notifications to callback addresses, each until it is answered with 200 (docs/platform.md 6). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { staysHere } from './field-checks.ts';
 import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
 
 export const pushSchema = z.strictObject({
-  /** Wait before the second try; doubles with each. The document shows no interval (docs/platform.md 6.2). */
+  /** Ms before the second try; twice as long before each later one. The document shows no interval (docs/platform.md 6.2). */
   retryMs: z.int().min(1).default(200),
   retryMsMax: z.int().min(1).default(5_000),
-  /** How long a receiver may take to answer. */
+  /** How long a receiver may take to answer, ms. */
   timeoutMs: z.int().min(1).default(5_000),
 });
 export type PushSettings = z.output<typeof pushSchema>;
@@ -20,16 +20,16 @@ export interface Push {
   readonly payload: object;
 }
 
-/** A notification and how it fared so far. */
+/** A notification and what became of it so far. */
 export interface Delivery extends Push {
   readonly tries: number;
-  /** Of the last try: the status, or why there is none. */
+  /** The status that answered the last try, or why there is none. */
   readonly lastAnswer: string;
   readonly isDelivered: boolean;
 }
 
 export interface Pushes {
-  /** Sends until the answer is 200; resolves then, or when the sandbox closes. */
+  /** Sends until the answer is 200. Resolves then, or when the sandbox closes. */
   readonly send: (push: Push) => Promise<void>;
   /** Every notification so far, oldest first. */
   readonly all: () => readonly Delivery[];
@@ -43,13 +43,13 @@ export function createPushes(
   const closing = new AbortController();
   const deliveries: { -readonly [Field in keyof Delivery]: Delivery[Field] }[] = [];
 
-  /** The status as text, or what went wrong. Any 200 counts, whatever its body (docs/platform.md 6.1). */
+  /** The status as text, or what went wrong. Any 200 counts, whatever its body holds (docs/platform.md 6.1). */
   const tryOnce = async ({ url, payload }: Push): Promise<string> => {
     try {
       const response = await fetch(latitude.pushSlash ? `${url}/` : url, {
         method: 'POST',
         headers: latitude.pushType === '' ? {} : { 'content-type': latitude.pushType },
-        // As bytes, to which no type is added.
+        // Sent as bytes, as fetch would add a content type to text.
         body: Buffer.from(spell(payload, latitude)),
         redirect: 'manual',
         signal: AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]),

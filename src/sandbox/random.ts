@@ -1,8 +1,8 @@
-/** Reproducible chance: the same seed gives the same ledger on every machine (mulberry32, public domain). */
+/** Random numbers that a seed repeats: the same seed gives the same ledger everywhere (mulberry32, public domain). */
 
 export type Random = () => number;
 
-/** Numbers in [0, 1) from a text seed. */
+/** Numbers from 0 up to, not including, 1, from a text as seed. */
 export function seeded(seed: string): Random {
   let state = 2_166_136_261;
   for (let at = 0; at < seed.length; at += 1) state = Math.imul(state ^ seed.charCodeAt(at), 16_777_619);
@@ -14,12 +14,12 @@ export function seeded(seed: string): Random {
   };
 }
 
-/** Whole number from 0 to below `count`. */
+/** A whole number from 0 up to, not including, `count`. */
 export const below = (random: Random, count: number): number => Math.floor(random() * count);
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** A permutation of 0..count-1, told place by place without holding it. */
+/** A permutation of 0 to `count` - 1, as a function of the place; no list is kept. */
 export function permutation(count: number, seed: string): (index: number) => number {
   if (count < 3) return (index) => index;
   const random = seeded(seed);

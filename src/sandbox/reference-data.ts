@@ -7,7 +7,7 @@ const item = z.strictObject({ code: z.string().min(1), name: z.string().min(1) }
 const method = z.strictObject({ ...item.shape, type: z.enum(['WALLET', 'BANK']) });
 const country = z.string().regex(/^[A-Z]{2}$/);
 
-/** Made up, but for the two codes the document names. */
+/** Made up, except for the two codes that the document names. */
 const DEFAULTS = {
   bank: {
     CN: [
@@ -47,7 +47,7 @@ const DEFAULTS = {
   },
 };
 
-/** The lists of a scenario; a country left out has nothing found. */
+/** The lists of a scenario. Of a country that is left out, nothing is found. */
 export const referenceSchema = z.strictObject({
   bank: z.record(country, z.array(item)).default(DEFAULTS.bank),
   occupation: z.array(item).default(DEFAULTS.occupation),
@@ -58,7 +58,7 @@ export const referenceSchema = z.strictObject({
 export type ReferenceLists = z.output<typeof referenceSchema>;
 export const REFERENCE_DEFAULTS: ReferenceLists = referenceSchema.parse({});
 
-/** docs/platform.md 4.2: a country exactly where the list is one of a country. */
+/** docs/platform.md 4.2: a request names a country if its list is by country, and only then. */
 export const referenceRequestSchema = z.discriminatedUnion('metaType', [
   z.strictObject({ metaType: z.enum(['bank', 'payout_method']), countryCode: country }),
   z.strictObject({ metaType: z.enum(['occupation', 'business_nature', 'purpose']) }),
@@ -71,7 +71,7 @@ export interface SentItem {
   readonly type?: string;
 }
 
-/** Items of a list; none where the scenario has nothing of the kind. */
+/** The items of a list; none if the scenario has no such list. Throws `Refused` if the country is missing. */
 export function itemsOf(lists: ReferenceLists, kind: MetaType, countryCode?: string): readonly SentItem[] {
   const list = lists[kind];
   if (Array.isArray(list)) return list;
@@ -79,7 +79,7 @@ export function itemsOf(lists: ReferenceLists, kind: MetaType, countryCode?: str
   return list[countryCode] ?? [];
 }
 
-/** The reply (docs/platform.md 2.2): where nothing is found, a single item says so. */
+/** The reply (docs/platform.md 2.2). If nothing is found, a single item says so. */
 export function referenceReply(lists: ReferenceLists, request: ReferenceRequest): object {
   const items = itemsOf(lists, request.metaType, 'countryCode' in request ? request.countryCode : undefined);
   return { metaDataList: items.length === 0 ? [{ code: 'ALL0000001', name: 'ALL' }] : items };

@@ -1,7 +1,4 @@
-/**
- * How an operation says no: an answer with a code, as the document shows no shape for it
- * (docs/platform.md 7).
- */
+/** How an operation refuses: by a status and a code. The document shows no form for it (docs/platform.md 7). */
 import type { z } from 'zod';
 
 export class Refused extends Error {
@@ -15,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-/** The body as the schema reads it. Throws `Refused` naming the first field that breaks the document's rules. */
+/** The body, read by the schema. Throws `Refused` that names the first field that breaks a rule of the document. */
 export function accepted<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

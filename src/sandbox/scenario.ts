@@ -1,4 +1,4 @@
-/** The scenario file: which merchants and days the sandbox acts out, and what is planted to go wrong. */
+/** The scenario file: the merchants and days of the sandbox, and what is planted to go wrong. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -7,14 +7,14 @@ import { HOSTILITY_OFF, hostilitySchema } from './hostility.ts';
 import { LATITUDE_DEFAULTS, latitudeSchema } from './latitude.ts';
 import { PUSH_DEFAULTS, pushSchema } from './pushes.ts';
 import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
-import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
+import { REVIEW_DEFAULTS, reviewSchema } from './review-rules.ts';
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
-/** An entry by its place: the n-th of an account's day, from 0. */
+/** An entry by its place: the n-th of an account day, from 0. */
 const place = { merchant: z.string(), currency: z.string(), day, nth: z.int().min(0) };
 
 const plantedSchema = z.discriminatedUnion('what', [
-  /** Never shown: the balance jumps over it. */
+  /** Never shown; the balance after it is as if it were. */
   z.strictObject({ what: z.literal('missing'), ...place }),
   /** Shown from `appears` on. */
   z.strictObject({ what: z.literal('late'), ...place, appears: z.iso.datetime({ offset: true }) }),
@@ -27,11 +27,11 @@ const plantedSchema = z.discriminatedUnion('what', [
     at: z.iso.datetime({ offset: true }),
     busiType: z.string(),
   }),
-  /** Shown with both amounts set, which no client can book. */
+  /** Shown as a credit and a debit at once, which no client can book. */
   z.strictObject({ what: z.literal('malformed'), ...place }),
-  /** So many more entries in one second, after the n-th. */
+  /** So many more entries after the n-th, in the same second. */
   z.strictObject({ what: z.literal('burst'), ...place, count: z.int().min(1).max(100_000) }),
-  /** The n-th entry has just this net amount, written just so (`1E+3`, `-0.1`). */
+  /** The n-th entry has exactly this net amount, written exactly so (`1E+3`, `-0.1`). */
   z.strictObject({ what: z.literal('amount'), ...place, net: z.string() }),
 ]);
 export type Planted = z.output<typeof plantedSchema>;
@@ -43,7 +43,7 @@ export const scenarioSchema = z.strictObject({
   from: day,
   to: day,
   entriesPerDay: z.int().min(0).max(2_000_000).default(40),
-  /** The sandbox's own clock; late entries appear by it. Without it: the machine's. */
+  /** The sandbox's own clock, by which late entries appear. Left out: the clock of the machine. */
   now: z.iso.datetime({ offset: true }).optional(),
   merchants: z
     .array(
@@ -55,7 +55,7 @@ export const scenarioSchema = z.strictObject({
     )
     .min(1),
   planted: z.array(plantedSchema).default([]),
-  /** Who hands applications in; with a token, sp1101 and sp2502 ask for it as a bearer. */
+  /** The agent. If it has a token, sp1101 and sp2502 demand it as bearer. */
   agent: z
     .strictObject({
       referralChannel: z.string().min(1).max(16).default('A0001'),

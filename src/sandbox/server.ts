@@ -1,4 +1,4 @@
-/** The platform, acted out on loopback: its operations and notifications over HTTP, and controls for tests. */
+/** The sandbox as a server on loopback: the platform's operations and notifications, and controls for tests. */
 import fastify from 'fastify';
 import { addControls } from './controls.ts';
 import { hostilitySchema, Striker, type Hostility } from './hostility.ts';
@@ -8,24 +8,25 @@ import { createMerchants } from './merchants.ts';
 import { refuse } from './misbehaviour.ts';
 import { addOperations } from './operations.ts';
 import { createPushes, type Delivery } from './pushes.ts';
-import { createReviews, type HeldApplication, type HeldPayee, type NewMerchant } from './reviews.ts';
+import type { HeldApplication, HeldPayee, NewMerchant } from './review-results.ts';
+import { createReviews } from './reviews.ts';
 import { scenarioSchema, type Scenario, type ScenarioInput } from './scenario.ts';
 
 const BODY_BYTES_MAX = 64 * 1_024;
 
-/** Truth about one entry, in the words of the wire, amounts as written. */
+/** What the sandbox knows about an entry, with the field names and the amounts that it sends. */
 export interface TrueEntry extends SandboxEntry {
   readonly busiDate: string;
 }
 
 export interface Sandbox {
   readonly scenario: Scenario;
-  /** Serves on loopback; port 0 takes a free one. */
+  /** Serves on loopback. Port 0: any free port. */
   readonly listen: (options: { readonly port: number }) => Promise<{ readonly url: string }>;
   readonly close: () => Promise<void>;
-  /** What the platform holds and shows now, by time. */
+  /** The entries that the platform shows now, by time. */
   readonly entriesOf: (merchantNo: string) => TrueEntry[];
-  /** Hides an entry, as if the platform had lost it. */
+  /** Hides an entry. */
   readonly takeOut: (merchantNo: string, batchNo: string) => void;
   readonly putBack: (merchantNo: string, batchNo: string) => void;
   readonly amend: (
@@ -34,17 +35,17 @@ export interface Sandbox {
     changes: Partial<Pick<SandboxEntry, 'busiType' | 'inAmount' | 'outAmount' | 'vailAmount'>>,
   ) => void;
   readonly setHostility: (hostility: Partial<Hostility>) => void;
-  /** The sandbox's clock, ms; late entries appear by it. */
+  /** Sets the sandbox's clock, in ms since 1970. Late entries appear by it. */
   readonly setNow: (nowMs: number) => void;
-  /** Requests since the hostility was last set. */
+  /** Requests since hostility was last set. */
   readonly requestCount: () => number;
-  /** Whom it knows, approved merchants included. */
+  /** All merchants, approved ones included. */
   readonly merchants: () => readonly NewMerchant[];
   readonly applications: () => readonly HeldApplication[];
   readonly payees: () => readonly HeldPayee[];
-  /** Notifications, delivered or on their way, oldest first. */
+  /** All notifications, delivered or not, oldest first. */
   readonly pushes: () => readonly Delivery[];
-  /** Resolves when every review is decided and every notification answered by 200. */
+  /** Resolves when every review is decided and every notification is answered with 200. */
   readonly settled: () => Promise<void>;
 }
 
@@ -73,7 +74,7 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   server.setNotFoundHandler((request, reply) =>
     refuse(reply, 404, 'E40400', `no operation at ${request.url}`),
   );
-  // A scenario may play on another day than today; that is no clock that is off, and its Date is today's.
+  // A scenario on another day than today is no clock that is wrong: its Date header is still today's.
   server.addHook('onSend', async (_request, reply) => {
     if (offsetMs() !== 0) reply.header('date', new Date(Date.now() + offsetMs()).toUTCString());
   });

@@ -24,7 +24,7 @@ const run = (args: readonly string[], env: Env) =>
   });
 
 describe('reference', () => {
-  test('sync reads, list shows, and what disappears is told and kept', async () => {
+  test('sync reads the lists and list shows them; a code that disappears is reported and kept', async () => {
     expect((await run(['reference', 'list', 'bank'], {})).stdout).toContain('was never read');
 
     const first = await sandbox({ reference: { bank: { CN: BANKS } } });
@@ -62,7 +62,7 @@ describe('reference', () => {
     });
   });
 
-  test('a platform that is away leaves it incomplete', async () => {
+  test('if the platform is away, sync ends incomplete', async () => {
     const away = await run(['reference', 'sync', '--json'], {});
     expect(away.code).toBe(4);
     expect(JSON.parse(away.stdout)).toMatchObject({ exitCode: 4, lists: [{ itemCount: null }, {}, {}] });

@@ -1,4 +1,6 @@
-/** Uploads over a wire that is cut: repeated to the end, or given up with nothing left behind. */
+/**
+ * Uploads over a connection that is cut: they are repeated until they succeed, or given up with nothing left behind.
+ */
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
@@ -35,7 +37,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     await server.stop();
   });
 
-  test('an object whose answer was lost is recognised as our own', async () => {
+  test('an object whose answer was lost is recognized as our own', async () => {
     const content = Buffer.from('a day');
     proxy.cuts.push({ message: /^PUT .*day\.csv/, when: 'after' });
     const digest = await store.put('day.csv', content, { ifAbsent: true });
@@ -69,7 +71,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 
-  test('an upload whose abort is cut as well is aborted all the same', async (context) => {
+  test('an upload whose abort is cut too is still aborted', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
     const abort: Cut = { message: /^DELETE .*uploadId/, when: 'before' };
     proxy.cuts.push({ message: /^PUT .*partNumber=2/, when: 'before', always: true });
@@ -79,7 +81,7 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(Uploads ?? []).toEqual([]);
   });
 
-  test('uploads that killed runs left are taken away before the next one writes there', async (context) => {
+  test('uploads that killed runs left are removed before the next upload to that place', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
     for (const Key of ['ledger/statements/m/d=1/a.csv', 'ledger/statements/m/d=2/a.csv']) {
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
@@ -90,8 +92,8 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
   });
 });
 
-describe('a server that swallows what it is sent, and stays connected', () => {
-  test('is given up after the last try, with a sentence that says so', async () => {
+describe('a server that never answers, and stays connected', () => {
+  test('is given up after the last try, and the message says so', async () => {
     const server = await startFauxqsServer();
     const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
     proxy.judge = () => 'swallow';
@@ -132,7 +134,7 @@ describe('a server that swallows what it is sent, and stays connected', () => {
     await server.stop();
   });
 
-  test('holds a run up for less than two minutes', () => {
+  test('delays a run by less than two minutes', () => {
     expect(TRIES_MAX * IDLE_TIMEOUT_MS).toBeLessThan(120_000);
   });
 });

@@ -24,21 +24,21 @@ export interface RigRun {
 
 export interface Rig {
   readonly db: Kysely<DB>;
-  /** Takes every row out of every table. */
+  /** Deletes all rows of all tables. */
   readonly empty: () => Promise<void>;
-  /** Lets the lease of a run that died run out. */
+  /** Ends the lease of a run that was killed. */
   readonly endLease: () => Promise<void>;
   readonly deps: (run: RigRun) => RunDeps;
   readonly close: () => Promise<void>;
 }
 
-/** A database of its own, copied from the test server's migrated template. */
+/** Opens a database of its own, copied from the test server's migrated template. */
 export async function openRig(serverUrl: string): Promise<Rig> {
   const database = await openDatabase({ databaseUrl: await copyDatabase(serverUrl), dataDir: '' });
   const tables = (await database.db.introspection.getTables()).filter(
     ({ isView, name: table }) => !isView && table !== 'database_identity',
   );
-  // Nothing here is read or written again after a case, so rows go without the cost of new files for each table.
+  // After a case nothing here is needed again. This deletes rows without the cost of new files for each table.
   const emptying = sql`SET session_replication_role = replica; ${sql.join(
     tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
     sql`; `,
@@ -80,7 +80,7 @@ export async function openRig(serverUrl: string): Promise<Rig> {
   };
 }
 
-/** Settings as a user would give them, and the operations no ledger run calls. */
+/** Settings of the platform as a user would give them, including those that no ledger run uses. */
 function platformOf(zone: string) {
   const env = {
     PLATFORM_BASE_URL: 'http://127.0.0.1:9',

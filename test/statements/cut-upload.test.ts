@@ -1,4 +1,4 @@
-/** A night in which the object store goes away in mid-upload leaves no half-published day. */
+/** If the object store goes away during an upload at night, no half-published day is left. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
@@ -19,7 +19,7 @@ const ENTRIES = accountEntries(100_00, [
   ['2026-03-31 08:00:00', 10_00],
 ]);
 
-describe.each(servers)('publishing to %s behind a wire that is cut', (_, start) => {
+describe.each(servers)('publishing to %s with a connection that is cut', (_, start) => {
   let server: S3Server;
   let proxy: CuttingProxy;
   let store: ObjectStore;

@@ -53,7 +53,7 @@ const cuts: Cut[] = [
 ];
 
 it.each(cuts)(
-  'a wire cut $when $message loses nothing, writes nothing twice and reports exactly',
+  'a connection cut $when $message loses nothing, writes nothing twice and reports exactly',
   async (cut) => {
     const keep = (list: ReturnType<typeof entries>) =>
       storeWindow(database.db, lease, {
@@ -82,7 +82,7 @@ it.each(cuts)(
   },
 );
 
-it('a wire cut again and again ends in StoreUnreachable, and what was committed stays', async () => {
+it('a connection cut again and again ends in StoreUnreachable, and what was committed stays', async () => {
   proxy.cuts.push(...Array.from({ length: 3 }, (): Cut => ({ message: 'FOR SHARE', when: 'before' })));
   const attempt = writeTransaction(database.db, lease, () => Promise.resolve('written'), [1, 1]);
   await expect(attempt).rejects.toThrow(StoreUnreachable);
@@ -91,7 +91,7 @@ it('a wire cut again and again ends in StoreUnreachable, and what was committed 
   );
 });
 
-it('a refusal of the database is not tried again', async () => {
+it('a statement that the database refuses is not retried', async () => {
   let tries = 0;
   const attempt = writeTransaction(database.db, lease, (trx) => {
     tries += 1;

@@ -1,4 +1,4 @@
-/** Databases for tests: a new one each on the real server, or the embedded one in memory. */
+/** Databases for tests: a new one for each test on the real server, or the embedded one in memory. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, openAsBlob } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -31,7 +31,10 @@ async function opened(url: string): Promise<ServerDatabase> {
   return { ...database, url };
 }
 
-/** The embedded database in memory, migrated. The first one of a test run takes seconds, the others start from it. */
+/**
+ * The embedded database in memory, migrated. The first one in a test run takes seconds; later ones start from its
+ * files.
+ */
 export async function freshEmbedded(): Promise<Database> {
   const { PGlite } = await import('@electric-sql/pglite');
   const template = inject('embeddedTemplate');
@@ -45,14 +48,14 @@ export async function freshEmbedded(): Promise<Database> {
   return database;
 }
 
-/** By rename, so that nobody reads half a file. */
+/** By a rename, so that no other process reads half a file. */
 async function publishWhole(path: string, content: Blob): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, new Uint8Array(await content.arrayBuffer()));
   await rename(draft, path);
 }
 
-/** Takes every row but the database’s identity out of every table, and starts ids from 1. */
+/** Deletes all rows of all tables except the database's identity, and restarts ids from 1. */
 export async function emptyTables(db: Kysely<DB>): Promise<void> {
   const tables = await db.introspection.getTables();
   const names = tables

