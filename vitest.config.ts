@@ -1,13 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { quickTests } from './test/support/quick-tests.ts';
 
 // Tests and the commands they start load the same code many hundred times; compiled once, that takes half the time.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
+const quick = quickTests(import.meta.dirname);
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres-server.ts'],
     setupFiles: ['test/support/fast-check.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -16,5 +17,17 @@ export default defineConfig({
     maxWorkers: 2,
     reporters: ['default', 'json'],
     outputFile: { json: '.vitest-report.json' },
+    projects: [
+      { extends: true, test: { name: 'quick', include: quick } },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: ['test/**/*.test.ts'],
+          exclude: quick,
+          globalSetup: ['test/support/postgres-server.ts'],
+        },
+      },
+    ],
   },
 });

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { saveReferenceList } from '../../src/store/reference/reference-lists.ts';
@@ -11,16 +9,8 @@ import { ENTERPRISE, INDIVIDUAL, without, type File } from '../beneficiaries/fil
 import { reply } from '../beneficiaries/support.ts';
 import { answer, MERCHANT, reset, stranger } from '../platform/stranger.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
+import { daybook, type Ended, type Env } from './daybook.ts';
 
-/** Runs the command in a small program, as a process of its own. */
-const PROGRAM = `
-  import { Command } from 'commander';
-  import { addBeneficiaryCommand } from './src/cli/beneficiary.ts';
-  import { printError } from './src/cli/context.ts';
-  const program = new Command('daybook').option('--json').option('--config <file>');
-  addBeneficiaryCommand(program);
-  try { await program.parseAsync(); } catch (error) { printError(error); }`;
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -35,31 +25,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
-  new Promise((resolve) => {
-    const given = {
-      PATH: process.env['PATH'],
-      DATABASE_URL: database.url,
-      DAYBOOK_DATA_DIR: folder,
-      DAYBOOK_SECRET_KEYS: SECRET_KEYS,
-      DAYBOOK_PUBLIC_URL: 'https://daybook.example',
-      PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-      PLATFORM_TIME_ZONE: 'UTC',
-      PLATFORM_RETRIES_MAX: '0',
-      PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
-      PLATFORM_TOKEN: MERCHANT.token,
-      ...env,
-    };
-    const node = ['--input-type=module', '-e', PROGRAM, '--', 'beneficiary', ...args];
-    const child = execFile(process.execPath, node, { cwd: ROOT, env: given }, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-    );
+const run = (args: readonly string[], env: Env = {}) =>
+  daybook(['beneficiary', ...args], {
+    DATABASE_URL: database.url,
+    DAYBOOK_DATA_DIR: folder,
+    DAYBOOK_SECRET_KEYS: SECRET_KEYS,
+    DAYBOOK_PUBLIC_URL: 'https://daybook.example',
+    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+    PLATFORM_TIME_ZONE: 'UTC',
+    PLATFORM_RETRIES_MAX: '0',
+    PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
+    PLATFORM_TOKEN: MERCHANT.token,
+    ...env,
   });
 
 async function written(file: File, name = 'payee.yaml'): Promise<string> {

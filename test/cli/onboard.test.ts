@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { applyApplicationResult } from '../../src/store/onboarding/application-results.ts';
@@ -13,18 +11,8 @@ import { application, path, person } from '../onboarding/applications.ts';
 import { answer, reset, stranger } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
+import { daybook, type Env } from './daybook.ts';
 
-/** Runs the commands in a small program, as a process of its own. */
-const PROGRAM = `
-  import { Command } from 'commander';
-  import { addOnboardCommand } from './src/cli/onboard.ts';
-  import { addRekeyCommand } from './src/cli/merchants-rekey.ts';
-  import { printError } from './src/cli/context.ts';
-  const program = new Command('daybook').option('--json').option('--config <file>');
-  addOnboardCommand(program);
-  addRekeyCommand(program);
-  try { await program.parseAsync(); } catch (error) { printError(error); }`;
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const [k1, k2] = [randomBytes(32), randomBytes(32)];
 const KEYS = `k1:${k1.toString('base64')}`;
 const NOW = new Date('2026-03-10T02:00:00Z');
@@ -41,33 +29,16 @@ afterAll(async () => {
 });
 beforeEach(() => emptyTables(database.db));
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const run = (
-  url: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Ended> =>
-  new Promise((resolve) => {
-    const given = {
-      PATH: process.env['PATH'],
-      DATABASE_URL: database.url,
-      PLATFORM_BASE_URL: url,
-      PLATFORM_TIME_ZONE: 'Asia/Shanghai',
-      PLATFORM_RETRIES_MAX: '0',
-      DAYBOOK_NOW: NOW.toISOString(),
-      DAYBOOK_SECRET_KEYS: KEYS,
-      DAYBOOK_PUBLIC_URL: 'http://127.0.0.1:9',
-      ...env,
-    };
-    const node = ['--input-type=module', '-e', PROGRAM, '--', ...args];
-    const child = execFile(process.execPath, node, { cwd: ROOT, env: given }, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-    );
+const run = (url: string, args: readonly string[], env: Env = {}) =>
+  daybook(args, {
+    DATABASE_URL: database.url,
+    PLATFORM_BASE_URL: url,
+    PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+    PLATFORM_RETRIES_MAX: '0',
+    DAYBOOK_NOW: NOW.toISOString(),
+    DAYBOOK_SECRET_KEYS: KEYS,
+    DAYBOOK_PUBLIC_URL: 'http://127.0.0.1:9',
+    ...env,
   });
 
 const fileOf = (content: object, name = 'merchant.yaml'): string => {

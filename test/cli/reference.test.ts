@@ -1,48 +1,26 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandbox } from '../sandbox/support.ts';
 import { freshDatabase } from '../support/database.ts';
+import { daybook, type Env } from './daybook.ts';
 
-/** Runs the command in a small program, as a process of its own. */
-const PROGRAM = `
-  import { Command } from 'commander';
-  import { addReferenceCommand } from './src/cli/reference.ts';
-  import { printError } from './src/cli/context.ts';
-  const program = new Command('daybook').option('--json').option('--config <file>');
-  addReferenceCommand(program);
-  try { await program.parseAsync(); } catch (error) { printError(error); }`;
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BANKS = [
   { code: 'CN1', name: 'One' },
   { code: 'CN2', name: 'Two' },
 ];
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => {
   database = await freshDatabase();
 });
 afterAll(() => database.close());
 
-const run = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
-  new Promise((resolve) => {
-    const given = {
-      PATH: process.env['PATH'],
-      DATABASE_URL: database.url,
-      PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-      PLATFORM_TIME_ZONE: 'UTC',
-      PLATFORM_RETRIES_MAX: '0',
-      ...env,
-    };
-    const node = ['--input-type=module', '-e', PROGRAM, '--', ...args];
-    const child = execFile(process.execPath, node, { cwd: ROOT, env: given }, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
-    );
+const run = (args: readonly string[], env: Env) =>
+  daybook(args, {
+    DATABASE_URL: database.url,
+    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+    PLATFORM_TIME_ZONE: 'UTC',
+    PLATFORM_RETRIES_MAX: '0',
+    ...env,
   });
 
 describe('reference', () => {

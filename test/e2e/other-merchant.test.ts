@@ -21,8 +21,8 @@ afterEach(async () => {
 });
 
 const merchants = [MERCHANT, OTHER].map((merchant) => ({ ...merchant, currencies: ['USD'] }));
-const openNight = async (): Promise<Stage> => {
-  const stage = await openStage({ scenario: scenario({ merchants }) });
+const openNight = async (days = DAYS): Promise<Stage> => {
+  const stage = await openStage({ scenario: scenario({ merchants, to: days.at(-1)! }) });
   stages.push(stage);
   return stage;
 };
@@ -43,6 +43,9 @@ const failing =
   (text: string, status = 500): Conduct =>
   ({ response }) =>
     void response.writeHead(status).end(text);
+
+/** As many as it takes to have a day after another. */
+const [FIRST, SECOND] = DAYS as [string, string];
 
 const REPLIES: readonly (readonly [string, Conduct])[] = [
   ['an entry of 1970', spoiling(withFirst('busiDate', '"1970-01-01 00:00:00"'))],
@@ -82,14 +85,15 @@ describe('one merchant’s platform', () => {
     // A false total costs thousands of calls before the reader gives up.
     { timeout: 240_000 },
     async (_, conduct) => {
-      const stage = await openNight();
+      const stage = await openNight([FIRST, SECOND]);
       const { reader } = await gatewayTo(stage, { [OTHER.merchantNo]: conduct });
-      const report = await stage.run({ merchants: [MERCHANT, OTHER] }, { reader: reader() });
+      const both = { merchants: [MERCHANT, OTHER], range: { from: FIRST, to: SECOND } };
+      const report = await stage.run(both, { reader: reader() });
       expect([3, 4]).toContain(report.exitCode);
       for (const note of report.notes)
         expect(note).toMatch(/^(SBX-M-2|\d+ (quarantined|vanished|amended|new breaks?))\b/);
       expect(publishedIn({ ...report, publish: ofFine(report.publish) })).toEqual(
-        DAYS.map((day) => `USD ${day} r1`),
+        [FIRST, SECOND].map((day) => `USD ${day} r1`),
       );
       expect(await storedOf(stage)).toEqual(truthOf(stage));
       const { db } = stage.app.database;
@@ -98,7 +102,7 @@ describe('one merchant’s platform', () => {
       ]);
 
       // Once the platform behaves well, the next night completes everything.
-      await stage.run({ merchants: [MERCHANT, OTHER] });
+      await stage.run(both);
       expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
     },
   );

@@ -1,26 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { explain, storiesOf } from '../../src/ledger/chain/break-stories.ts';
-import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, RejectedEntry } from '../../src/ledger/entry.ts';
-import { addAmounts, createCurrencies } from '../../src/ledger/money.ts';
+import { addAmounts } from '../../src/ledger/money.ts';
 import { readQuarantined } from '../../src/platform/quarantined.ts';
-import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import { knownBreak, listBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
-import { thisHolder } from '../../src/host/process-identity.ts';
-import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
-import { storeBelieved } from '../support/store-believed.ts';
+import { MERCHANT, openReadLedger, type ReadLedger } from '../support/read-ledger.ts';
 
-const NOW = new Date('2026-04-01T00:00:00Z');
-const MERCHANT = 'M-TEST';
 const DAYS = ['2026-03-01', '2026-03-02'];
 let database: Database;
-let lease: Lease;
-let runId: number;
+let ledger: ReadLedger;
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -28,14 +20,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(async () => {
   await emptyTables(database.db);
-  lease = await acquireLease(database.db, { name: 'ledger', holder: thisHolder(), ttlMs: 600_000 });
-  runId = await startRun(database.db, {
-    command: 'run',
-    holder: 'test',
-    fromDay: null,
-    toDay: null,
-    now: NOW,
-  });
+  ledger = await openReadLedger(database.db);
 });
 
 /** Stores what the platform holds of these days, and chains it. */
@@ -44,31 +29,8 @@ async function reconciled(
   days: readonly string[] = DAYS,
   rejected: readonly RejectedEntry[] = [],
 ): Promise<void> {
-  for (const day of days) {
-    const window = dayWindow(day, 'UTC');
-    const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-    const reading = {
-      entries: held,
-      rejected: day === days[0] ? rejected : [],
-      total: held.length + (day === days[0] ? rejected.length : 0),
-      requests: 1,
-      certified: true,
-      problem: null,
-    };
-    await storeBelieved(database.db, lease, { merchantNo: MERCHANT, window, reading, runId, now: NOW });
-  }
-  await reconcileAccounts({
-    db: database.db,
-    lease,
-    zone: 'UTC',
-    clockToleranceS: 2,
-    currencies: createCurrencies({}),
-    readQuarantined,
-    accounts: accountsOf(MERCHANT),
-    runId,
-    now: () => NOW,
-    signal: new AbortController().signal,
-  });
+  await ledger.synced(entries, days, { rejected });
+  await ledger.reconciled({ readQuarantined, accounts: accountsOf(MERCHANT) });
 }
 
 const hints = async () =>

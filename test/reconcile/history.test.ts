@@ -2,68 +2,26 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accountsOf } from '../../src/ledger/account-filter.ts';
-import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { createCurrencies } from '../../src/ledger/money.ts';
-import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
-import { thisHolder } from '../../src/host/process-identity.ts';
-import { startRun } from '../../src/store/runs.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
-import { storeBelieved } from '../support/store-believed.ts';
+import { openReadLedger, type ReadLedger } from '../support/read-ledger.ts';
 
-const NOW = new Date('2026-04-01T00:00:00Z');
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04'];
 let database: Database;
-let lease: Lease;
-let runId: number;
+let ledger: ReadLedger;
 let merchants = 0;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  lease = await acquireLease(database.db, {
-    name: 'ledger',
-    holder: thisHolder(),
-    ttlMs: 600_000,
-  });
-  runId = await startRun(database.db, {
-    command: 'run',
-    holder: 'test',
-    fromDay: null,
-    toDay: null,
-    now: NOW,
-  });
+  ledger = await openReadLedger(database.db);
 });
 afterAll(() => database.close());
 
-async function synced(merchantNo: string, day: string, entries: readonly LedgerEntry[]): Promise<void> {
-  const window = dayWindow(day, 'UTC');
-  const held = entries.filter(({ bookedAt }) => bookedAt.startsWith(day));
-  const reading = {
-    entries: held,
-    rejected: [],
-    total: held.length,
-    requests: 1,
-    certified: true,
-    problem: null,
-  };
-  await storeBelieved(database.db, lease, { merchantNo, window, reading, runId, now: NOW });
-}
-
-const reconciled = (merchantNo: string) =>
-  reconcileAccounts({
-    db: database.db,
-    lease,
-    zone: 'UTC',
-    clockToleranceS: 2,
-    currencies: createCurrencies({}),
-    accounts: accountsOf(merchantNo),
-    runId,
-    now: () => NOW,
-    signal: new AbortController().signal,
-  });
+const synced = (merchantNo: string, day: string, entries: readonly LedgerEntry[]) =>
+  ledger.synced(entries, [day], { merchantNo });
+const reconciled = (merchantNo: string) => ledger.reconciled({ accounts: accountsOf(merchantNo) });
 
 /**
  * Everything that reconcile made of a merchant's ledger. Days without entries are left out: only a past one had rows.

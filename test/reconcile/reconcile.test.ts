@@ -3,92 +3,33 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { BREAKS_KEPT_MAX } from '../../src/ledger/chain/account-days.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
-import { addAmounts, createCurrencies, subtractAmounts } from '../../src/ledger/money.ts';
-import {
-  reconcileAccounts,
-  type ReconcileOptions,
-  type ReconcileReport,
-} from '../../src/reconcile/reconcile.ts';
+import { addAmounts, subtractAmounts } from '../../src/ledger/money.ts';
+import type { ReconcileReport } from '../../src/reconcile/reconcile.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
 import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
-import { thisHolder } from '../../src/host/process-identity.ts';
-import { startRun } from '../../src/store/runs.ts';
+import { LeaseLost, releaseLease } from '../../src/store/engine/lease.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
-import { storeBelieved } from '../support/store-believed.ts';
+import { openReadLedger, type ReadLedger } from '../support/read-ledger.ts';
 
 const NOW = new Date('2026-04-01T00:00:00Z');
-const MERCHANT = 'M-TEST';
 let database: Database;
-let lease: Lease;
-let runId: number;
+let ledger: ReadLedger;
 
 beforeAll(async () => {
   database = await freshDatabase();
 });
 afterAll(() => database.close());
 
-async function begin(): Promise<void> {
-  lease = await acquireLease(database.db, {
-    name: 'ledger',
-    holder: thisHolder(),
-    ttlMs: 600_000,
-  });
-  runId = await startRun(database.db, {
-    command: 'run',
-    holder: 'test',
-    fromDay: null,
-    toDay: null,
-    now: NOW,
-  });
-}
 beforeEach(async () => {
   await emptyTables(database.db);
-  await begin();
+  ledger = await openReadLedger(database.db);
 });
 
-/** Stores what the platform holds of whole days, each with a certificate. */
-async function synced(entries: readonly LedgerEntry[], days: readonly string[]): Promise<void> {
-  for (const day of days) {
-    const window = dayWindow(day, 'UTC');
-    const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-    await certified(window, held);
-  }
-}
-
-const certified = (window: Window, held: readonly LedgerEntry[] = []) =>
-  storeBelieved(database.db, lease, {
-    merchantNo: MERCHANT,
-    window,
-    reading: {
-      entries: held,
-      rejected: [],
-      total: held.length,
-      requests: 1,
-      certified: true,
-      problem: null,
-    },
-    runId,
-    now: NOW,
-  });
-
-const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileReport> =>
-  reconcileAccounts({
-    db: database.db,
-    lease,
-    zone: 'UTC',
-    clockToleranceS: 2,
-    currencies: createCurrencies({}),
-    accounts: EVERY_ACCOUNT,
-    runId,
-    now: () => NOW,
-    signal: new AbortController().signal,
-    ...more,
-  });
+const synced: ReadLedger['synced'] = (...read) => ledger.synced(...read);
+const reconciled: ReadLedger['reconciled'] = (change) => ledger.reconciled(change);
 
 const figures = async () =>
   (await listAccountDays(database.db)).map((d) => [d.day, d.opening, d.closing, d.verdict]);
@@ -147,10 +88,10 @@ describe('days proven to hold no entry', () => {
   test('get no figures while a part of them is not read', async () => {
     await synced(LEDGER, DAYS);
     const { beginMs, endMs } = dayWindow(LATER[0]!, 'UTC');
-    await certified({ beginMs, endMs: endMs - 1_000 });
+    await ledger.certified({ beginMs, endMs: endMs - 1_000 }, []);
     await reconciled();
     expect(await daysOf()).toEqual(DAYS);
-    await certified({ beginMs: endMs - 999, endMs });
+    await ledger.certified({ beginMs: endMs - 999, endMs }, []);
     await reconciled();
     expect(await daysOf()).toEqual([...DAYS, LATER[0]]);
   });
@@ -382,7 +323,7 @@ test('entries that trade places over midnight chain, whichever of the two days w
     ['2026-03-02', '2026-03-01'],
   ]) {
     await emptyTables(database.db);
-    await begin();
+    ledger = await openReadLedger(database.db);
     for (const day of order) {
       await synced(around, [day]);
       await reconciled();
@@ -514,7 +455,7 @@ test('a long account needs several transactions, and each leaves the remaining d
 
 test('without the lease nothing is written, and the changed days stay on the list', async () => {
   await synced(LEDGER, DAYS);
-  await releaseLease(database.db, lease);
+  await releaseLease(database.db, ledger.lease);
   await expect(reconciled()).rejects.toThrow(LeaseLost);
   expect(await figures()).toEqual([]);
   expect((await sql`SELECT * FROM changed_day`.execute(database.db)).rows).toHaveLength(4);

@@ -1,0 +1,92 @@
+/** A ledger in a real database that was read without a platform: a test says what each day holds. */
+import { sql, type Kysely } from 'kysely';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
+import { dayWindow } from '../../src/ledger/business-day.ts';
+import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import { createCurrencies } from '../../src/ledger/money.ts';
+import {
+  reconcileAccounts,
+  type ReconcileOptions,
+  type ReconcileReport,
+} from '../../src/reconcile/reconcile.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { storeWindow, type WindowToStore } from '../../src/store/windows.ts';
+import { certified } from '../store/support.ts';
+
+export const MERCHANT = 'M-TEST';
+export const ZONE = 'UTC';
+
+interface Reading {
+  readonly merchantNo?: string;
+  readonly rejected?: readonly RejectedEntry[];
+}
+
+export interface ReadLedger {
+  /** What is written under. A test may replace it by the lease of a later run. */
+  lease: Lease;
+  readonly runId: number;
+  now: Date;
+  /** Stores what the platform holds of whole days, each with a certificate; rejected entries on the first of them. */
+  readonly synced: (
+    entries: readonly LedgerEntry[],
+    days: readonly string[],
+    reading?: Reading,
+  ) => Promise<void>;
+  /** Stores what the platform holds of a window, with a certificate. */
+  readonly certified: (window: Window, held: readonly LedgerEntry[], reading?: Reading) => Promise<void>;
+  /** Reconciles every account, unless told otherwise. */
+  readonly reconciled: (change?: Partial<ReconcileOptions>) => Promise<ReconcileReport>;
+}
+
+/** Takes the lease and begins a run. */
+export async function openReadLedger(db: Kysely<DB>): Promise<ReadLedger> {
+  const now = new Date('2026-04-01T00:00:00Z');
+  const holder = 'test:1:-';
+  const ledger: ReadLedger = {
+    lease: await acquireLease(db, { name: 'ledger', holder, ttlMs: 600_000 }),
+    runId: await startRun(db, { command: 'run', holder, fromDay: null, toDay: null, now }),
+    now,
+    synced: async (entries, days, { rejected = [], ...reading } = {}) => {
+      for (const [nth, day] of days.entries()) {
+        const window = dayWindow(day, ZONE);
+        const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
+        await ledger.certified(window, held, { ...reading, rejected: nth === 0 ? rejected : [] });
+      }
+    },
+    certified: (window, held, { merchantNo = MERCHANT, rejected = [] } = {}) => {
+      const { runId, now } = ledger;
+      return storeBelieved(db, ledger.lease, {
+        merchantNo,
+        window,
+        reading: certified(held, rejected),
+        runId,
+        now,
+      });
+    },
+    reconciled: (change = {}) =>
+      reconcileAccounts({
+        db,
+        lease: ledger.lease,
+        zone: ZONE,
+        clockToleranceS: 2,
+        currencies: createCurrencies({}),
+        accounts: EVERY_ACCOUNT,
+        runId: ledger.runId,
+        now: () => ledger.now,
+        signal: new AbortController().signal,
+        ...change,
+      }),
+  };
+  return ledger;
+}
+
+/** Stores a reading. If it needs a second reading to be believed, stores the same again as a later run. */
+async function storeBelieved(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<void> {
+  const { doubt } = await storeWindow(db, lease, toStore);
+  if (doubt === null) return;
+  await sql`UPDATE absent_entry SET absent_since = absent_since - interval '1 day'`.execute(db);
+  const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: toStore.now };
+  await storeWindow(db, lease, { ...toStore, runId: await startRun(db, run) });
+}
