@@ -16,6 +16,7 @@ import { activeMerchants } from '../store/merchants.ts';
 import type { OlderDaysStanding } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, print, withApp } from './context.ts';
+import { noticeDocument } from './output/run-document.ts';
 import { requestedText, spanText } from './output/run-text.ts';
 import { runEnd } from './runs.ts';
 import { lines, table } from './output/text.ts';
@@ -70,6 +71,7 @@ export function addStatusCommand(program: Command): void {
         print(self, {
           document: statuses.map((status) => ({
             ...status,
+            notices: status.notices.map(noticeDocument),
             timeZoneProof: settings.platform.timeZoneProof,
             lastRun,
             nextRun: next,

@@ -102,7 +102,7 @@ export const accountDayKey = (merchantNo: string, currency: string, day: Busines
   JSON.stringify([merchantNo, currency, day]);
 
 /** Account days the run did something to: new figures, a break found or healed, published, or withheld. In order. */
-export function accountDaysTouched({ reconcile, publish }: RunReport): {
+export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reconcile' | 'publish'>): {
   readonly keys: ReadonlySet<string>;
   /** Every account they are of passes it. */
   readonly accounts: AccountFilter;

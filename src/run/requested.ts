@@ -56,7 +56,7 @@ export async function requestedStanding(
       const to = range.to < yesterday ? range.to : yesterday;
       if (range.from > to) return { ...range, missing: [], missingDays: [] };
       const asked = { beginMs: dayWindow(range.from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-      const certified = await certifiedWindows(db, range.merchantNo, asked, range.currency ?? undefined);
+      const certified = await certifiedWindows(db, range.merchantNo, asked, range.currency);
       const missing = subtractWindows([asked], certified);
       return { ...range, missing, missingDays: joinDays(missing.map((window) => daysTouched(window, zone))) };
     }),

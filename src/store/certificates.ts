@@ -2,13 +2,12 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { Window } from '../ledger/entry.ts';
+import { EVERY_CURRENCY, ofCurrency, sayingOf, storedCurrency } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
 /** Largest value of the column: a total beyond it is made up, and the problem of its failed reading tells it in full. */
 const TOTAL_MAX = 2_147_483_647;
-/** Stored where every currency was read. */
-const EVERY_CURRENCY = '';
 
 /**
  * Puts the reading's row in place of those it supersedes. Certified: every row inside its window, and the part inside
@@ -16,14 +15,13 @@ const EVERY_CURRENCY = '';
  */
 export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToStore): Promise<void> {
   const { merchantNo, window, reading, runId, now } = toStore;
-  const currency = toStore.currency ?? EVERY_CURRENCY;
-  const ofCurrency = currency === EVERY_CURRENCY ? sql`true` : sql`currency = ${currency}`;
+  const currency = storedCurrency(toStore.currency);
   const superseded = reading.certified ? sql`true` : sql`certified_at IS NULL`;
   const distinctCount = new Set(reading.entries.map((entry) => entry.batchNo)).size;
   await sql`
     WITH inside AS (
       DELETE FROM sync_window
-      WHERE merchant_no = ${merchantNo} AND ${ofCurrency} AND ${superseded}
+      WHERE merchant_no = ${merchantNo} AND ${ofCurrency(toStore.currency)} AND ${superseded}
         AND begin_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND end_ms <= ${window.endMs}
         AND (currency, begin_ms, end_ms) <> (${currency}, ${window.beginMs}, ${window.endMs})
     )
@@ -109,12 +107,12 @@ export async function certifiedWindows(
   db: Kysely<DB>,
   merchantNo: string,
   within: Window,
-  currency?: string,
+  currency: string | null = null,
 ): Promise<Window[]> {
   const rows = await overlapping(db, merchantNo, within, currency);
   const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
   const failed = rows.filter(
-    (row) => row.problem !== null && (currency === undefined || !row.proven_currencies.includes(currency)),
+    (row) => row.problem !== null && (currency === null || !row.proven_currencies.includes(currency)),
   );
   if (certified.length === 0) return [];
   const waiting = await waitingWindows(db, merchantNo, within, currency);
@@ -123,7 +121,7 @@ export async function certifiedWindows(
 }
 
 /** Whether a certificate proves an account, or every account where none is named. */
-const isAbout = (proven: string, currency: string | undefined): boolean =>
+const isAbout = (proven: string, currency: string | null): boolean =>
   proven === EVERY_CURRENCY || proven === currency;
 
 /** Spans within the window whose last reading could not be certified or is not believed yet, with the reason. */
@@ -162,23 +160,23 @@ async function waitingWindows(
   db: Kysely<DB>,
   merchantNo: string,
   within: Window,
-  currency?: string,
+  currency: string | null = null,
 ): Promise<(Span & { readonly absent: number })[]> {
   const { rows } = await sql<Span & { absent: number }>`
     SELECT begin_ms, end_ms, count(*) AS absent FROM absent_entry
-    WHERE merchant_no = ${merchantNo} AND ${currency === undefined ? sql`true` : sql`currency = ${currency}`}
+    WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
       AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
     GROUP BY begin_ms, end_ms`.execute(db);
   return rows;
 }
 
-async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency: string | undefined) {
-  let query = db
+async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency: string | null) {
+  return db
     .selectFrom('sync_window')
     .select(['currency', 'begin_ms', 'end_ms', 'problem', 'proven_currencies'])
     .where('merchant_no', '=', merchantNo)
     .where('begin_ms', '<=', within.endMs)
-    .where('end_ms', '>=', within.beginMs);
-  if (currency !== undefined) query = query.where('currency', 'in', [EVERY_CURRENCY, currency]);
-  return query.execute();
+    .where('end_ms', '>=', within.beginMs)
+    .where(sayingOf(currency))
+    .execute();
 }

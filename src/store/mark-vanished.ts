@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
+import { ofCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
 import type { DB } from './engine/schema.ts';
@@ -13,8 +14,8 @@ export interface PlannedWindow {
   readonly merchantNo: string;
   /** The window as it was planned, of which a reading may be a part. */
   readonly planned: Window;
-  /** Undefined: every currency. */
-  readonly currency: string | undefined;
+  /** Null: every currency. */
+  readonly currency: string | null;
   readonly runId: number;
   readonly now: Date;
 }
@@ -46,7 +47,7 @@ export async function noteAbsent(
   const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
   const { rows } = await sql<{ absent: number }>`
     WITH RECURSIVE held (currency) AS (${
-      currency === undefined ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`
+      currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`
     }), came (batch_no) AS MATERIALIZED (
       SELECT unnest(${arrayLiteral(batchNos)}::text[])
     ), gone AS (
@@ -126,9 +127,6 @@ export async function isStillMissed(
       AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs} LIMIT 1`.execute(db);
   return rows.length > 0;
 }
-
-const ofCurrency = (currency: string | undefined) =>
-  currency === undefined ? sql`true` : sql`currency = ${currency}`;
 
 /** Before this instant an earlier run has to have missed an entry for a second reading to count. */
 const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - SECOND_READING_AFTER_MS);

@@ -1,15 +1,16 @@
 /** What is odd about a ledger though no balance breaks: kept when it is found, told once, shown for a while after. */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { isChosen } from './account-filter.ts';
+import { currencyFrom, isChosen, storedCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
-/** A busy day without entries; a currency of '' stands for every account of the merchant. */
+/** A busy day without entries. */
 export interface EmptyNotice {
   readonly kind: 'empty';
   readonly merchantNo: string;
-  readonly currency: string;
+  /** Null: every account of the merchant. */
+  readonly currency: string | null;
   readonly day: BusinessDay;
   /** Entries the same weekday had in the weeks before. */
   readonly figures: { readonly fewest: number; readonly most: number };
@@ -51,7 +52,7 @@ export async function keepNotices(
     INSERT INTO notice AS known (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
     SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ kind }) => kind)}::text[],
-      ${column(({ currency }) => currency)}::text[], ${column(({ day }) => day)}::date[],
+      ${column(({ currency }) => storedCurrency(currency))}::text[], ${column(({ day }) => day)}::date[],
       ${column((notice) => (notice.kind === 'shared' ? notice.otherMerchantNo : ''))}::text[],
       ${column(({ figures }) => JSON.stringify(figures))}::jsonb[]
     ) AS sent
@@ -120,7 +121,7 @@ async function noticesWhere(
       ({
         kind: row.kind,
         merchantNo: row.merchant_no,
-        currency: row.currency,
+        currency: currencyFrom(row.currency),
         day: row.day,
         ...(row.kind === 'shared' ? { otherMerchantNo: row.other_merchant_no } : {}),
         figures: row.figures,

@@ -25,7 +25,7 @@ export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore
     rejected.set(fingerprint, { ...entry, occurrences });
   }
   const kept = rejected.size === 0 ? 0 : await keepRejected(trx, rejected, toStore);
-  if (reading.certified && currency === undefined) {
+  if (reading.certified && currency === null) {
     const here = sql`int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange`;
     await sql`
       UPDATE quarantined_entry

@@ -19,8 +19,8 @@ export interface WindowToStore {
   readonly window: Window;
   /** The planned window this is a part of; the window itself where absent. */
   readonly planned?: Window | undefined;
-  /** Set where the platform was asked for one currency only: nothing is then said about the others. */
-  readonly currency?: string | undefined;
+  /** What the platform was asked for: of one currency, nothing is said about the others; null for every one. */
+  readonly currency: string | null;
   readonly reading: WindowReading;
   readonly runId: number;
   readonly now: Date;

@@ -28,8 +28,8 @@ import { placeOf } from './clock-slack.ts';
 
 export interface Asked {
   readonly window: Window;
-  /** Undefined: every currency. */
-  readonly currency: string | undefined;
+  /** Null: every currency. */
+  readonly currency: string | null;
 }
 
 /** An unreadable entry, and how often it came on one page: identical ones without batchNo are told apart by nothing. */
@@ -218,7 +218,7 @@ function strangeness(entry: LedgerEntry, { window, currency }: Asked, slackMs: n
       `${ignored}, or that timestamp is wrong or of another time zone than PLATFORM_TIME_ZONE`
     );
   }
-  if (currency !== undefined && entry.currency !== currency) {
+  if (currency !== null && entry.currency !== currency) {
     return `batchNo ${entry.batchNo} is in ${entry.currency} where ${currency} was asked for`;
   }
   return null;

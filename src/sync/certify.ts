@@ -194,5 +194,5 @@ const strangerKept = ({ entry, reason }: Stranger): RejectedEntry => {
 /** The span in words, for sentences a person reads. */
 export const spanText = ({ window, currency }: Asked): string => {
   const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
-  return `the window ${String(begin)} to ${String(end)}${currency === undefined ? '' : ` in ${currency}`}`;
+  return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;
 };

@@ -55,7 +55,14 @@ async function reconciled(
       certified: true,
       problem: null,
     };
-    await storeBelieved(database.db, lease, { merchantNo: MERCHANT, window, reading, runId, now: NOW });
+    await storeBelieved(database.db, lease, {
+      merchantNo: MERCHANT,
+      window,
+      currency: null,
+      reading,
+      runId,
+      now: NOW,
+    });
   }
   await reconcileAccounts({
     db: database.db,

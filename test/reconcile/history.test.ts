@@ -49,7 +49,7 @@ async function synced(merchantNo: string, day: string, entries: readonly LedgerE
     certified: true,
     problem: null,
   };
-  await storeBelieved(database.db, lease, { merchantNo, window, reading, runId, now: NOW });
+  await storeBelieved(database.db, lease, { merchantNo, window, currency: null, reading, runId, now: NOW });
 }
 
 const reconciled = (merchantNo: string) =>

@@ -64,6 +64,7 @@ const certified = (window: Window, held: readonly LedgerEntry[] = []) =>
   storeBelieved(database.db, lease, {
     merchantNo: MERCHANT,
     window,
+    currency: null,
     reading: {
       entries: held,
       rejected: [],

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
 import { judge, type RunFailure } from '../../src/run/verdict/judge.ts';
 import {
+  accountDaysTouched,
   figuresOf,
   type MerchantSync,
   type MerchantTrouble,
@@ -291,4 +292,22 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     reasons: [...report.reasons, { exitCode: 4, what: 'the disk is full', todo: null }] as const,
   };
   expect(figuresOf(forAll)).toMatchObject({ merchantsDone: [] });
+});
+
+test('the accounts a run did something to are those of the days touched', () => {
+  const published = (merchantNo: string, currency: string, day: string) => ({
+    account: { merchantNo, currency },
+    day,
+    revision: 1,
+    key: '',
+    reason: null,
+  });
+  const publish = {
+    ...withheld('uncertified'),
+    published: [published('M2', 'USD', '2026-03-04'), published('M2', 'EUR', '2026-03-02')],
+  };
+  expect(accountDaysTouched({ reconcile: null, publish })).toMatchObject({
+    accounts: { merchants: ['M2', 'M1'], currencies: ['USD', 'EUR'] },
+    days: ['2026-03-02', '2026-03-04', '2026-03-05'],
+  });
 });

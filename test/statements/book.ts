@@ -53,6 +53,7 @@ export async function openBook(database: Database): Promise<Book> {
         await storeBelieved(db, book.lease, {
           merchantNo: MERCHANT,
           window,
+          currency: null,
           reading: {
             entries: held,
             rejected: [],

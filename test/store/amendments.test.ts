@@ -18,7 +18,7 @@ import {
 onBothDatabases((store) => {
   const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
   const keep = (reading: WindowReading, now: Date, runId = store().runId, merchantNo = MERCHANT) =>
-    storeWindow(store().db, store().lease, { merchantNo, window: DAY, reading, runId, now });
+    storeWindow(store().db, store().lease, { merchantNo, window: DAY, currency: null, reading, runId, now });
 
   it('amendments tell each content with what took its place, newest first', async () => {
     const contents = [

@@ -23,7 +23,14 @@ onBothDatabases((store) => {
   ) => {
     const { db, lease, runId } = store();
     const raws = wrecks.map((raw) => ({ ...rejected(raw), batchNo: NUMBER }));
-    await storeWindow(db, lease, { merchantNo, window: DAY, reading: certified(held, raws), runId, now });
+    await storeWindow(db, lease, {
+      merchantNo,
+      window: DAY,
+      currency: null,
+      reading: certified(held, raws),
+      runId,
+      now,
+    });
   };
   const find = (...merchants: string[]) =>
     findEntries(store().db, NUMBER, merchants.length === 0 ? null : merchants);

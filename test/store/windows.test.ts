@@ -43,6 +43,7 @@ onBothDatabases((store) => {
     storeWindow(store().db, store().lease, {
       merchantNo: MERCHANT,
       window: DAY,
+      currency: null,
       reading: certified([]),
       runId: store().runId,
       now: NOW,
@@ -297,7 +298,7 @@ onBothDatabases((store) => {
         settlePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
-          currency: undefined,
+          currency: null,
           namelessWrecks: 0,
           ...change,
         });
@@ -369,7 +370,7 @@ onBothDatabases((store) => {
         settlePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
-          currency: undefined,
+          currency: null,
           runId: store().runId,
           now: NOW,
           namelessWrecks,

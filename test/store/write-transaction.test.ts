@@ -59,6 +59,7 @@ it.each(cuts)(
       storeWindow(database.db, lease, {
         merchantNo: MERCHANT,
         window: DAY,
+        currency: null,
         reading: certified(list),
         runId,
         now: NOW,

@@ -8,7 +8,7 @@ const WINDOW: Window = {
   beginMs: Date.parse('2026-03-01T00:00:00Z'),
   endMs: Date.parse('2026-03-01T23:59:59.999Z'),
 };
-const EVERYTHING: Asked = { window: WINDOW, currency: undefined };
+const EVERYTHING: Asked = { window: WINDOW, currency: null };
 const entries = (count: number, prefix = 'B'): LedgerEntry[] =>
   accountEntries(
     0,
@@ -103,7 +103,7 @@ test('an entry of another time or another currency is refused and left out', () 
 });
 
 test('a time cut to its second may lie before a window that begins within that second', () => {
-  const asked = (beginMs: number) => ({ window: { beginMs, endMs: WINDOW.endMs }, currency: undefined });
+  const asked = (beginMs: number) => ({ window: { beginMs, endMs: WINDOW.endMs }, currency: null });
   const noon = Date.parse('2026-03-01T12:00:00Z');
   expect(problemOf([page(1, [all[1]!])], asked(noon + 999))).toBeNull();
   expect(problemOf([page(1, [all[1]!])], asked(noon + 1_000))).toContain('outside the window');

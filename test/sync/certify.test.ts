@@ -26,7 +26,7 @@ const page = (shown: readonly LedgerEntry[], rejected: readonly RejectedEntry[] 
 async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const task: CertifyTask = {
     window: SECOND,
-    currency: undefined,
+    currency: null,
     grain: { pageNumMax: 100, unitMs: 1 },
     patience: { failedCalls: 0, certifiedPages: 0 },
   };

@@ -71,6 +71,7 @@ async function readOf({ nowMs, aheadMs, callMs = 0, headers = {} }: Clocks, toDa
     lease,
     merchant,
     windows: planWindows(plan),
+    currencies: null,
     zone: 'UTC',
     settleDelayMs: SETTLE_MS,
     runId,
@@ -139,7 +140,7 @@ test('a reply that was on its way when the platform turned out to be behind does
     now: () => new Date(nowMs),
     settleDelayMs: SETTLE_MS,
   };
-  const asked = [dayBefore, day].map((window) => ({ window, currency: undefined }));
+  const asked = [dayBefore, day].map((window) => ({ window, currency: null }));
   const { page } = watchedReader(settling, asked, createPlatformClock());
   const merchant = { merchantNo: 'M', token: 'made-up' };
   const asks = (window: Window, bookedWithin?: Window) =>

@@ -43,7 +43,7 @@ async function readAll(
       },
     },
     merchant: MERCHANT,
-    asked: windows.map((window) => ({ window, currency: undefined })),
+    asked: windows.map((window) => ({ window, currency: null })),
     limits,
     signal: new AbortController().signal,
     onFirstPage: () => Promise.resolve(),

@@ -43,6 +43,7 @@ const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<Sy
     lease,
     merchant: MERCHANT,
     windows: WINDOWS,
+    currencies: null,
     zone: 'UTC',
     runId,
     now: () => NOW,

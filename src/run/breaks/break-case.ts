@@ -80,9 +80,7 @@ export async function breakCase(
     takenBy: state === 'taken' ? last!.by : null,
     rows: rowsBeside(row, around, options.clockToleranceS),
     quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
-    certificates: (await certificatesOf(db, row.merchant_no, known.span)).filter(
-      ({ currency }) => currency === '' || currency === row.currency,
-    ),
+    certificates: await certificatesOf(db, row.merchant_no, known.span, row.currency),
     history: historyOf(row, steps),
   };
 }

@@ -68,7 +68,11 @@ export function emptyNotices(
   days: readonly BusinessDay[],
 ): EmptyNotice[] {
   const all = sumOf(byCurrency);
-  const notices = (currency: string, entries: EntriesADay, among: readonly BusinessDay[]): EmptyNotice[] =>
+  const notices = (
+    currency: string | null,
+    entries: EntriesADay,
+    among: readonly BusinessDay[],
+  ): EmptyNotice[] =>
     emptyBusyDays(entries, among).map(({ day, ...figures }) => ({
       kind: 'empty',
       merchantNo,
@@ -78,7 +82,7 @@ export function emptyNotices(
     }));
   const busy = days.filter((day) => all.has(day));
   return [
-    ...notices('', all, days),
+    ...notices(null, all, days),
     ...[...byCurrency].flatMap(([currency, entries]) => notices(currency, entries, busy)),
   ];
 }
