@@ -74,7 +74,7 @@ export interface ReconcileReport {
   readonly accounts: number;
   readonly daysChained: number;
   readonly daysChanged: readonly DayChange[];
-  /** As they were found; what they come from is settled in their rows. */
+  /** As they were found. Their hints are in their rows. */
   readonly opened: readonly BreakRow[];
   readonly healed: readonly BreakRow[];
 }
@@ -104,13 +104,13 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
       waiting = chained.left;
     }
   }
-  await settleHints(options);
+  await updateHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   return { accounts: work.length, daysChained, daysChanged, opened, healed };
 }
 
 /** What breaks come from, of every merchant that has any: an entry chained anew may explain a break of long ago. */
-async function settleHints(options: ReconcileOptions): Promise<void> {
+async function updateHints(options: ReconcileOptions): Promise<void> {
   const { db, lease, accounts, currencies, signal, readQuarantined } = options;
   for (const merchantNo of await merchantsWithBreaks(db, accounts.merchants)) {
     signal.throwIfAborted();

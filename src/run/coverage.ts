@@ -5,7 +5,7 @@ import { mergeWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
 
 /** A longer stretch without certificates lies between two histories read on purpose, and is not a missed night. */
-const GAP_MAX_MS = 31 * 24 * 3_600_000;
+const MISSING_MS_MAX = 31 * 24 * 3_600_000;
 
 export interface Coverage {
   /** Last instant of unbroken proof, null where nothing was ever certified. */
@@ -22,9 +22,9 @@ export function coverageOf(certified: readonly Window[], untilMs: number): Cover
   united.forEach((window, index) => {
     const next = united[index + 1];
     const endMs = next === undefined ? untilMs : next.beginMs - 1;
-    const gap = { beginMs: window.endMs + 1, endMs };
-    if (gap.beginMs > gap.endMs) return;
-    if (next === undefined || gap.endMs - gap.beginMs < GAP_MAX_MS) missing.push(gap);
+    const between = { beginMs: window.endMs + 1, endMs };
+    if (between.beginMs > between.endMs) return;
+    if (next === undefined || between.endMs - between.beginMs < MISSING_MS_MAX) missing.push(between);
   });
   const first = missing[0];
   return { provenThroughMs: first === undefined ? united.at(-1)!.endMs : first.beginMs - 1, missing };
@@ -48,7 +48,7 @@ export function wholeDays(window: Window, zone: string): DayRange | null {
  * The unbroken stretch of proven days that a ledger's proof has come to: it begins with the first proven day, passes
  * over a long stretch between two histories that nobody asked for, and ends before the first day after it that should
  * be proven and is not. `missing` are spans still to be read; `unproven` are days that have a break or no figures yet.
- * The stretch begins after the last gap it passed over. Null where no day is proven.
+ * The stretch begins after the last one it passed over. Null where no day is proven.
  */
 export function provenStretch(
   certified: readonly Window[],

@@ -17,7 +17,7 @@ export interface LastRuns {
    * The last run of the ledger's jobs, and of each other job, where it did not end well and no later run did its work.
    * One at work has not ended yet, and the one before it counts.
    */
-  readonly unsettled: readonly KnownRun[];
+  readonly notMadeUpFor: readonly KnownRun[];
 }
 
 const endedWell = (run: KnownRun): boolean => isGoodEnd(run.exitCode);
@@ -47,7 +47,7 @@ export async function lastRunsOf(
   const others = await Promise.all(otherJobs.map((job) => lastEnded([job])));
   return {
     last: last ?? null,
-    unsettled: [
+    notMadeUpFor: [
       ...(ledger === undefined || endedWell(ledger) || madeUpFor(ledger) ? [] : [ledger]),
       ...others.filter((run) => run !== undefined && !endedWell(run)),
     ] as KnownRun[],

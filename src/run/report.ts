@@ -15,7 +15,7 @@ import type { Reason } from './verdict/judge.ts';
 import type { OlderDaysReport } from './stages/older-days.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
-import type { RequestedStanding } from './requested.ts';
+import type { OpenRange } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
 /** Said wherever a zone that was not proven matters. */
@@ -68,7 +68,7 @@ export interface Standing {
   /** What is odd about a ledger though no balance breaks, and no run has told before this one. */
   readonly notices: readonly KnownNotice[];
   /** Ranges asked for with dates, by this run or an earlier one, that are not proven whole. */
-  readonly requested: readonly RequestedStanding[];
+  readonly requested: readonly OpenRange[];
   readonly proven: readonly Omit<Proven, 'unread'>[];
 }
 
@@ -136,7 +136,7 @@ function merchantsDone(read: readonly string[], reasons: readonly Reason[]): str
 }
 
 /** The figures kept with the run: counts only, nothing of any entry. */
-export function figuresOf(report: RunReport): Record<string, unknown> {
+export function runFigures(report: RunReport): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);
   const merchants = report.sync

@@ -1,14 +1,13 @@
 /** Per merchant: the last good run, which days its ledger is proven for, what is missing, and what needs a person. */
 import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
-import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { countQuarantined } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesSince, type KnownNotice } from '../store/notices.ts';
-import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
+import { olderDaysComparison, type OlderDaysComparison } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
@@ -16,7 +15,7 @@ import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
 import { provenOf } from './proven.ts';
-import { requestedStanding, type RequestedStanding } from './requested.ts';
+import { isRead, openRanges, type OpenRange } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 
 /** Notices older than this are history. */
@@ -32,14 +31,14 @@ export interface MerchantStatus {
   readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
   /** Ranges asked for with dates that are not proven whole. */
-  readonly requested: readonly RequestedStanding[];
+  readonly requested: readonly OpenRange[];
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
   /** What runs of the last weeks found odd though no balance breaks; each was told once. */
   readonly notices: readonly KnownNotice[];
   /** How days before the nightly reading compare with the platform; null where they were never looked at. */
-  readonly olderDays: OlderDaysStanding | null;
+  readonly olderDays: OlderDaysComparison | null;
   readonly tooOld: boolean;
 }
 
@@ -57,31 +56,24 @@ export async function statusOf(
 ): Promise<MerchantStatus[]> {
   // One that is known only has no good run yet, and is given as long to join.
   const knownAt = await notJoined(db, merchants);
-  const requested = Map.groupBy(
-    await requestedStanding(db, merchants, options),
-    ({ merchantNo }) => merchantNo,
-  );
+  const requested = Map.groupBy(await openRanges(db, merchants, options), ({ merchantNo }) => merchantNo);
   return Promise.all(
     merchants.map((merchantNo) =>
       statusOfMerchant(db, merchantNo, {
         ...options,
         knownAt: knownAt.get(merchantNo) ?? null,
-        requested: (requested.get(merchantNo) ?? []).filter((range) => !isWhole(range, options)),
+        requested: (requested.get(merchantNo) ?? []).filter((range) => !isRead(range, options)),
       }),
     ),
   );
 }
-
-/** Whole, though no run has closed it yet. */
-const isWhole = ({ missing, to }: RequestedStanding, { zone, now }: StatusOptions): boolean =>
-  missing.length === 0 && to < dayOf(now.getTime(), zone);
 
 async function statusOfMerchant(
   db: Kysely<DB>,
   merchantNo: string,
   options: StatusOptions & {
     readonly knownAt: Date | null;
-    readonly requested: readonly RequestedStanding[];
+    readonly requested: readonly OpenRange[];
   },
 ): Promise<MerchantStatus> {
   const { now, maxAgeMs, requested } = options;
@@ -114,7 +106,7 @@ async function statusOfMerchant(
     openBreaks: await countOpenBreaks(db, accountsOf(merchantNo)),
     quarantined: await countQuarantined(db, [merchantNo]),
     notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
-    olderDays: await olderDaysStanding(db, merchantNo),
+    olderDays: await olderDaysComparison(db, merchantNo),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }
@@ -125,12 +117,12 @@ async function statusOfMerchant(
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
-  { unsettled }: Pick<LastRuns, 'unsettled'>,
+  { notMadeUpFor }: Pick<LastRuns, 'notMadeUpFor'>,
 ): ExitCode {
   const isIncomplete = statuses.some(
     ({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0),
   );
-  if (isIncomplete || unsettled.length > 0) return EXIT.incomplete;
+  if (isIncomplete || notMadeUpFor.length > 0) return EXIT.incomplete;
   return statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson
     : EXIT.done;

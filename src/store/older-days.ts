@@ -122,7 +122,7 @@ export async function differingDays(
 }
 
 /** How far the look at older days has come. */
-export interface OlderDaysStanding extends Days {
+export interface OlderDaysComparison extends Days {
   readonly total: number;
   /** Whether that is what is stored. */
   readonly isHeld: boolean;
@@ -136,10 +136,10 @@ export interface OlderDaysStanding extends Days {
 }
 
 /** Null where older days were never looked at. */
-export async function olderDaysStanding(
+export async function olderDaysComparison(
   db: Kysely<DB>,
   merchantNo: string,
-): Promise<OlderDaysStanding | null> {
+): Promise<OlderDaysComparison | null> {
   const row = await db
     .selectFrom('older_days_look')
     .selectAll()
@@ -156,17 +156,17 @@ export async function olderDaysStanding(
       read: row.round_read,
       of: row.round_of,
       beganAt: row.round_began_at,
-      order: row.page_order as OlderDaysStanding['round']['order'],
+      order: row.page_order as OlderDaysComparison['round']['order'],
     },
   };
 }
 
 /** Keeps how far the look has come. Throws `LeaseLost` or `StoreUnreachable`. */
-export async function keepOlderDaysStanding(
+export async function keepOlderDaysComparison(
   db: Kysely<DB>,
   lease: Lease,
   merchantNo: string,
-  { from, to, total, isHeld, lookedAt, round }: OlderDaysStanding,
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
 ): Promise<void> {
   const row = {
     from_day: from,

@@ -20,14 +20,14 @@ const MERCHANT_LOCK_CLASS = 0x64_61_79;
 export interface WindowStored extends StoredWindow {
   /** Why the planned window is not proven even so, a sentence; null where it is. */
   readonly doubt: string | null;
-  /** A part of a planned window in which entries are missed: `settlePlanned` is to judge them. */
-  readonly isUnsettled: boolean;
+  /** A part of a planned window in which entries are missed: `judgePlanned` is to judge them. */
+  readonly isToBeJudged: boolean;
 }
 
 /**
  * Stores entries, what they were before, what vanished, what was rejected and the certificate, in one transaction
  * under the lease. Storing the same reading again changes nothing. Of a part of a planned window, what it lacks is only
- * noted: `settlePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
+ * noted: `judgePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
  */
 export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<WindowStored> {
   const { merchantNo, window, currency, reading, runId, now } = toStore;
@@ -48,12 +48,12 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
       ? await judgeAbsent(trx, { ...within, namelessWrecks })
       : { vanished: 0, doubt: null };
     await noteUntold(trx, toStore, { amended: stored.amended, vanished: judged.vanished });
-    return { ...stored, ...judged, quarantined, isUnsettled: absent > 0 && !isWhole };
+    return { ...stored, ...judged, quarantined, isToBeJudged: absent > 0 && !isWhole };
   });
 }
 
 /** Judges what the parts of a planned window lacked, once all of them are stored. Throws like `storeWindow`. */
-export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
+export function judgePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
     await lockMerchant(trx, whole.merchantNo);
     const judged = await judgeAbsent(trx, whole);

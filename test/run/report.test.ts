@@ -3,14 +3,14 @@ import { PlatformUnreachable } from '../../src/platform/errors.ts';
 import { judge, type RunFailure } from '../../src/run/verdict/judge.ts';
 import {
   accountDaysTouched,
-  figuresOf,
+  runFigures,
   type MerchantSync,
   type MerchantTrouble,
   type PublishOutcome,
   type RunReport,
   type Standing,
 } from '../../src/run/report.ts';
-import type { RequestedStanding } from '../../src/run/requested.ts';
+import type { OpenRange } from '../../src/run/requested.ts';
 import { NOTHING_STANDS } from '../../src/run/standing.ts';
 import type { WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync.ts';
@@ -64,7 +64,7 @@ function verdict(
   );
   return { exitCode, notes: reasons.map(({ what }) => what) };
 }
-const range = (change: Partial<RequestedStanding> = {}): RequestedStanding => ({
+const range = (change: Partial<OpenRange> = {}): OpenRange => ({
   id: 3,
   merchantNo: 'M1',
   currency: null,
@@ -254,7 +254,7 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     notes: ['a note'],
     elapsedMs: 12,
   };
-  expect(figuresOf(report)).toEqual({
+  expect(runFigures(report)).toEqual({
     merchants: ['M1', 'M2'],
     merchantsDone: ['M1'],
     requests: 18,
@@ -291,7 +291,7 @@ test('the figures kept with a run are counts, and whose ledgers were read', () =
     ...report,
     reasons: [...report.reasons, { exitCode: 4, what: 'the disk is full', todo: null }] as const,
   };
-  expect(figuresOf(forAll)).toMatchObject({ merchantsDone: [] });
+  expect(runFigures(forAll)).toMatchObject({ merchantsDone: [] });
 });
 
 test('the accounts a run did something to are those of the days touched', () => {

@@ -6,7 +6,7 @@ import { startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
 import {
   certifiedWindows,
-  settlePlanned,
+  judgePlanned,
   storeWindow,
   uncertifiedWindows,
   type WindowToStore,
@@ -33,7 +33,7 @@ const NOTHING = {
   quarantined: 0,
   unchanged: 0,
   doubt: null,
-  isUnsettled: false,
+  isToBeJudged: false,
 };
 /** A later run's reading, late enough to confirm what the first one missed. */
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
@@ -295,7 +295,7 @@ onBothDatabases((store) => {
       });
       const [first, second] = [half(0, 45_000), half(45_000, 86_400_000)];
       const settle = async (change: { runId: number; now: Date }) =>
-        settlePlanned(store().db, store().lease, {
+        judgePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
           currency: null,
@@ -306,7 +306,7 @@ onBothDatabases((store) => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)) });
       // Each entry of the first part is gone: four of nine.
       const part = { window: first, planned: DAY, reading: certified([]) };
-      expect(await keep(part)).toEqual({ ...NOTHING, isUnsettled: true });
+      expect(await keep(part)).toEqual({ ...NOTHING, isToBeJudged: true });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       await keep({ window: second, planned: DAY, reading: certified(entries(5, 6, 7, 8, 9)) });
       expect(await settle(thisRun)).toEqual({ vanished: 4, doubt: null });
@@ -367,7 +367,7 @@ onBothDatabases((store) => {
         planned: DAY,
       });
       const settle = (namelessWrecks: number) =>
-        settlePlanned(store().db, store().lease, {
+        judgePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
           currency: null,

@@ -74,7 +74,7 @@ it.each(cuts)(
       quarantined: 0,
       unchanged: 0,
       doubt: null,
-      isUnsettled: false,
+      isToBeJudged: false,
     });
     expect(proxy.cuts).toEqual([]);
     expect(await direct.db.selectFrom('ledger_entry_version').select('version').execute()).toEqual([

@@ -22,32 +22,32 @@ const keep = ({ deps, lease, runId }: ActiveRun, notices: readonly Notice[]): Pr
   writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 
 /** What two merchants have of the days that changed: to be called while these are not chained yet. */
-export async function noticeShared(work: ActiveRun): Promise<void> {
-  const { deps, request } = work;
+export async function noticeShared(run: ActiveRun): Promise<void> {
+  const { deps, request } = run;
   if (!isChecked('shared', deps.checks)) return;
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   const shared = await sharedEntries(deps.db, merchants, deps.zone);
-  if (shared.length > 0) await keep(work, shared);
+  if (shared.length > 0) await keep(run, shared);
 }
 
 /** What the days' figures show, once they are made: busy days without entries, first openings out of nothing. */
-export async function noticeFigures(work: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { deps } = work;
-  await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
-    if (isChecked('empty', deps.checks)) await noticeEmptyDays(work, merchantNo);
-    if (isChecked('first', deps.checks)) await noticeFirstOpenings(work, outcome, merchantNo);
+export async function noticeFigures(run: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { deps } = run;
+  await eachMerchant(run, outcome, 'reconcile', async (merchantNo) => {
+    if (isChecked('empty', deps.checks)) await noticeEmptyDays(run, merchantNo);
+    if (isChecked('first', deps.checks)) await noticeFirstOpenings(run, outcome, merchantNo);
   });
 }
 
-async function noticeEmptyDays(work: ActiveRun, merchantNo: string): Promise<void> {
-  const { deps } = work;
-  const days = daysToJudge(work, merchantNo);
+async function noticeEmptyDays(run: ActiveRun, merchantNo: string): Promise<void> {
+  const { deps } = run;
+  const days = daysToJudge(run, merchantNo);
   if (days.length === 0) return;
   const [from, to] = [days[0]!, days.at(-1)!];
   const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
   const found = emptyNotices(merchantNo, byCurrency, days);
   const proven = await provenOnes(deps, merchantNo, found);
-  if (proven.length > 0) await keep(work, proven);
+  if (proven.length > 0) await keep(run, proven);
 }
 
 /** Days of the merchant's range that are over. */
@@ -110,18 +110,14 @@ async function provenOnes(
 }
 
 /** Accounts that open on a balance though nothing lies before: the platform is asked once for its total of all before. */
-async function noticeFirstOpenings(
-  work: ActiveRun,
-  outcome: StageOutcome,
-  merchantNo: string,
-): Promise<void> {
-  const { deps } = work;
+async function noticeFirstOpenings(run: ActiveRun, outcome: StageOutcome, merchantNo: string): Promise<void> {
+  const { deps } = run;
   const openings = await firstDaysWithBalance(deps.db, merchantNo);
   if (openings.length === 0) return;
   const { past: answered, beginMs } = await pastAndBegin(deps.db, merchantNo);
   if (beginMs === null) return;
   const isAnswered = answered !== null && (answered.total === 0 || answered.beforeMs <= beginMs);
-  const past = isAnswered ? answered : await askPast(work, outcome, merchantNo, beginMs);
+  const past = isAnswered ? answered : await askPast(run, outcome, merchantNo, beginMs);
   if (past?.total !== 0) return;
   const notices: FirstNotice[] = [];
   for (const { currency, day, opening } of openings) {
@@ -129,7 +125,7 @@ async function noticeFirstOpenings(
     const isNothingBefore = proven !== undefined && covers([proven], dayWindow(day, deps.zone));
     if (isNothingBefore) notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening } });
   }
-  if (notices.length > 0) await keep(work, notices);
+  if (notices.length > 0) await keep(run, notices);
 }
 
 /** Undefined where nobody answered, or nobody may be asked: a run that reads nothing makes no call. */

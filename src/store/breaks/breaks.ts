@@ -102,7 +102,7 @@ const columnsOf = (one: ContinuityBreak) => ({
   end_ms: one.span.endMs,
 });
 
-/** Hints are not looked at: they depend on more than the days at hand, and it is `settleHints` (break-hints.ts) that keeps them. */
+/** Hints are not looked at: they depend on more than the days at hand, and `hintsToChange` (break-hints.ts) keeps them. */
 const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
   row.day === one.day &&
   compareAmounts(row.expected_balance, one.expectedBalance) === 0 &&
