@@ -9,7 +9,7 @@ import {
   breaksBeside,
   ENTRIES_FOUND_MAX,
   findEntries,
-  quarantinedOfNumber,
+  unreadableOfNumber,
   type EntryHistory,
 } from '../store/entry-history.ts';
 import { offlineSettings, print, withApp } from './context.ts';
@@ -56,7 +56,7 @@ export function addEntriesCommand(program: Command): void {
       await withApp(settings, async ({ database: { db }, objects }) => {
         const merchants = merchant === undefined ? null : [merchant];
         const histories = await findEntries(db, batchNo, merchants);
-        const quarantined = await quarantinedOfNumber(db, batchNo, merchants);
+        const quarantined = await unreadableOfNumber(db, batchNo, merchants);
         if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
         const found: FoundEntry[] = [];
         for (const history of histories) {

@@ -1,5 +1,5 @@
 /** What the other rooms know of sp2404: one page of one merchant's ledger, already read and checked. */
-import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './clock-reading.ts';
 
 /** What authenticates a merchant's calls (docs/platform.md 5). */
@@ -25,7 +25,7 @@ export interface LedgerPage {
   /** Records the platform says match the whole query. */
   readonly total: number;
   readonly entries: readonly LedgerEntry[];
-  readonly rejected: readonly RejectedEntry[];
+  readonly unreadable: readonly UnreadableEntry[];
   /** Sentences about entries kept but odd: too many decimals, a code no list knows. */
   readonly notices: readonly string[];
   /** How the platform's clock stood to ours; absent where the reply did not tell. */

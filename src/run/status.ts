@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import { countQuarantined } from '../store/amendments.ts';
+import { countUnreadable } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesSince, type KnownNotice } from '../store/notices.ts';
@@ -104,7 +104,7 @@ async function statusOfMerchant(
     missing,
     requested,
     openBreaks: await countOpenBreaks(db, accountsOf(merchantNo)),
-    quarantined: await countQuarantined(db, [merchantNo]),
+    quarantined: await countUnreadable(db, [merchantNo]),
     notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
     olderDays: await olderDaysComparison(db, merchantNo),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),

@@ -136,7 +136,7 @@ export function listQuarantine(
 }
 
 /** Unreadable entries of the merchants that the platform still sends and nobody has acknowledged. */
-export async function countQuarantined(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
+export async function countUnreadable(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
   const { count } = await db
     .selectFrom('quarantined_entry')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -148,7 +148,7 @@ export async function countQuarantined(db: Kysely<DB>, merchants: readonly strin
 }
 
 /** Closes an unreadable entry with a person's note; false where no open one has that id. It is kept as it came. */
-export async function acknowledgeQuarantined(
+export async function acknowledgeUnreadable(
   db: Kysely<DB>,
   id: number,
   note: string,

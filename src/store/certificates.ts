@@ -28,7 +28,7 @@ export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToSt
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
     SELECT sent.* FROM (VALUES (${merchantNo}, ${currency}, ${window.beginMs}::bigint, ${window.endMs}::bigint,
-      ${Math.min(reading.total, TOTAL_MAX)}::int, ${distinctCount}::int, ${reading.rejected.length}::int, ${reading.requests}::int,
+      ${Math.min(reading.total, TOTAL_MAX)}::int, ${distinctCount}::int, ${reading.unreadable.length}::int, ${reading.requests}::int,
       ${reading.certified ? now : null}::timestamptz,
       ${reading.certified ? null : (reading.problem ?? 'not certified')}, ${runId}::bigint)
     ) AS sent (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,

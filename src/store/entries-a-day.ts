@@ -27,7 +27,7 @@ export async function entriesADay(
 }
 
 /** Whether something came for the window that could not be read: it is not empty then. */
-export async function hasWrecks(
+export async function hasUnreadable(
   db: Kysely<DB>,
   merchantNo: string,
   { beginMs, endMs }: Window,

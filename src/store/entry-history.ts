@@ -104,7 +104,7 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
 }
 
 /** Unreadable rows that carry the number, newest first, also those released and acknowledged. */
-export const quarantinedOfNumber = (
+export const unreadableOfNumber = (
   db: Kysely<DB>,
   batchNo: string,
   merchants: Chosen,

@@ -23,7 +23,7 @@ export interface PlannedWindow {
 /** A planned window read whole, in however many parts. */
 export interface WholeReading extends PlannedWindow {
   /** Unreadable entries without batchNo that it brought, identical ones counted each. */
-  readonly namelessWrecks: number;
+  readonly namelessCount: number;
 }
 
 /**
@@ -95,20 +95,20 @@ interface CurrencyAbsence {
 
 /**
  * Judges what is noted of a planned window that was read whole: marks as vanished what is believed, leaves the rest
- * noted. Where it brought wrecks without batchNo, each of them may be one of the absent: nothing is marked then.
+ * noted. Where it brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then.
  */
 export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
-  const { merchantNo, planned, currency, namelessWrecks: wrecks } = within;
+  const { merchantNo, planned, currency, namelessCount: nameless } = within;
   const absences = await absencesIn(trx, within);
   if (absences.length === 0) return { vanished: 0, doubt: null };
   const absent = absences.reduce((sum, one) => sum + one.absent, 0);
-  if (wrecks >= absent) {
+  if (nameless >= absent) {
     await sql`
       DELETE FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
         AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}`.execute(trx);
     return { vanished: 0, doubt: null };
   }
-  if (wrecks > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, wrecks) };
+  if (nameless > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, nameless) };
   const believed = absences.filter((one) => isBelievedAtOnce(one));
   const waiting = absences.filter((one) => !isBelievedAtOnce(one));
   const vanished = await markBelieved(trx, within, believed);

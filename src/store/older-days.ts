@@ -1,6 +1,6 @@
 /** What is stored of the days before those a night reads, to hold against the platform's total and its records. */
 import { sql, type Kysely } from 'kysely';
-import type { BusinessDay, LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
 import type { Lease } from './engine/lease.ts';
@@ -14,7 +14,7 @@ export interface Days {
   readonly to: BusinessDay;
 }
 
-/** Entries and named wrecks stored in a window, counted one by one along ledger_entry_in_time. */
+/** Entries and named unreadable entries stored in a window, counted one by one along ledger_entry_in_time. */
 export async function countStored(db: Kysely<DB>, merchantNo: string, window: Window): Promise<number> {
   const { rows } = await sql<{ stored: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
@@ -22,7 +22,7 @@ export async function countStored(db: Kysely<DB>, merchantNo: string, window: Wi
       SELECT count(*) FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-    )), 0)::bigint + ${namedWrecks(merchantNo, window)} AS stored
+    )), 0)::bigint + ${namedUnreadable(merchantNo, window)} AS stored
     FROM held WHERE currency IS NOT NULL`.execute(db);
   return rows[0]!.stored;
 }
@@ -52,12 +52,12 @@ export async function countByFigures(
         WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
           AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day
       )), 0)::bigint FROM changed
-    ) + ${namedWrecks(merchantNo, window)} AS stored`.execute(db);
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`.execute(db);
   return rows[0]!.stored;
 }
 
 /** Unreadable entries the platform still counts there; one that was readable before is counted as that. */
-const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
+const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
   SELECT count(*) FROM (
     SELECT DISTINCT q.batch_no FROM quarantined_entry q
     WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
@@ -66,7 +66,7 @@ const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
         SELECT FROM ledger_entry e
         WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
       )
-  ) AS wrecks
+  ) AS unreadable
 )`;
 
 /**
@@ -94,9 +94,9 @@ export async function differingDays(
   db: Kysely<DB>,
   merchantNo: string,
   entries: readonly LedgerEntry[],
-  rejected: readonly RejectedEntry[],
+  unreadable: readonly UnreadableEntry[],
 ): Promise<BusinessDay[]> {
-  const named = rejected.flatMap(({ batchNo }) => batchNo ?? []);
+  const named = unreadable.flatMap(({ batchNo }) => batchNo ?? []);
   const { rows } = await sql<{ day: string }>`
     WITH found AS MATERIALIZED (
       SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
@@ -111,11 +111,11 @@ export async function differingDays(
     )
     SELECT shown_on AS day FROM found
     UNION SELECT stored_on FROM found WHERE stored_on IS NOT NULL
-    UNION SELECT e.booked_at::date FROM unnest(${arrayLiteral(named)}::text[]) AS wreck (batch_no)
-      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = wreck.batch_no
+    UNION SELECT e.booked_at::date FROM unnest(${arrayLiteral(named)}::text[]) AS sent (batch_no)
+      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no
       WHERE NOT EXISTS (
         SELECT FROM quarantined_entry q
-        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = wreck.batch_no AND q.released_at IS NULL
+        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
     ORDER BY day`.execute(db);
   return rows.map(({ day }) => day);

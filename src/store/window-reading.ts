@@ -1,10 +1,10 @@
 /** What reading one window of the platform's ledger brought: what the sync hands to the store. */
-import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 
 export interface WindowReading {
   readonly entries: readonly LedgerEntry[];
-  /** What cannot be booked as it came; identical wrecks as often as they came. */
-  readonly rejected: readonly RejectedEntry[];
+  /** What cannot be booked as it came; identical unreadable entries as often as they came. */
+  readonly unreadable: readonly UnreadableEntry[];
   /** Records the platform said the window has, without those its neighbours are asked for. */
   readonly total: number;
   readonly requests: number;

@@ -73,7 +73,7 @@ interface Progress {
   readonly asked: Asked;
   storedMs: number;
   isToBeJudged: boolean;
-  namelessWrecks: number;
+  namelessCount: number;
 }
 
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
@@ -82,7 +82,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     asked,
     storedMs: 0,
     isToBeJudged: false,
-    namelessWrecks: 0,
+    namelessCount: 0,
   }));
   const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
   const uncertified: UncertifiedSpan[] = [];
@@ -112,10 +112,10 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     for (const sentence of sentences) note(sentence);
     whole.storedMs += lengthMs(part.window);
     whole.isToBeJudged ||= did.isToBeJudged;
-    whole.namelessWrecks += countNameless(reading);
+    whole.namelessCount += countNameless(reading);
     if (!whole.isToBeJudged || whole.storedMs < lengthMs(window)) return;
-    const { namelessWrecks } = whole;
-    const judged = await judgePlanned(db, lease, { ...about, namelessWrecks });
+    const { namelessCount } = whole;
+    const judged = await judgePlanned(db, lease, { ...about, namelessCount });
     stored.vanished += judged.vanished;
     doubt(whole.asked, judged.doubt);
   };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { explain, storiesOf } from '../../src/ledger/chain/break-stories.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import type { LedgerEntry, RejectedEntry } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry } from '../../src/ledger/entry.ts';
 import { addAmounts, createCurrencies } from '../../src/ledger/money.ts';
 import { readQuarantined } from '../../src/platform/quarantined.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
@@ -42,15 +42,15 @@ beforeEach(async () => {
 async function reconciled(
   entries: readonly LedgerEntry[],
   days: readonly string[] = DAYS,
-  rejected: readonly RejectedEntry[] = [],
+  unreadable: readonly UnreadableEntry[] = [],
 ): Promise<void> {
   for (const day of days) {
     const window = dayWindow(day, 'UTC');
     const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
     const reading = {
       entries: held,
-      rejected: day === days[0] ? rejected : [],
-      total: held.length + (day === days[0] ? rejected.length : 0),
+      unreadable: day === days[0] ? unreadable : [],
+      total: held.length + (day === days[0] ? unreadable.length : 0),
       requests: 1,
       certified: true,
       problem: null,
@@ -188,7 +188,7 @@ test('what is missing in one currency is not looked for in another where nothing
 
 describe('an entry in quarantine', () => {
   const without = (...gone: readonly string[]) => LEDGER.filter(({ batchNo }) => !gone.includes(batchNo));
-  const wreck = (batchNo: string | null, fields: string): RejectedEntry => ({
+  const wreck = (batchNo: string | null, fields: string): UnreadableEntry => ({
     raw: `{"batchNo":${JSON.stringify(batchNo)},"currency":"USD",${fields}}`,
     reason: 'cannot be read',
     batchNo,

@@ -43,7 +43,7 @@ async function synced(merchantNo: string, day: string, entries: readonly LedgerE
   const held = entries.filter(({ bookedAt }) => bookedAt.startsWith(day));
   const reading = {
     entries: held,
-    rejected: [],
+    unreadable: [],
     total: held.length,
     requests: 1,
     certified: true,

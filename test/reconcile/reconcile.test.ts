@@ -67,7 +67,7 @@ const certified = (window: Window, held: readonly LedgerEntry[] = []) =>
     currency: null,
     reading: {
       entries: held,
-      rejected: [],
+      unreadable: [],
       total: held.length,
       requests: 1,
       certified: true,

@@ -56,7 +56,7 @@ export async function openBook(database: Database): Promise<Book> {
           currency: null,
           reading: {
             entries: held,
-            rejected: [],
+            unreadable: [],
             total: held.length,
             requests: 1,
             certified: true,

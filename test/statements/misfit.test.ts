@@ -136,7 +136,7 @@ test('a day that begins anew is not chained together with the open-ended one bef
     merchantNo: MERCHANT,
     window: gap,
     currency: null,
-    reading: { entries: [], rejected: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
+    reading: { entries: [], unreadable: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
     runId: 1,
     now: book.now,
   });

@@ -283,7 +283,14 @@ describe.each(places)('publishing to %s', (_, open) => {
       merchantNo: MERCHANT,
       window: { beginMs: Date.parse(`${D1}T12:00:00Z`), endMs: Date.parse(`${D1}T12:59:59.999Z`) },
       currency: null,
-      reading: { entries: [], rejected: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
+      reading: {
+        entries: [],
+        unreadable: [],
+        total: 1,
+        requests: 1,
+        certified: false,
+        problem: 'total moved',
+      },
       runId: 1,
       now: book.now,
     });

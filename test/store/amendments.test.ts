@@ -11,7 +11,7 @@ import {
   MERCHANT,
   NOW,
   onBothDatabases,
-  rejected,
+  unreadable,
   uncertified,
 } from './support.ts';
 
@@ -65,8 +65,8 @@ onBothDatabases((store) => {
     expect(await listVanished(store().db)).toEqual([]);
   });
 
-  it('rejected entries are told while the platform sends them, and afterwards on request', async () => {
-    await keep(certified([], [rejected('{"x":1}')]), NOW);
+  it('unreadable entries are told while the platform sends them, and afterwards on request', async () => {
+    await keep(certified([], [unreadable('{"x":1}')]), NOW);
     expect(await listQuarantine(store().db)).toMatchObject([
       { raw: '{"x":1}', reason: 'no batchNo', released_at: null, begin_ms: DAY.beginMs, end_ms: DAY.endMs },
     ]);

@@ -21,7 +21,7 @@ import {
   entry,
   footprints,
   onBothDatabases,
-  rejected,
+  unreadable,
   uncertified,
 } from './support.ts';
 
@@ -114,7 +114,7 @@ onBothDatabases((store) => {
     });
 
     it('read again with the same content leave every row untouched, dead rows and locks included', async () => {
-      const reading = certified(entries(1, 2, 3), [rejected('{"x":1}')]);
+      const reading = certified(entries(1, 2, 3), [unreadable('{"x":1}')]);
       await keep({ reading });
       const before = await footprints(store().db);
       expect(await keep({ reading, now: new Date(NOW.getTime() + 1000) })).toEqual({
@@ -299,7 +299,7 @@ onBothDatabases((store) => {
           merchantNo: MERCHANT,
           planned: DAY,
           currency: null,
-          namelessWrecks: 0,
+          namelessCount: 0,
           ...change,
         });
       const thisRun = { runId: store().runId, now: NOW };
@@ -336,11 +336,11 @@ onBothDatabases((store) => {
 
     it('is not concluded where a wreck without batchNo may be the entry', async () => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
-      const explained = certified(entries(1, 3, 4, 5), [rejected('{"x":1}')]);
+      const explained = certified(entries(1, 3, 4, 5), [unreadable('{"x":1}')]);
       expect(await keep({ reading: explained })).toEqual({ ...NOTHING, unchanged: 4, quarantined: 1 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       // One wreck is not two entries: one of them is gone, and nobody can tell which.
-      const unexplained = certified(entries(1, 4, 5), [rejected('{"x":1}')]);
+      const unexplained = certified(entries(1, 4, 5), [unreadable('{"x":1}')]);
       expect(await keep({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
         ...NOTHING,
         unchanged: 3,
@@ -360,20 +360,20 @@ onBothDatabases((store) => {
 
     it('is not concluded where identical wrecks came in several parts, or another day was stored in between', async () => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
-      const wreck = rejected('{"x":1}');
+      const wreck = unreadable('{"x":1}');
       const parts = [DAY.beginMs, DAY.beginMs + 25_000, DAY.endMs + 1];
       const part = (at: 0 | 1) => ({
         window: { beginMs: parts[at]!, endMs: parts[at + 1]! - 1 },
         planned: DAY,
       });
-      const settle = (namelessWrecks: number) =>
+      const settle = (namelessCount: number) =>
         judgePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
           currency: null,
           runId: store().runId,
           now: NOW,
-          namelessWrecks,
+          namelessCount,
         });
       await keep({ ...part(0), reading: certified([entry(1)], [wreck]) });
       await keep({ ...part(1), reading: certified(entries(3, 4), [wreck]) });
@@ -440,7 +440,7 @@ onBothDatabases((store) => {
     });
   });
 
-  describe('rejected entries', () => {
+  describe('unreadable entries', () => {
     const quarantine = () =>
       store()
         .db.selectFrom('quarantined_entry')
@@ -453,10 +453,10 @@ onBothDatabases((store) => {
     ];
 
     it('are kept once, and released when certified windows hold them nowhere', async () => {
-      const reading = certified([], [rejected('{"a":1}'), rejected('{"b":1}')]);
+      const reading = certified([], [unreadable('{"a":1}'), unreadable('{"b":1}')]);
       expect(await keep({ reading })).toMatchObject({ quarantined: 2 });
       expect(await keep({ reading })).toMatchObject({ quarantined: 0 });
-      expect(await keep({ window: morning, reading: certified([], [rejected('{"b":1}')]) })).toMatchObject({
+      expect(await keep({ window: morning, reading: certified([], [unreadable('{"b":1}')]) })).toMatchObject({
         quarantined: 0,
       });
       expect(await quarantine()).toEqual([
@@ -469,14 +469,14 @@ onBothDatabases((store) => {
         { released_at: NOW },
         { begin_ms: morning.beginMs, end_ms: morning.endMs, released_at: null },
       ]);
-      expect(await keep({ window: evening, reading: certified([], [rejected('{"a":1}')]) })).toMatchObject({
+      expect(await keep({ window: evening, reading: certified([], [unreadable('{"a":1}')]) })).toMatchObject({
         quarantined: 1,
       });
       expect(await quarantine()).toMatchObject([{ released_at: null }, { released_at: null }]);
     });
 
     it('that are identical stay where they are while one of them is gone', async () => {
-      const reading = certified([], [rejected('{"b":1}')]);
+      const reading = certified([], [unreadable('{"b":1}')]);
       await keep({ window: morning, reading });
       await keep({ window: evening, reading });
       await keep({ window: evening });
@@ -488,7 +488,7 @@ onBothDatabases((store) => {
     });
 
     it('are counted where nothing tells them apart', async () => {
-      const wreck = rejected('{"broken":true}');
+      const wreck = unreadable('{"broken":true}');
       const reading = certified([], [wreck, wreck]);
       expect(await keep({ reading })).toMatchObject({ quarantined: 1, doubt: null });
       const before = await footprints(store().db);
@@ -502,7 +502,7 @@ onBothDatabases((store) => {
     });
 
     it('are not released by a reading without certificate or of one currency', async () => {
-      await keep({ reading: certified([], [rejected('{}')]) });
+      await keep({ reading: certified([], [unreadable('{}')]) });
       await keep({ reading: uncertified([]) });
       await keep({ currency: 'USD' });
       expect(await quarantine()).toMatchObject([{ released_at: null }]);
@@ -581,8 +581,8 @@ onBothDatabases((store) => {
       expect(await proven('EUR')).toEqual([]);
     });
 
-    it('count what was read and what was rejected', async () => {
-      await keep({ reading: certified(entries(1, 2), [rejected('{}')]) });
+    it('count what was read and what was unreadable', async () => {
+      await keep({ reading: certified(entries(1, 2), [unreadable('{}')]) });
       expect(await store().db.selectFrom('sync_window').selectAll().execute()).toEqual([
         {
           merchant_no: MERCHANT,

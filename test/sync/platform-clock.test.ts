@@ -136,7 +136,7 @@ test('a reply that was on its way when the platform turned out to be behind does
   const dayBefore = { beginMs: day.beginMs - 86_400_000, endMs: day.beginMs - 1 };
   const clock = { aheadMinMs: -TEN_MINUTES, aheadMaxMs: -TEN_MINUTES + 999 };
   const settling = {
-    reader: { page: () => Promise.resolve({ total: 0, entries: [], rejected: [], notices: [], clock }) },
+    reader: { page: () => Promise.resolve({ total: 0, entries: [], unreadable: [], notices: [], clock }) },
     now: () => new Date(nowMs),
     settleDelayMs: SETTLE_MS,
   };

@@ -4,7 +4,7 @@ import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { entriesADay, hasWrecks } from '../../store/entries-a-day.ts';
+import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
 import { sharedEntries } from '../../store/shared-entries.ts';
@@ -104,7 +104,7 @@ async function provenOnes(
   for (const notice of found) {
     const window = dayWindow(notice.day, zone);
     if (!covers(await certifiedWindows(db, merchantNo, window), window)) continue;
-    if (!(await hasWrecks(db, merchantNo, window))) proven.push(notice);
+    if (!(await hasUnreadable(db, merchantNo, window))) proven.push(notice);
   }
   return proven;
 }
