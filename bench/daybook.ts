@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';
 import { openPlatformApp, runDeps } from '../src/run/app.ts';
-import { figuresOf } from '../src/run/report.ts';
+import { runFigures } from '../src/run/report.ts';
 import { executeRun } from '../src/run/run.ts';
 import type { RunRequest } from '../src/run/active-run.ts';
 import { loadSettings } from '../src/settings/load.ts';
@@ -24,5 +24,5 @@ await app.close();
 const { exitCode, notes } = report;
 const peakMegabytes = process.resourceUsage().maxRSS / 1_024;
 process.stdout.write(
-  `${JSON.stringify({ elapsedMs, peakMegabytes, exitCode, notes, figures: figuresOf(report) })}\n`,
+  `${JSON.stringify({ elapsedMs, peakMegabytes, exitCode, notes, figures: runFigures(report) })}\n`,
 );

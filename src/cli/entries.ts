@@ -2,8 +2,16 @@
 import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { placesOf } from '../statements/entry-places.ts';
-import { breaksBeside, ENTRIES_FOUND_MAX, findEntries, quarantinedOfNumber } from '../store/entry-history.ts';
+import { placesOf, type EntryPlaces } from '../statements/entry-places.ts';
+import type { QuarantineRow } from '../store/amendments.ts';
+import type { BreakRow } from '../store/breaks/breaks.ts';
+import {
+  breaksBeside,
+  ENTRIES_FOUND_MAX,
+  findEntries,
+  unreadableOfNumber,
+  type EntryHistory,
+} from '../store/entry-history.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { entriesText, type FoundByNumber, type FoundEntry } from './output/entries-text.ts';
 import { timesOf } from './output/times.ts';
@@ -35,7 +43,7 @@ export function addEntriesCommand(program: Command): void {
       await withApp(settings, async ({ database: { db }, objects }) => {
         const merchants = merchant === undefined ? null : [merchant];
         const histories = await findEntries(db, batchNo, merchants);
-        const quarantined = await quarantinedOfNumber(db, batchNo, merchants);
+        const quarantined = await unreadableOfNumber(db, batchNo, merchants);
         if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
         const found: FoundEntry[] = [];
         for (const history of histories) {

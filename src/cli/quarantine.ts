@@ -1,7 +1,7 @@
 /** `quarantine`: lists what came as an entry and could not be read as one, with its raw text and the reason. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
+import { acknowledgeUnreadable, listQuarantine } from '../store/amendments.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, line, lines } from './output/text.ts';
@@ -56,7 +56,7 @@ export function addQuarantineCommand(program: Command): void {
         throw new UsageError('--note is empty; say why the entry needs nobody any more.');
       await withApp(offlineSettings(self), async ({ database, now }) => {
         await doneBy(database.db, deedOf(self, Number(id), note.trim()), now(), async (trx) => {
-          if (!(await acknowledgeQuarantined(trx, Number(id), note.trim(), now())))
+          if (!(await acknowledgeUnreadable(trx, Number(id), note.trim(), now())))
             throw new UsageError(unknown);
         });
         print(self, {

@@ -16,9 +16,10 @@ import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusExitCode, statusOf, type MerchantStatus } from '../run/status.ts';
 import type { Settings } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
-import type { OlderDaysStanding } from '../store/older-days.ts';
+import type { OlderDaysComparison } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, print, withApp } from './context.ts';
+import { noticeDocument } from './output/run-document.ts';
 import { requestedText, spanText } from './output/run-text.ts';
 import { runEnd } from './runs.ts';
 import { lines, table } from './output/text.ts';
@@ -73,6 +74,7 @@ export function addStatusCommand(program: Command): void {
         print(self, {
           document: statuses.map((status) => ({
             ...status,
+            notices: status.notices.map(noticeDocument),
             timeZoneProof: settings.platform.timeZoneProof,
             lastRun,
             nextRun: next,
@@ -98,13 +100,13 @@ async function readMerchants(db: Kysely<DB>, { platform }: Settings): Promise<st
   return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
-function runsText({ last, unsettled }: LastRuns, next: NextRun | null, times: Times): string {
+function runsText({ last, notMadeUpFor }: LastRuns, next: NextRun | null, times: Times): string {
   const told = (run: KnownRun): string => {
     const reason = reasonOf(run);
     const at = run.finishedAt ?? run.startedAt;
     return `run ${run.id}, ${run.command}, ${times.at(at)}, ${runEnd(run)}${reason === null ? '' : `: ${reason}`}`;
   };
-  const others = unsettled.filter(({ id }) => id !== last?.id);
+  const others = notMadeUpFor.filter(({ id }) => id !== last?.id);
   return lines(
     `last run: ${last === null ? 'none yet' : told(last)}`,
     ...others.map((run) => `not made up for: ${told(run)}`),
@@ -186,7 +188,7 @@ function statusText(statuses: readonly MerchantStatus[], times: Times, maxAge: s
 
 /** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
 function olderDaysText(
-  { from, to, total, isHeld, lookedAt, round }: OlderDaysStanding,
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
   times: Times,
 ): string {
   const held = isHeld ? 'held' : 'did not hold';

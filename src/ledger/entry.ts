@@ -25,7 +25,7 @@ export interface LedgerEntry {
 }
 
 /** What the platform sent as an entry but cannot be read as one. It is kept with its raw text and the reason. */
-export interface RejectedEntry {
+export interface UnreadableEntry {
   /** The entry's JSON exactly as sent. */
   readonly raw: string;
   /** A sentence for a person: which field, what is wrong. */

@@ -1,7 +1,7 @@
 /**
  * sp2404, transaction history: asks for one page, and accepts only a reply that is that page (docs/platform.md 4.1).
  */
-import type { LedgerEntry, RejectedEntry } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
 import type { ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
@@ -158,7 +158,7 @@ function pageOf(
     );
   }
   const entries: LedgerEntry[] = [];
-  const rejected: RejectedEntry[] = [];
+  const unreadable: UnreadableEntry[] = [];
   let raws: readonly string[] | null = null;
   const reading = {
     zone,
@@ -176,10 +176,10 @@ function pageOf(
       raws ??= elementTexts(text, 'list', within);
       const raw = raws[index];
       if (raw === undefined) throw new Error(`entry ${index} of ${list.length} has no text of its own`);
-      rejected.push({ raw, reason: outcome.reason, batchNo: outcome.batchNo });
+      unreadable.push({ raw, reason: outcome.reason, batchNo: outcome.batchNo });
     }
   }
-  return { total, entries, rejected, notices };
+  return { total, entries, unreadable, notices };
 }
 
 /**

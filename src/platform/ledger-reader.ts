@@ -1,5 +1,5 @@
 /** One page of one merchant's ledger, read and checked: all that the other rooms need to know of sp2404. */
-import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './clock-reading.ts';
 
 /** What authenticates a merchant's calls (docs/platform.md 5). */
@@ -25,7 +25,7 @@ export interface LedgerPage {
   /** How many records match the whole query, as the platform says. */
   readonly total: number;
   readonly entries: readonly LedgerEntry[];
-  readonly rejected: readonly RejectedEntry[];
+  readonly unreadable: readonly UnreadableEntry[];
   /** Sentences about oddities of accepted entries: too many decimals, an unknown code. */
   readonly notices: readonly string[];
   /** How far the platform's clock is ahead of ours; missing if the reply did not show it. */

@@ -1,4 +1,4 @@
-/** What a pass over an account can see: its days as they stand, and how far the time between entries is proven. */
+/** What a pass over an account works from: the account's days so far, and which spans of its time are proven. */
 import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
@@ -24,7 +24,7 @@ export const createAccountView = ({ db, account }: AccountInZone): AccountView =
   isCertified: createCertifiedCheck(db, account),
 });
 
-/** Whether all that lies between a day's last entry and an instant is under certificate. */
+/** Whether the time from a day's last entry to an instant is under certificate: no entry can be missing in it then. */
 export const isProvenUpTo = async (
   before: DayFigures,
   firstMs: number,

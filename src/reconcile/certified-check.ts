@@ -1,11 +1,11 @@
-/** Tells whether a span of an account's time is under certificate, reading certificates only where it is asked. */
+/** Tells whether a span of time is under certificate for an account. Certificates are read when they are needed. */
 import type { Kysely } from 'kysely';
 import type { Account, Window } from '../ledger/entry.ts';
 import { covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 
-/** Read beyond what was asked, as the next question is about the days after. */
+/** Certificates are read this far beyond the span: the next question is mostly about the days after it. */
 const READ_AHEAD_MS = 31 * 24 * 3_600_000;
 
 export type CertifiedCheck = (span: Window) => Promise<boolean>;

@@ -1,4 +1,4 @@
-/** Runs one account's chain over its changed days, and on from each to where nothing moves any more. */
+/** Chains an account's changed days, and after each of them the later days that change with it. */
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
@@ -7,7 +7,7 @@ import { emptied, quietDaysBefore, tellsBefore } from './quiet-days.ts';
 import { differ } from './same-figures.ts';
 import { createAccountView, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
-/** What one pass holds in memory and one transaction writes; the rest is left to the next pass. */
+/** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
 const PASS_MAX = { days: 3_660, breaks: 20_000 } as const;
 
 export interface FiguredDay {
@@ -21,19 +21,24 @@ export interface ChainedAccount {
   /** Days chained, in order. */
   readonly days: readonly FiguredDay[];
   readonly breaks: readonly ContinuityBreak[];
-  /** Days still to be made anew. */
+  /** Days that the next pass has to chain. */
   readonly left: readonly BusinessDay[];
 }
 
 export interface ChainAccountOptions extends StretchOptions {
-  /** Days to make anew, in any order. */
+  /** Days to chain, in any order. */
   readonly changed: readonly BusinessDay[];
   readonly passMax?: { readonly days: number; readonly breaks: number };
 }
 
 /**
- * Figures of every changed day, and of each later one up to the first that takes up from what it took up before. A break
- * between two days is told of both, so the day in front is made anew where one comes or goes.
+ * Chains every changed day, and each day after it until a day starts from the same balance as last time. A break between
+ * two days counts for both of them, so the earlier day is chained again when such a break appears or goes.
+ *
+ * ### Example
+ * Monday closes on 100.00. A late credit of 5.00 appears on Monday. Where it fits nowhere but at the end, Monday closes
+ * on 105.00; Tuesday would start from another balance, so it is chained again, and Wednesday too if Tuesday's closing
+ * moves. Where it fills a break on Monday, Monday closes on 100.00 as before, and Tuesday is left alone.
  */
 export async function chainAccount(options: ChainAccountOptions): Promise<ChainedAccount> {
   const { passMax = PASS_MAX } = options;
@@ -72,8 +77,8 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
     const next = await view.known.storedAfter(stretch.days.at(-1)!);
     if (next !== undefined && (await moves(next, options, view))) waiting.add(next.day);
     if (front === undefined || (await jumpsAfter(front.day, view)) === jumped) continue;
-    // The day in front ends as before, so that nothing after it moves: only the break is told of it, or no more. Days
-    // without entries between the two are as much a part of it.
+    // The earlier day closes as before, so no later day moves. But it gains or loses the break, and so do the days
+    // without entries between the two.
     const quiet: BusinessDay[] = [];
     let at: DayFigures | undefined = front;
     while (at !== undefined && at.creditCount + at.debitCount === 0) {
@@ -87,7 +92,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
 }
 
-/** Restarted days that now join what lies before them: days that a stretch read later has made adjacent. */
+/** Of days whose chain began anew, those that can now be chained to a day before them, as the time between was read. */
 export async function joiningDays(
   options: AccountInZone,
   restarted: readonly BusinessDay[],
@@ -108,7 +113,7 @@ export async function joiningDays(
   return joining;
 }
 
-/** Whether a stored day would now take up from something else than before. */
+/** Whether a stored day would now start from another balance, or after another entry, than when it was chained. */
 async function moves(next: DayFigures, options: ChainAccountOptions, view: AccountView): Promise<boolean> {
   const now = await view.known.before(next.day);
   const then = await view.known.storedBefore(next.day);

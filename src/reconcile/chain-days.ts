@@ -1,4 +1,4 @@
-/** Chains some days of an account in one go, as a stream: memory holds a batch of entries, whatever the day's size. */
+/** Chains some days of an account together. Entries come as a stream: memory holds a batch, however large a day is. */
 import { foldDays, type ChainedDay, type DayFold } from '../ledger/chain/account-days.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { createChain, type Chain } from '../ledger/chain/chain.ts';
@@ -13,9 +13,9 @@ export interface ChainDaysOptions {
   readonly days: readonly BusinessDay[];
   /** The last day before them, undefined where there is none. */
   readonly before: DayFigures | undefined;
-  /** Whether nothing can be missing between the day before and the first entry, booked at that instant. */
+  /** Whether no entry can be missing between the day before and the first entry, which is booked at `firstMs`. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
-  /** The first entry after these days does not start where they end. */
+  /** The first entry after these days does not start from the balance they end on. */
   readonly isBrokenAfter: boolean;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
   readonly zone: string;
@@ -29,7 +29,7 @@ export interface ChainedDays {
   /** Figures of each day that has any entry, or has a balance to pass on. */
   readonly days: readonly DayFigures[];
   readonly breaks: readonly ContinuityBreak[];
-  /** Broken, or mended, so near the start that entries of the day before might change it. */
+  /** A break, or a place that was mended, lies so near the start that entries of the day before might change it. */
   readonly brokenAtStart: boolean;
 }
 
@@ -93,8 +93,8 @@ const begin = (from: DayFigures | null, clockToleranceS: number, minorUnits: num
 });
 
 /**
- * A day without entries passes on what it got. Where the next entry does not start from that, what is missing may be of
- * this day, so that the break is told of it too.
+ * A day without entries closes on the balance it opens on. Where the next entry does not start from that balance, what is
+ * missing may belong to this day, so the break counts for it too.
  */
 function passedOn(
   day: BusinessDay,
@@ -123,7 +123,7 @@ function passedOn(
   };
 }
 
-/** The zone decides which day an entry is of, when it is stored and when it is read: one zone for good. */
+/** Throws where an entry is of another day: it was stored with another time zone than it is read with now. */
 function assertOfDay(account: Account, day: BusinessDay, first: ChainEntry, zone: string): void {
   if (first.bookedAt.startsWith(day)) return;
   throw new Error(
@@ -132,7 +132,10 @@ function assertOfDay(account: Account, day: BusinessDay, first: ChainEntry, zone
   );
 }
 
-/** What every proven day is held to, in production too: figures that do not foot must never be stored as whole. */
+/**
+ * Throws where the opening is not the closing of the day before, or where opening + credits - debits is not the closing
+ * of a day without breaks. It is checked in production too: such figures must never be stored as proven.
+ */
 function assertFoots(account: Account, made: DayFigures, before: DayFigures | undefined): void {
   const foots = compareAmounts(
     subtractAmounts(addAmounts(made.opening, made.creditTotal), made.debitTotal),

@@ -1,4 +1,4 @@
-/** Chains a day with just those days of its account it cannot be chained without. */
+/** Chains a day together with the days around it that its order of entries depends on, and with no others. */
 import { dayWindow } from '../ledger/business-day.ts';
 import { daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { sameFigures } from '../ledger/chain/figures.ts';
@@ -9,7 +9,7 @@ import { readAccountToChain } from '../store/entries.ts';
 import { chainDays, type ChainedDays } from './chain-days.ts';
 import { isProvenUpTo, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
-/** Days that are chained in one go at most; where entries still trade places after so many, the chain is cut. */
+/** The most days chained together. Where entries still trade places across midnight after so many, the chain is cut. */
 const DAYS_TOGETHER_MAX = 8;
 
 export interface StretchOptions extends AccountInZone {
@@ -19,8 +19,9 @@ export interface StretchOptions extends AccountInZone {
 }
 
 /**
- * Chains `first` with the days it cannot be chained without: those before it while their ends are open, the ones
- * before it where a break at the start might be mended by their entries, and those after it while its own end is open.
+ * Chains `first` together with the days before it whose end is open, the days before it whose entries might mend a break
+ * at its start, and the days after it while its own end is open. The end of a day is open while its last entries may
+ * still trade places with the first ones of the next day.
  */
 export async function chainStretch(
   first: BusinessDay,
@@ -61,7 +62,7 @@ export interface Stretch {
   readonly chained: ChainedDays;
 }
 
-/** Chains days in one go, from the last day before them. */
+/** Chains days together, from `before` or else from the last day before them. */
 async function chainTogether(
   days: readonly BusinessDay[],
   options: StretchOptions & { readonly isBrokenAfter: boolean },
@@ -83,7 +84,7 @@ async function chainTogether(
   });
 }
 
-/** The last day with entries before `day`, what lies between, and what that one was chained together with. */
+/** The last day with entries before `day`, the days between, and the days it was chained together with. */
 async function daysThatMightMend(
   day: BusinessDay,
   takesUp: (earlier: DayFigures, day: BusinessDay) => Promise<boolean>,
@@ -100,8 +101,8 @@ async function daysThatMightMend(
 }
 
 /**
- * A chain can be taken up at an end that is called clean: days after one, chained without those before it, give the
- * same figures. Where they do not, the end is open, as publishing chains what lies between clean ends by itself.
+ * Marks a clean end as open where the days after it get other figures when they are chained alone: publishing chains the
+ * days between two clean ends alone, and has to come to the same figures.
  */
 async function withTrueEnds(
   days: readonly DayFigures[],
@@ -128,8 +129,8 @@ async function withTrueEnds(
 }
 
 /**
- * Whether the first entry after `day` does not start where the chain stands at its end, as the chain of the day it is of
- * has found. `made` are days of the pass that are not among the known ones yet.
+ * Whether the first entry after `day` does not start from the balance that `day` ends on. This was found when that
+ * entry's own day was chained. `made` are days of this pass that are not among the known ones yet.
  */
 export async function jumpsAfter(
   day: BusinessDay,

@@ -1,4 +1,4 @@
-/** Days proven to hold no entry of an account that has begun: they get figures as well, which pass its balance on. */
+/** Finds days that are proven to hold no entry of an account. They get figures too, which pass its balance on. */
 import { addDays, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { accountDaysSince } from '../store/account-days.ts';
@@ -6,8 +6,9 @@ import { createCertifiedCheck } from './certified-check.ts';
 import type { AccountInZone } from './account-view.ts';
 
 /**
- * Whole days without figures that follow one with figures, or one of `changed`, with nothing unproven between: behind
- * the last, and between those from the first changed one on. In order. `last` is the account's last day with figures.
+ * Days without figures that are wholly under certificate, and that follow a day with figures or one of `changed` with no
+ * unproven time between. They are looked for from the first changed day on, or after `last`, the account's last day with
+ * figures, where none changed. In order.
  */
 export async function daysWithoutEntries(
   options: AccountInZone,

@@ -1,11 +1,11 @@
-/** An account's days as they stand while a pass goes over them: the stored rows, overlaid by what the pass has made. */
+/** An account's days during a pass: as the pass has made them, or else as they are stored. */
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { accountDaysFrom, dayBefore, type DayFigures } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 
-/** Stored rows read ahead at a time: a long cascade asks seldom, a short one reads little. */
+/** Stored days that one query reads ahead: a long cascade makes few queries, a short one reads few rows. */
 const READ_AHEAD_DAYS = 50;
 
 export interface KnownDays {

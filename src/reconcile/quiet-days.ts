@@ -1,11 +1,11 @@
-/** Days all of whose entries vanished, at the start of an account: nothing but the next entry tells their balance. */
+/** Days at the start of an account whose entries have all vanished: only the next entry tells their balance. */
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { firstBookedMs, type AccountInZone, type AccountView } from './account-view.ts';
 
-/** A day whose entries all vanished and that nothing lies before: its row stays, and the next day begins anew. */
+/** A first day whose entries have all vanished: its row stays, with no entry, and the next day begins a new chain. */
 export const emptied = (stored: DayFigures): DayFigures => ({
   ...stored,
   creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
@@ -24,8 +24,9 @@ export const emptied = (stored: DayFigures): DayFigures => ({
 });
 
 /**
- * Days without entries at the start of the account, in front of a day whose opening its first entry tells: where all
- * the time up to that entry is proven, its opening is what they held. The first of them is derived as well.
+ * Days without entries at the start of an account, before a day whose opening is derived from its first entry. Where all
+ * the time up to that entry is proven, nothing moved on them: that opening is their balance too. The first of them is
+ * marked as derived, as the day was.
  */
 export async function quietDaysBefore(
   chained: readonly DayFigures[],
@@ -47,7 +48,7 @@ export async function quietDaysBefore(
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
 }
 
-/** Whether a day's first entry now tells the balance of a day without entries in front of it, and did not before. */
+/** Whether a day's first entry now tells the balance of the day without entries before it, and it is not the stored one. */
 export async function tellsBefore(
   before: DayFigures,
   day: BusinessDay,

@@ -1,4 +1,4 @@
-/** Makes the figures of account days whose entries changed, and of every later day they move; of no other. */
+/** Makes the figures of account days whose entries changed, and of the later days that change with them; of no other. */
 import type { Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
@@ -27,11 +27,11 @@ export interface ReconcileOptions {
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly currencies: Currencies;
-  /** What amounts a quarantined entry's raw text may mean; where absent, none is read. */
+  /** Reads the amounts that an unreadable entry's raw text may mean. Without it, none are read. */
   readonly readQuarantined?: QuarantinedReader;
   /** Whose days get figures. Hints are given to every account of these merchants. */
   readonly accounts: AccountFilter;
-  /** How much one transaction takes, `PASS_MAX` where not given. */
+  /** How much one transaction takes; `PASS_MAX` where it is not given. */
   readonly passMax?: { readonly days: number; readonly breaks: number };
   readonly runId: number;
   readonly now: () => Date;
@@ -39,16 +39,16 @@ export interface ReconcileOptions {
   readonly onProgress?: (progress: { readonly accountsDone: number; readonly accounts: number }) => void;
 }
 
-/** One account day whose figures are other than before. */
+/** An account day whose figures changed. */
 export interface DayChange {
   readonly account: Account;
   readonly day: BusinessDay;
   /** Null where the day had no figures. */
   readonly oldClosing: string | null;
   readonly newClosing: string;
-  /** How many the day has now. */
+  /** Entries that the day has now. */
   readonly entries: number;
-  /** Figures that stood; null where the day had none. */
+  /** Figures before; null where the day had none. */
   readonly before: SeenFigures | null;
   readonly after: SeenFigures;
 }
@@ -74,14 +74,15 @@ export interface ReconcileReport {
   readonly accounts: number;
   readonly daysChained: number;
   readonly daysChanged: readonly DayChange[];
-  /** As they were found; what they come from is settled in their rows. */
+  /** As they were found. Their hints are in their rows. */
   readonly opened: readonly BreakRow[];
   readonly healed: readonly BreakRow[];
 }
 
 /**
- * Chains every account with changed days, each from the last proven day before its first change until its figures
- * agree with those stored, and saves them in one transaction an account. A rerun without changes writes nothing.
+ * Chains every account with changed days, from the first of them until a day starts from the same balance as last time.
+ * Figures and breaks of an account are saved in one transaction, or in several where it has very many days. Where nothing
+ * changed, nothing is written.
  * Throws `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function reconcileAccounts(options: ReconcileOptions): Promise<ReconcileReport> {
@@ -104,13 +105,13 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
       waiting = chained.left;
     }
   }
-  await settleHints(options);
+  await updateHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   return { accounts: work.length, daysChained, daysChanged, opened, healed };
 }
 
-/** What breaks come from, of every merchant that has any: an entry chained anew may explain a break of long ago. */
-async function settleHints(options: ReconcileOptions): Promise<void> {
+/** Writes the hints that changed, of all breaks of the merchants: a new entry may explain a break of long ago. */
+async function updateHints(options: ReconcileOptions): Promise<void> {
   const { db, lease, accounts, currencies, signal, readQuarantined } = options;
   for (const merchantNo of await merchantsWithBreaks(db, accounts.merchants)) {
     signal.throwIfAborted();
@@ -120,8 +121,8 @@ async function settleHints(options: ReconcileOptions): Promise<void> {
 }
 
 /**
- * One transaction: figures that differ, breaks, and the days crossed off the list of changed ones. What the pass left
- * to do stays on that list, so that a kill between two passes loses no day.
+ * In one transaction, saves breaks and the figures that differ, and takes the days off the list of changed ones. Days
+ * left for the next pass stay on that list, so that a kill between two passes loses none.
  */
 function saveAccount(
   chained: ChainedAccount,
@@ -169,7 +170,7 @@ const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
 
 interface AccountWork {
   readonly account: Account;
-  /** Days to make anew: their entries changed, or what lies before them is proven by now. */
+  /** Days to chain: their entries changed, or the time before them is proven now. */
   days: BusinessDay[];
 }
 
@@ -192,7 +193,7 @@ async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]
   return [...work.values()];
 }
 
-/** Of each account that passes the filter, the days that hold no entry and are to have figures. */
+/** Of each account asked for, the days that are proven to hold no entry and have no figures yet. */
 async function emptyDays(
   work: readonly AccountWork[],
   { db, zone, accounts: asked }: ReconcileOptions,

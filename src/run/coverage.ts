@@ -8,7 +8,7 @@ import type { DayRange } from './range.ts';
  * A longer gap between certificates is no missed night. It lies between two ranges of days that were each read on
  * purpose.
  */
-const GAP_MAX_MS = 31 * 24 * 3_600_000;
+const MISSING_MS_MAX = 31 * 24 * 3_600_000;
 
 export interface Coverage {
   /** Last instant before the first missing span; null if nothing was ever certified. */
@@ -28,9 +28,9 @@ export function coverageOf(certified: readonly Window[], untilMs: number): Cover
   united.forEach((window, index) => {
     const next = united[index + 1];
     const endMs = next === undefined ? untilMs : next.beginMs - 1;
-    const gap = { beginMs: window.endMs + 1, endMs };
-    if (gap.beginMs > gap.endMs) return;
-    if (next === undefined || gap.endMs - gap.beginMs < GAP_MAX_MS) missing.push(gap);
+    const between = { beginMs: window.endMs + 1, endMs };
+    if (between.beginMs > between.endMs) return;
+    if (next === undefined || between.endMs - between.beginMs < MISSING_MS_MAX) missing.push(between);
   });
   const first = missing[0];
   return { provenThroughMs: first === undefined ? united.at(-1)!.endMs : first.beginMs - 1, missing };
@@ -51,14 +51,10 @@ export function wholeDays(window: Window, zone: string): DayRange | null {
 }
 
 /**
- * The days without a gap up to which the ledger is proven. `missing` are spans still to be read; `unproven` are days
- * with a break or without figures. The search begins at the first proven day. It stops before the next day that
- * should be proven and is not. A gap that nobody asked to be read (not in `missing`) does not stop it, but the result
- * then begins after that gap. Null if no day is proven.
- *
- * ### Example
- * Certified are 1 to 10 March and 1 to 10 July, and nothing is missing: the result is 1 to 10 July. With a break on 5
- * July: 1 to 4 July. With a break on 5 March: 1 to 4 March.
+ * The unbroken stretch of proven days that a ledger's proof has come to: it begins with the first proven day, passes
+ * over a long stretch between two histories that nobody asked for, and ends before the first day after it that should
+ * be proven and is not. `missing` are spans still to be read; `unproven` are days that have a break or no figures yet.
+ * The stretch begins after the last one it passed over. Null where no day is proven.
  */
 export function provenStretch(
   certified: readonly Window[],

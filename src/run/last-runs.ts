@@ -17,7 +17,7 @@ export interface LastRuns {
    * The last run of the ledger's jobs, and the last run of each other job, if it did not end well and no later run
    * did its work. A run that is still at work does not count; the one before it does.
    */
-  readonly unsettled: readonly KnownRun[];
+  readonly notMadeUpFor: readonly KnownRun[];
 }
 
 const endedWell = (run: KnownRun): boolean => isGoodEnd(run.exitCode);
@@ -47,7 +47,7 @@ export async function lastRunsOf(
   const others = await Promise.all(otherJobs.map((job) => lastEnded([job])));
   return {
     last: last ?? null,
-    unsettled: [
+    notMadeUpFor: [
       ...(ledger === undefined || endedWell(ledger) || madeUpFor(ledger) ? [] : [ledger]),
       ...others.filter((run) => run !== undefined && !endedWell(run)),
     ] as KnownRun[],

@@ -9,7 +9,7 @@ import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange } from './range.ts';
-import { requestedStanding, takenUpDays } from './requested.ts';
+import { openRanges, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
 
 /** The days for which one merchant's ledger is read. */
@@ -55,7 +55,7 @@ async function merchantRanges(options: {
     return new Map(days);
   }
   const requested = Map.groupBy(
-    await requestedStanding(db, merchants, { zone, now }),
+    await openRanges(db, merchants, { zone, now }),
     ({ merchantNo }) => merchantNo,
   );
   const ranges = await Promise.all(

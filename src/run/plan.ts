@@ -54,14 +54,14 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
       });
       const zoneGate = runZoneGate(deps);
       const checked = checkedBy(asked, rehearsal);
-      const work: ActiveRun = {
+      const run: ActiveRun = {
         ...{ request: asked, deps: rehearsal, lease, runId, zoneGate, ranges, from, to, checked },
       };
       const outcome = nothingDone();
-      await syncStage(work, outcome);
-      await noticeShared(work);
-      await reconcileStage(work, outcome);
-      await noticeFigures(work, outcome);
+      await syncStage(run, outcome);
+      await noticeShared(run);
+      await reconcileStage(run, outcome);
+      await noticeFigures(run, outcome);
       return {
         from,
         to,

@@ -9,7 +9,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { coverageOf, provenStretch } from './coverage.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
-import type { RequestedStanding } from './requested.ts';
+import type { OpenRange } from './requested.ts';
 
 export interface Proven {
   readonly merchantNo: string;
@@ -24,7 +24,7 @@ export interface Proven {
 export async function provenOf(
   db: Kysely<DB>,
   merchantNo: string,
-  requested: readonly Pick<RequestedStanding, 'currency' | 'missing'>[],
+  requested: readonly Pick<OpenRange, 'currency' | 'missing'>[],
   { zone, now }: { readonly zone: string; readonly now: Date },
 ): Promise<Proven> {
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);

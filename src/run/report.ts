@@ -15,7 +15,7 @@ import type { Reason } from './verdict/judge.ts';
 import type { OlderDaysReport } from './stages/older-days.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
-import type { RequestedStanding } from './requested.ts';
+import type { OpenRange } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
 /** The note on a run whose time zone was not proven. */
@@ -70,7 +70,7 @@ export interface Standing {
   /** Notices that no earlier run has reported. */
   readonly notices: readonly KnownNotice[];
   /** Ranges that this run or an earlier one was asked for by date and that are not fully proven. */
-  readonly requested: readonly RequestedStanding[];
+  readonly requested: readonly OpenRange[];
   readonly proven: readonly Omit<Proven, 'unread'>[];
 }
 
@@ -107,7 +107,7 @@ export const accountDayKey = (merchantNo: string, currency: string, day: Busines
  * Account days that the run changed in some way, in order: new figures, a break found or healed, published, or
  * withheld.
  */
-export function accountDaysTouched({ reconcile, publish }: RunReport): {
+export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reconcile' | 'publish'>): {
   readonly keys: ReadonlySet<string>;
   /** Every account they are of passes it. */
   readonly accounts: AccountFilter;
@@ -141,7 +141,7 @@ function merchantsDone(read: readonly string[], reasons: readonly Reason[]): str
 }
 
 /** The figures that are stored with the run: only counts, nothing from any entry. */
-export function figuresOf(report: RunReport): Record<string, unknown> {
+export function runFigures(report: RunReport): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);
   const merchants = report.sync

@@ -17,7 +17,7 @@ import type { DayRange } from './range.ts';
 const TAKEN_UP_DAYS_MAX = 92;
 
 /** An open range, with what of it is not under certificate. */
-export interface RequestedStanding extends RequestedRange {
+export interface OpenRange extends RequestedRange {
   /** Up to yesterday, as a day that is not over is not missing yet. */
   readonly missing: readonly Window[];
   readonly missingDays: readonly DayRange[];
@@ -31,24 +31,28 @@ export async function closeReadRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
   { zone, now }: { readonly zone: string; readonly now: Date },
-): Promise<RequestedStanding[]> {
-  const standing = await requestedStanding(db, merchants, { zone, now });
-  const isDone = ({ to, missing }: RequestedStanding) =>
-    missing.length === 0 && to < dayOf(now.getTime(), zone);
+): Promise<OpenRange[]> {
+  const open = await openRanges(db, merchants, { zone, now });
   await finishRequestedRanges(
     db,
-    standing.filter(isDone).map(({ id }) => id),
+    open.filter((range) => isRead(range, { zone, now })).map(({ id }) => id),
     now,
   );
-  return standing.filter((range) => !isDone(range));
+  return open.filter((range) => !isRead(range, { zone, now }));
 }
 
-/** The same without closing anything. A range of which nothing is missing may be among them. */
-export async function requestedStanding(
+/** Whether all days of a range are over and under certificate, so that it can be closed. */
+export const isRead = (
+  { to, missing }: Pick<OpenRange, 'to' | 'missing'>,
+  { zone, now }: { readonly zone: string; readonly now: Date },
+): boolean => missing.length === 0 && to < dayOf(now.getTime(), zone);
+
+/** The same, for looking only: nothing is closed, and one without anything missing may be among them. */
+export async function openRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
   { zone, now }: { readonly zone: string; readonly now: Date },
-): Promise<RequestedStanding[]> {
+): Promise<OpenRange[]> {
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
   const open = await openRequestedRanges(db, merchants);
   return Promise.all(
@@ -56,15 +60,19 @@ export async function requestedStanding(
       const to = range.to < yesterday ? range.to : yesterday;
       if (range.from > to) return { ...range, missing: [], missingDays: [] };
       const asked = { beginMs: dayWindow(range.from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-      const certified = await certifiedWindows(db, range.merchantNo, asked, range.currency ?? undefined);
+      const certified = await certifiedWindows(db, range.merchantNo, asked, range.currency);
       const missing = subtractWindows([asked], certified);
-      return { ...range, missing, missingDays: joinDays(missing.map((window) => daysTouched(window, zone))) };
+      return {
+        ...range,
+        missing,
+        missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))),
+      };
     }),
   );
 }
 
 /** The ranges in order. Ranges that touch or overlap are joined. */
-function joinDays(ranges: readonly DayRange[]): DayRange[] {
+function mergeDays(ranges: readonly DayRange[]): DayRange[] {
   const joined: DayRange[] = [];
   for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {
     const last = joined.at(-1);
@@ -79,12 +87,12 @@ function joinDays(ranges: readonly DayRange[]): DayRange[] {
  * oldest days first, at most `daysMax` in all. Pure.
  */
 export function takenUpDays(
-  standing: readonly Pick<RequestedStanding, 'missingDays'>[],
+  open: readonly Pick<OpenRange, 'missingDays'>[],
   reads: DayRange,
   daysMax = TAKEN_UP_DAYS_MAX,
 ): DayRange[] {
   const chosen = new Set<BusinessDay>();
-  for (const { missingDays } of standing) {
+  for (const { missingDays } of open) {
     for (const { from, to } of missingDays) {
       for (const day of daysFromTo(from, to)) {
         if (chosen.size >= daysMax) break;
@@ -92,5 +100,5 @@ export function takenUpDays(
       }
     }
   }
-  return joinDays([...chosen].map((day) => ({ from: day, to: day })));
+  return mergeDays([...chosen].map((day) => ({ from: day, to: day })));
 }

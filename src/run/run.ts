@@ -22,7 +22,7 @@ import { reconcileStage } from './stages/reconcile-stage.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
 import type { DayRange } from './range.ts';
-import { figuresOf, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
+import { runFigures, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
 import { NOTHING_STANDS, standingOf } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 import { syncStage } from './stages/sync-stage.ts';
@@ -115,7 +115,7 @@ async function runStages(
       elapsedMs: Math.round(performance.now() - startedMs),
     };
     const figures = {
-      ...figuresOf(report),
+      ...runFigures(report),
       interrupted: causes.some((cause) => cause instanceof Interrupted),
     };
     const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
@@ -125,7 +125,7 @@ async function runStages(
   };
   try {
     const zoneGate = runZoneGate(deps);
-    const work: ActiveRun = {
+    const run: ActiveRun = {
       ...{ request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to, checked },
     };
     const stages = STAGES[request.command];
@@ -134,16 +134,16 @@ async function runStages(
       await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
     }
     if (stages.includes('sync')) {
-      await syncStage(work, outcome);
-      await noticeShared(work);
+      await syncStage(run, outcome);
+      await noticeShared(run);
     }
     signal.throwIfAborted();
     if (stages.includes('reconcile')) {
-      await reconcileStage(work, outcome);
-      await noticeFigures(work, outcome);
+      await reconcileStage(run, outcome);
+      await noticeFigures(run, outcome);
     }
     signal.throwIfAborted();
-    if (stages.includes('publish')) await publishStage(work, outcome);
+    if (stages.includes('publish')) await publishStage(run, outcome);
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
     const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };

@@ -1,7 +1,7 @@
 /** Collects what is open after a run, of all days and whichever run found it. */
 import type { Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { countQuarantined } from '../store/amendments.ts';
+import { countUnreadable } from '../store/amendments.ts';
 import { countOpenBreaksByRun } from '../store/breaks/open-breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { untoldNotices } from '../store/notices.ts';
@@ -51,7 +51,7 @@ export async function standingOf(
     knownBreaks: known,
     untold: await untoldChanges(db, merchants),
     revised: await untoldRevisions(db, merchants),
-    quarantined: await countQuarantined(db, merchants),
+    quarantined: await countUnreadable(db, merchants),
     notices: await untoldNotices(db, merchants),
     requested: reads ? requested : [],
     proven,

@@ -3,14 +3,13 @@
  */
 import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
-import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
-import { countQuarantined } from '../store/amendments.ts';
+import { countUnreadable } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesSince, type KnownNotice } from '../store/notices.ts';
-import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
+import { olderDaysComparison, type OlderDaysComparison } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
@@ -18,7 +17,7 @@ import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
 import { ALL_TIME } from './merchant-ranges.ts';
 import { provenOf } from './proven.ts';
-import { requestedStanding, type RequestedStanding } from './requested.ts';
+import { isRead, openRanges, type OpenRange } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 
 /** Older notices are not shown. */
@@ -34,14 +33,14 @@ export interface MerchantStatus {
   readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
   /** Ranges asked for by date that are not fully proven. */
-  readonly requested: readonly RequestedStanding[];
+  readonly requested: readonly OpenRange[];
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
   /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
   /** How older days compare with the platform; null if they were never compared. */
-  readonly olderDays: OlderDaysStanding | null;
+  readonly olderDays: OlderDaysComparison | null;
   readonly tooOld: boolean;
 }
 
@@ -59,31 +58,24 @@ export async function statusOf(
 ): Promise<MerchantStatus[]> {
   // One that is known only has no good run yet, and is given as long to join.
   const knownAt = await notJoined(db, merchants);
-  const requested = Map.groupBy(
-    await requestedStanding(db, merchants, options),
-    ({ merchantNo }) => merchantNo,
-  );
+  const requested = Map.groupBy(await openRanges(db, merchants, options), ({ merchantNo }) => merchantNo);
   return Promise.all(
     merchants.map((merchantNo) =>
       statusOfMerchant(db, merchantNo, {
         ...options,
         knownAt: knownAt.get(merchantNo) ?? null,
-        requested: (requested.get(merchantNo) ?? []).filter((range) => !isWhole(range, options)),
+        requested: (requested.get(merchantNo) ?? []).filter((range) => !isRead(range, options)),
       }),
     ),
   );
 }
-
-/** Whether all its days are proven, although no run has closed it yet. */
-const isWhole = ({ missing, to }: RequestedStanding, { zone, now }: StatusOptions): boolean =>
-  missing.length === 0 && to < dayOf(now.getTime(), zone);
 
 async function statusOfMerchant(
   db: Kysely<DB>,
   merchantNo: string,
   options: StatusOptions & {
     readonly knownAt: Date | null;
-    readonly requested: readonly RequestedStanding[];
+    readonly requested: readonly OpenRange[];
   },
 ): Promise<MerchantStatus> {
   const { now, maxAgeMs, requested } = options;
@@ -114,9 +106,9 @@ async function statusOfMerchant(
     missing,
     requested,
     openBreaks: await countOpenBreaks(db, accountsOf(merchantNo)),
-    quarantined: await countQuarantined(db, [merchantNo]),
+    quarantined: await countUnreadable(db, [merchantNo]),
     notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
-    olderDays: await olderDaysStanding(db, merchantNo),
+    olderDays: await olderDaysComparison(db, merchantNo),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }
@@ -127,12 +119,12 @@ async function statusOfMerchant(
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
-  { unsettled }: Pick<LastRuns, 'unsettled'>,
+  { notMadeUpFor }: Pick<LastRuns, 'notMadeUpFor'>,
 ): ExitCode {
   const isIncomplete = statuses.some(
     ({ tooOld, requested }) => tooOld || requested.some(({ missing }) => missing.length > 0),
   );
-  if (isIncomplete || unsettled.length > 0) return EXIT.incomplete;
+  if (isIncomplete || notMadeUpFor.length > 0) return EXIT.incomplete;
   return statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson
     : EXIT.done;

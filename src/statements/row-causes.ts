@@ -1,6 +1,6 @@
 /** Finds out why a row of a statement came, went or changed from one revision to another. Pure. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { EntryContent, EntryPast, HealedBreak } from '../store/entry-past.ts';
+import type { PastContent, EntryPast, HealedBreak } from '../store/entry-past.ts';
 import type { Cells, RowDifference } from './differing-rows.ts';
 
 /** What happened to the entry at the platform. */
@@ -74,17 +74,17 @@ function causeOfGoing(before: Cells, { contents, vanishedAt }: EntryPast, { acco
     : { ...placeOf(is), kind: 'moved-away', version: is.version, since: is.since };
 }
 
-const isOf = (content: EntryContent, account: Account, day: BusinessDay): boolean =>
+const isOf = (content: PastContent, account: Account, day: BusinessDay): boolean =>
   content.currency === account.currency && content.day === day;
-const placeOf = ({ currency, day }: EntryContent) => ({ currency, day });
+const placeOf = ({ currency, day }: PastContent) => ({ currency, day });
 
 /** The newest content that equals the row. */
-const shownIn = (row: Cells, contents: readonly EntryContent[]): EntryContent | undefined =>
+const shownIn = (row: Cells, contents: readonly PastContent[]): PastContent | undefined =>
   contents.findLast((content) =>
     Object.entries(cellsOf(content)).every(([column, cell]) => (row[column] ?? cell) === cell),
   );
 
-const cellsOf = (content: EntryContent): Cells => ({
+const cellsOf = (content: PastContent): Cells => ({
   booked_at: content.bookedAt,
   currency: content.currency,
   transaction_type: content.transactionType,

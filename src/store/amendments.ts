@@ -140,7 +140,7 @@ export function listQuarantine(
 }
 
 /** Counts the merchants' unreadable entries that the platform still sends and that nobody has acknowledged. */
-export async function countQuarantined(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
+export async function countUnreadable(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
   const { count } = await db
     .selectFrom('quarantined_entry')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -155,7 +155,7 @@ export async function countQuarantined(db: Kysely<DB>, merchants: readonly strin
  * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
  * one has that id.
  */
-export async function acknowledgeQuarantined(
+export async function acknowledgeUnreadable(
   db: Kysely<DB>,
   id: number,
   note: string,

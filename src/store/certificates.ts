@@ -2,6 +2,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { Window } from '../ledger/entry.ts';
+import { EVERY_CURRENCY, ofCurrency, sayingOf, storedCurrency } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
@@ -9,8 +10,6 @@ import type { WindowToStore } from './window-reading.ts';
  * Largest value of the column. A larger total cannot be true; the problem text of the failed reading has it in full.
  */
 const TOTAL_MAX = 2_147_483_647;
-/** Value of `currency` for a reading of all currencies. */
-const EVERY_CURRENCY = '';
 
 /**
  * Stores the row of a reading and removes the rows it replaces.
@@ -22,21 +21,20 @@ const EVERY_CURRENCY = '';
  */
 export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToStore): Promise<void> {
   const { merchantNo, window, reading, runId, now } = toStore;
-  const currency = toStore.currency ?? EVERY_CURRENCY;
-  const ofCurrency = currency === EVERY_CURRENCY ? sql`true` : sql`currency = ${currency}`;
+  const currency = storedCurrency(toStore.currency);
   const superseded = reading.certified ? sql`true` : sql`certified_at IS NULL`;
   const distinctCount = new Set(reading.entries.map((entry) => entry.batchNo)).size;
   await sql`
     WITH inside AS (
       DELETE FROM sync_window
-      WHERE merchant_no = ${merchantNo} AND ${ofCurrency} AND ${superseded}
+      WHERE merchant_no = ${merchantNo} AND ${ofCurrency(toStore.currency)} AND ${superseded}
         AND begin_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND end_ms <= ${window.endMs}
         AND (currency, begin_ms, end_ms) <> (${currency}, ${window.beginMs}, ${window.endMs})
     )
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
     SELECT sent.* FROM (VALUES (${merchantNo}, ${currency}, ${window.beginMs}::bigint, ${window.endMs}::bigint,
-      ${Math.min(reading.total, TOTAL_MAX)}::int, ${distinctCount}::int, ${reading.rejected.length}::int, ${reading.requests}::int,
+      ${Math.min(reading.total, TOTAL_MAX)}::int, ${distinctCount}::int, ${reading.unreadable.length}::int, ${reading.requests}::int,
       ${reading.certified ? now : null}::timestamptz,
       ${reading.certified ? null : (reading.problem ?? 'not certified')}, ${runId}::bigint)
     ) AS sent (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
@@ -116,12 +114,12 @@ export async function certifiedWindows(
   db: Kysely<DB>,
   merchantNo: string,
   within: Window,
-  currency?: string,
+  currency: string | null = null,
 ): Promise<Window[]> {
   const rows = await overlapping(db, merchantNo, within, currency);
   const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
   const failed = rows.filter(
-    (row) => row.problem !== null && (currency === undefined || !row.proven_currencies.includes(currency)),
+    (row) => row.problem !== null && (currency === null || !row.proven_currencies.includes(currency)),
   );
   if (certified.length === 0) return [];
   const waiting = await waitingWindows(db, merchantNo, within, currency);
@@ -130,7 +128,7 @@ export async function certifiedWindows(
 }
 
 /** Whether a certificate proves the given currency; without a currency, whether it proves all of them. */
-const isAbout = (proven: string, currency: string | undefined): boolean =>
+const isAbout = (proven: string, currency: string | null): boolean =>
   proven === EVERY_CURRENCY || proven === currency;
 
 /** The spans inside `within` whose last reading was not certified, or in which entries are absent, with the reason. */
@@ -171,23 +169,23 @@ async function waitingWindows(
   db: Kysely<DB>,
   merchantNo: string,
   within: Window,
-  currency?: string,
+  currency: string | null = null,
 ): Promise<(Span & { readonly absent: number })[]> {
   const { rows } = await sql<Span & { absent: number }>`
     SELECT begin_ms, end_ms, count(*) AS absent FROM absent_entry
-    WHERE merchant_no = ${merchantNo} AND ${currency === undefined ? sql`true` : sql`currency = ${currency}`}
+    WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
       AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
     GROUP BY begin_ms, end_ms`.execute(db);
   return rows;
 }
 
-async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency: string | undefined) {
-  let query = db
+async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency: string | null) {
+  return db
     .selectFrom('sync_window')
     .select(['currency', 'begin_ms', 'end_ms', 'problem', 'proven_currencies'])
     .where('merchant_no', '=', merchantNo)
     .where('begin_ms', '<=', within.endMs)
-    .where('end_ms', '>=', within.beginMs);
-  if (currency !== undefined) query = query.where('currency', 'in', [EVERY_CURRENCY, currency]);
-  return query.execute();
+    .where('end_ms', '>=', within.beginMs)
+    .where(sayingOf(currency))
+    .execute();
 }

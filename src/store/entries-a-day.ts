@@ -27,7 +27,7 @@ export async function entriesADay(
 }
 
 /** Whether an unreadable entry came for the window; the window is then not empty. */
-export async function hasWrecks(
+export async function hasUnreadable(
   db: Kysely<DB>,
   merchantNo: string,
   { beginMs, endMs }: Window,

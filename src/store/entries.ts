@@ -202,7 +202,7 @@ export async function newestEntryIn(
 
 /** Returns those windows in which entries are stored; if a window names a currency, entries of that currency. */
 export async function windowsHolding<
-  Span extends { readonly window: Window; readonly currency: string | undefined },
+  Span extends { readonly window: Window; readonly currency: string | null },
 >(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
   if (spans.length === 0) return [];
   const { rows } = await sql<{ nth: number }>`
@@ -210,7 +210,7 @@ export async function windowsHolding<
     SELECT span.nth::int AS nth FROM unnest(
       ${arrayLiteral(spans.map(({ window }) => window.beginMs))}::bigint[],
       ${arrayLiteral(spans.map(({ window }) => window.endMs))}::bigint[],
-      ${arrayLiteral(spans.map(({ currency }) => currency ?? null))}::text[]
+      ${arrayLiteral(spans.map(({ currency }) => currency))}::text[]
     ) WITH ORDINALITY AS span (begin_ms, end_ms, currency, nth)
     WHERE EXISTS (
       SELECT FROM held CROSS JOIN LATERAL (

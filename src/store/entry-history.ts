@@ -107,7 +107,7 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
 }
 
 /** Unreadable entries with that number, newest first, released and acknowledged ones included. */
-export const quarantinedOfNumber = (
+export const unreadableOfNumber = (
   db: Kysely<DB>,
   batchNo: string,
   merchants: Chosen,

@@ -8,7 +8,7 @@ import type { DB } from './engine/schema.ts';
 export const ENTRIES_ASKED_MAX = 1_000;
 
 /** A content that an entry has or had. */
-export interface EntryContent extends LedgerEntry {
+export interface PastContent extends LedgerEntry {
   readonly version: number;
   readonly day: BusinessDay;
   /** When it was first seen with this content. */
@@ -17,12 +17,12 @@ export interface EntryContent extends LedgerEntry {
 
 export interface EntryPast {
   /** Oldest first; the last one is the current one. */
-  readonly contents: readonly EntryContent[];
+  readonly contents: readonly PastContent[];
   /** Null while the platform shows the entry. */
   readonly vanishedAt: Date | null;
 }
 
-type Row = Omit<EntryContent, 'since'> & { readonly firstSeenAt: Date; readonly vanishedAt: Date | null } & {
+type Row = Omit<PastContent, 'since'> & { readonly firstSeenAt: Date; readonly vanishedAt: Date | null } & {
   /** When the content before this one was replaced; null for the first. */
   readonly replacedAt: Date | null;
 };
@@ -62,7 +62,7 @@ export async function pastOfEntries(
       booked_at AS "bookedAt", booked_ms AS "bookedMs", booked_at::date AS day, first_seen_at AS "firstSeenAt",
       vanished_at AS "vanishedAt", lag(superseded_at) OVER (PARTITION BY batch_no ORDER BY version) AS "replacedAt"
     FROM contents ORDER BY batch_no, version`.execute(db);
-  const pasts = new Map<string, { contents: EntryContent[]; vanishedAt: Date | null }>();
+  const pasts = new Map<string, { contents: PastContent[]; vanishedAt: Date | null }>();
   for (const { firstSeenAt, vanishedAt, replacedAt, ...one } of rows) {
     const past = pasts.get(one.batchNo) ?? { contents: [], vanishedAt };
     pasts.set(one.batchNo, past);

@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
+import { ofCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
 import type { DB } from './engine/schema.ts';
@@ -14,7 +15,7 @@ export interface PlannedWindow {
   /** The whole window as it was planned. A reading may be a part of it. */
   readonly planned: Window;
   /** Undefined for every currency. */
-  readonly currency: string | undefined;
+  readonly currency: string | null;
   readonly runId: number;
   readonly now: Date;
 }
@@ -22,7 +23,7 @@ export interface PlannedWindow {
 /** A planned window that was read whole, in one reading or in several parts. */
 export interface WholeReading extends PlannedWindow {
   /** How many unreadable entries without batchNo came with it. Identical ones are counted each. */
-  readonly namelessWrecks: number;
+  readonly namelessCount: number;
 }
 
 /**
@@ -46,7 +47,7 @@ export async function noteAbsent(
   const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
   const { rows } = await sql<{ absent: number }>`
     WITH RECURSIVE held (currency) AS (${
-      currency === undefined ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`
+      currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`
     }), came (batch_no) AS MATERIALIZED (
       SELECT unnest(${arrayLiteral(batchNos)}::text[])
     ), gone AS (
@@ -93,22 +94,21 @@ interface CurrencyAbsence {
 }
 
 /**
- * Judges the absent entries of a planned window that was read whole. Marks those as vanished that are believed to be
- * gone; the rest stay absent. If unreadable entries without batchNo came, each of them may be an absent entry, so
- * nothing is marked.
+ * Judges what is noted of a planned window that was read whole: marks as vanished what is believed, leaves the rest
+ * noted. Where it brought unreadable entries without batchNo, each of them may be one of the absent: nothing is marked then.
  */
 export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
-  const { merchantNo, planned, currency, namelessWrecks: wrecks } = within;
+  const { merchantNo, planned, currency, namelessCount: nameless } = within;
   const absences = await absencesIn(trx, within);
   if (absences.length === 0) return { vanished: 0, doubt: null };
   const absent = absences.reduce((sum, one) => sum + one.absent, 0);
-  if (wrecks >= absent) {
+  if (nameless >= absent) {
     await sql`
       DELETE FROM absent_entry WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
         AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs}`.execute(trx);
     return { vanished: 0, doubt: null };
   }
-  if (wrecks > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, wrecks) };
+  if (nameless > 0) return { vanished: 0, doubt: unexplainedText(planned, absent, nameless) };
   const believed = absences.filter((one) => isBelievedAtOnce(one));
   const waiting = absences.filter((one) => !isBelievedAtOnce(one));
   const vanished = await markBelieved(trx, within, believed);
@@ -127,9 +127,6 @@ export async function isStillMissed(
       AND booked_ms BETWEEN ${planned.beginMs} AND ${planned.endMs} LIMIT 1`.execute(db);
   return rows.length > 0;
 }
-
-const ofCurrency = (currency: string | undefined) =>
-  currency === undefined ? sql`true` : sql`currency = ${currency}`;
 
 /** A second reading only counts if an earlier run found the entry absent before this instant. */
 const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - SECOND_READING_AFTER_MS);

@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { isChosen } from './account-filter.ts';
+import { currencyFrom, isChosen, storedCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -12,7 +12,8 @@ import type { DB } from './engine/schema.ts';
 export interface EmptyNotice {
   readonly kind: 'empty';
   readonly merchantNo: string;
-  readonly currency: string;
+  /** Null: every account of the merchant. */
+  readonly currency: string | null;
   readonly day: BusinessDay;
   /** The fewest and the most entries that the same weekday had in the weeks before. */
   readonly figures: { readonly fewest: number; readonly most: number };
@@ -54,7 +55,7 @@ export async function keepNotices(
     INSERT INTO notice AS known (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
     SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM unnest(
       ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ kind }) => kind)}::text[],
-      ${column(({ currency }) => currency)}::text[], ${column(({ day }) => day)}::date[],
+      ${column(({ currency }) => storedCurrency(currency))}::text[], ${column(({ day }) => day)}::date[],
       ${column((notice) => (notice.kind === 'shared' ? notice.otherMerchantNo : ''))}::text[],
       ${column(({ figures }) => JSON.stringify(figures))}::jsonb[]
     ) AS sent
@@ -123,7 +124,7 @@ async function noticesWhere(
       ({
         kind: row.kind,
         merchantNo: row.merchant_no,
-        currency: row.currency,
+        currency: currencyFrom(row.currency),
         day: row.day,
         ...(row.kind === 'shared' ? { otherMerchantNo: row.other_merchant_no } : {}),
         figures: row.figures,

@@ -1,6 +1,6 @@
 /** Queries on the days before those a night reads, to compare what is stored with the platform's total and records. */
 import { sql, type Kysely } from 'kysely';
-import type { BusinessDay, LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { heldCurrencies } from './entries.ts';
 import type { Lease } from './engine/lease.ts';
@@ -25,7 +25,7 @@ export async function countStored(db: Kysely<DB>, merchantNo: string, window: Wi
       SELECT count(*) FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-    )), 0)::bigint + ${namedWrecks(merchantNo, window)} AS stored
+    )), 0)::bigint + ${namedUnreadable(merchantNo, window)} AS stored
     FROM held WHERE currency IS NOT NULL`.execute(db);
   return rows[0]!.stored;
 }
@@ -55,7 +55,7 @@ export async function countByFigures(
         WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
           AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day
       )), 0)::bigint FROM changed
-    ) + ${namedWrecks(merchantNo, window)} AS stored`.execute(db);
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`.execute(db);
   return rows[0]!.stored;
 }
 
@@ -63,7 +63,7 @@ export async function countByFigures(
  * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
  * stored as an entry and is counted there.
  */
-const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
+const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
   SELECT count(*) FROM (
     SELECT DISTINCT q.batch_no FROM quarantined_entry q
     WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
@@ -72,7 +72,7 @@ const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
         SELECT FROM ledger_entry e
         WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
       )
-  ) AS wrecks
+  ) AS unreadable
 )`;
 
 /**
@@ -100,9 +100,9 @@ export async function differingDays(
   db: Kysely<DB>,
   merchantNo: string,
   entries: readonly LedgerEntry[],
-  rejected: readonly RejectedEntry[],
+  unreadable: readonly UnreadableEntry[],
 ): Promise<BusinessDay[]> {
-  const named = rejected.flatMap(({ batchNo }) => batchNo ?? []);
+  const named = unreadable.flatMap(({ batchNo }) => batchNo ?? []);
   const { rows } = await sql<{ day: string }>`
     WITH found AS MATERIALIZED (
       SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
@@ -117,18 +117,18 @@ export async function differingDays(
     )
     SELECT shown_on AS day FROM found
     UNION SELECT stored_on FROM found WHERE stored_on IS NOT NULL
-    UNION SELECT e.booked_at::date FROM unnest(${arrayLiteral(named)}::text[]) AS wreck (batch_no)
-      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = wreck.batch_no
+    UNION SELECT e.booked_at::date FROM unnest(${arrayLiteral(named)}::text[]) AS sent (batch_no)
+      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no
       WHERE NOT EXISTS (
         SELECT FROM quarantined_entry q
-        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = wreck.batch_no AND q.released_at IS NULL
+        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
     ORDER BY day`.execute(db);
   return rows.map(({ day }) => day);
 }
 
 /** How far the comparison of older days has come. */
-export interface OlderDaysStanding extends Days {
+export interface OlderDaysComparison extends Days {
   readonly total: number;
   /** Whether as many entries are stored. */
   readonly isHeld: boolean;
@@ -142,10 +142,10 @@ export interface OlderDaysStanding extends Days {
 }
 
 /** Null if older days were never compared. */
-export async function olderDaysStanding(
+export async function olderDaysComparison(
   db: Kysely<DB>,
   merchantNo: string,
-): Promise<OlderDaysStanding | null> {
+): Promise<OlderDaysComparison | null> {
   const row = await db
     .selectFrom('older_days_look')
     .selectAll()
@@ -162,17 +162,17 @@ export async function olderDaysStanding(
       read: row.round_read,
       of: row.round_of,
       beganAt: row.round_began_at,
-      order: row.page_order as OlderDaysStanding['round']['order'],
+      order: row.page_order as OlderDaysComparison['round']['order'],
     },
   };
 }
 
 /** Stores how far the comparison has come. Throws `LeaseLost` or `StoreUnreachable`. */
-export async function keepOlderDaysStanding(
+export async function keepOlderDaysComparison(
   db: Kysely<DB>,
   lease: Lease,
   merchantNo: string,
-  { from, to, total, isHeld, lookedAt, round }: OlderDaysStanding,
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
 ): Promise<void> {
   const row = {
     from_day: from,

@@ -1,7 +1,7 @@
 /** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
 import { sql, type Kysely, type Transaction } from 'kysely';
-import type { RejectedEntry, Window } from '../ledger/entry.ts';
+import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
@@ -9,46 +9,44 @@ import type { WindowToStore } from './window-reading.ts';
 
 const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');
 
-type Wreck = RejectedEntry & { readonly occurrences: number };
+type RepeatedEntry = UnreadableEntry & { readonly occurrences: number };
 
 /**
- * Stores the rejected entries of a reading, and narrows the spans in which earlier ones can lie. Returns how many are
- * new or have come back. An entry that is rejected again in the same window writes nothing.
- *
- * Of an entry without batchNo, an identical one may lie elsewhere. So its span only becomes narrower by certified
- * readings that do not hold it.
+ * Keeps the reading's unreadable entries and narrows where the others can lie. Returns how many are new, or back after
+ * they were gone. Reading the same unreadable entry again in the same window writes nothing. One without batchNo may have an
+ * identical one elsewhere, so only certified readings without it narrow where it can lie.
  */
-export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
+export async function storeUnreadable(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
   const { merchantNo, window, reading, currency } = toStore;
-  const rejected = new Map<string, Wreck>();
-  for (const entry of reading.rejected) {
+  const unreadable = new Map<string, RepeatedEntry>();
+  for (const entry of reading.unreadable) {
     const fingerprint = fingerprintOf(entry.raw);
-    const occurrences = (rejected.get(fingerprint)?.occurrences ?? 0) + 1;
-    rejected.set(fingerprint, { ...entry, occurrences });
+    const occurrences = (unreadable.get(fingerprint)?.occurrences ?? 0) + 1;
+    unreadable.set(fingerprint, { ...entry, occurrences });
   }
-  const kept = rejected.size === 0 ? 0 : await keepRejected(trx, rejected, toStore);
-  if (reading.certified && currency === undefined) {
+  const kept = unreadable.size === 0 ? 0 : await keepUnreadable(trx, unreadable, toStore);
+  if (reading.certified && currency === null) {
     const here = sql`int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange`;
     await sql`
       UPDATE quarantined_entry
       SET span = CASE WHEN span <@ ${here} THEN span ELSE span - ${here} END,
           released_at = CASE WHEN span <@ ${here} THEN ${toStore.now}::timestamptz END
       WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND span && ${here}
-        AND fingerprint <> ALL (${arrayLiteral([...rejected.keys()])}::text[])`.execute(trx);
+        AND fingerprint <> ALL (${arrayLiteral([...unreadable.keys()])}::text[])`.execute(trx);
   }
   return kept;
 }
 
-async function keepRejected(
+async function keepUnreadable(
   trx: Transaction<DB>,
-  rejected: ReadonlyMap<string, Wreck>,
+  unreadable: ReadonlyMap<string, RepeatedEntry>,
   { merchantNo, window, runId, now }: WindowToStore,
 ): Promise<number> {
-  const entries = [...rejected.values()];
+  const entries = [...unreadable.values()];
   const { rows } = await sql<{ kept: number }>`
     WITH sent AS (
       SELECT *, int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange AS span FROM unnest(
-        ${arrayLiteral([...rejected.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
+        ${arrayLiteral([...unreadable.keys()])}::text[], ${arrayLiteral(entries.map((entry) => entry.batchNo))}::text[],
         ${arrayLiteral(entries.map((entry) => entry.raw))}::text[],
         ${arrayLiteral(entries.map((entry) => entry.reason))}::text[],
         ${arrayLiteral(entries.map((entry) => entry.occurrences))}::int[]
@@ -79,22 +77,22 @@ async function keepRejected(
 }
 
 /** A rejected entry, as it is compared with a break. */
-export interface QuarantinedWithin extends Quarantined {
+export interface UnreadableWithin extends Quarantined {
   readonly raw: string;
   readonly reason: string;
   readonly acknowledgedAt: Date | null;
 }
 
 /**
- * The merchant's rejected entries that the platform still sends and that can lie in the window, acknowledged or not,
- * oldest first, at most `limit`. Uses the unique key, where a merchant has few rows.
+ * The merchant's unreadable entries that the platform still sends and that can lie in the window, acknowledged or not,
+ * oldest first, at most `limit`. Served by the merchant's part of the unique key: there are few.
  */
-export async function quarantinedWithin(
+export async function unreadableWithin(
   db: Kysely<DB>,
   merchantNo: string,
   window: Window,
   { read, limit }: { readonly read: QuarantinedReader; readonly limit: number },
-): Promise<QuarantinedWithin[]> {
+): Promise<UnreadableWithin[]> {
   const rows = await db
     .selectFrom('quarantined_entry')
     .select(['id', 'batch_no', 'raw', 'reason', 'acknowledged_at', sql<string>`span::text`.as('span')])

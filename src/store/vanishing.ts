@@ -45,9 +45,9 @@ export const waitingText = (
   );
 };
 
-export const unexplainedText = (planned: Window, absent: number, wrecks: number): string =>
-  `${windowText(planned)} lacks ${absent} entries that are stored, and ${wrecks} unreadable ` +
-  `${wrecks === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone cannot be told. ` +
+export const unexplainedText = (planned: Window, absent: number, nameless: number): string =>
+  `${windowText(planned)} lacks ${absent} entries that are stored, and ${nameless} unreadable ` +
+  `${nameless === 1 ? 'one' : 'ones'} without batchNo may be among them: which are gone cannot be told. ` +
   'Ask the platform to correct what `daybook quarantine` shows.';
 
 const windowText = ({ beginMs, endMs }: Window): string =>

@@ -1,10 +1,10 @@
 /** The types of what reading one window of the ledger brought, which the sync hands to the store. */
-import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 
 export interface WindowReading {
   readonly entries: readonly LedgerEntry[];
   /** What came and cannot be booked. Identical ones appear as often as they came. */
-  readonly rejected: readonly RejectedEntry[];
+  readonly unreadable: readonly UnreadableEntry[];
   /** How many records the platform says the window has, less those that belong to neighbouring windows. */
   readonly total: number;
   readonly requests: number;
@@ -20,7 +20,7 @@ export interface WindowToStore {
   /** The planned window that this window is a part of. If left out, the window itself. */
   readonly planned?: Window | undefined;
   /** Set if only one currency was asked for. The reading then says nothing about the others. */
-  readonly currency?: string | undefined;
+  readonly currency: string | null;
   readonly reading: WindowReading;
   readonly runId: number;
   readonly now: Date;

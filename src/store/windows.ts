@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { storeCertificate } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import { judgeAbsent, noteAbsent, type AbsenceJudged, type WholeReading } from './mark-vanished.ts';
-import { storeRejected } from './quarantine.ts';
+import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
 import { noteUntold } from './untold-changes.ts';
@@ -21,14 +21,13 @@ export interface WindowStored extends StoredWindow {
   /** A sentence that says why the planned window is not proven yet; null if it is. */
   readonly doubt: string | null;
   /** The reading is a part of a planned window, and entries are absent. `settlePlanned` still has to judge them. */
-  readonly isUnsettled: boolean;
+  readonly isToBeJudged: boolean;
 }
 
 /**
- * Stores the reading in one transaction under the lease: entries, their old contents, vanished and rejected entries,
- * and the certificate. Storing the same reading again changes nothing. If the reading is only a part of a planned
- * window, entries that it lacks are noted as absent; `settlePlanned` judges them later. Throws `LeaseLost` or
- * `StoreUnreachable`.
+ * Stores entries, what they were before, what vanished, what was unreadable and the certificate, in one transaction
+ * under the lease. Storing the same reading again changes nothing. Of a part of a planned window, what it lacks is only
+ * noted: `judgePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
  */
 export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<WindowStored> {
   const { merchantNo, window, currency, reading, runId, now } = toStore;
@@ -38,23 +37,23 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
   return writeTransaction(db, lease, async (trx) => {
     await lockMerchant(trx, merchantNo);
     const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
-    const batchNos = [...entries, ...reading.rejected].flatMap(({ batchNo }) => batchNo ?? []);
-    const namelessWrecks = countNameless(reading);
+    const batchNos = [...entries, ...reading.unreadable].flatMap(({ batchNo }) => batchNo ?? []);
+    const namelessCount = countNameless(reading);
     const within = { merchantNo, planned, currency, runId, now };
     const absent = await noteAbsent(trx, { ...within, window, certified: reading.certified, batchNos });
-    const quarantined = await storeRejected(trx, toStore);
+    const quarantined = await storeUnreadable(trx, toStore);
     await storeCertificate(trx, toStore);
     const isJudged = absent > 0 && isWhole && reading.certified;
     const judged = isJudged
-      ? await judgeAbsent(trx, { ...within, namelessWrecks })
+      ? await judgeAbsent(trx, { ...within, namelessCount })
       : { vanished: 0, doubt: null };
     await noteUntold(trx, toStore, { amended: stored.amended, vanished: judged.vanished });
-    return { ...stored, ...judged, quarantined, isUnsettled: absent > 0 && !isWhole };
+    return { ...stored, ...judged, quarantined, isToBeJudged: absent > 0 && !isWhole };
   });
 }
 
 /** Judges the absent entries of a planned window once all of its parts are stored. Throws like `storeWindow`. */
-export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
+export function judgePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
     await lockMerchant(trx, whole.merchantNo);
     const judged = await judgeAbsent(trx, whole);
@@ -64,8 +63,8 @@ export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading)
 }
 
 /** Number of unreadable entries without batchNo. Identical ones are counted each. */
-export const countNameless = ({ rejected }: WindowReading): number =>
-  rejected.filter(({ batchNo }) => batchNo === null).length;
+export const countNameless = ({ unreadable }: WindowReading): number =>
+  unreadable.filter(({ batchNo }) => batchNo === null).length;
 
 const lockMerchant = (trx: Transaction<DB>, merchantNo: string) =>
   sql`SELECT pg_advisory_xact_lock(${MERCHANT_LOCK_CLASS}, hashtext(${merchantNo}))`.execute(trx);

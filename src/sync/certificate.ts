@@ -2,7 +2,7 @@
  * Judges whether the pages of one window are the window: the certificate.
  *
  * What it asks: every page states the same total; each page but the last is full and the last holds the rest; the
- * distinct entries (rejected ones included) are as many as that total; all lie inside the window, or as near to it as
+ * distinct entries (unreadable ones included) are as many as that total; all lie inside the window, or as near to it as
  * the clock's slack allows, and are of the currency asked for.
  *
  * Why that is proof. Let S be the set of entries that match the query; the order of entries is nobody's promise.
@@ -19,22 +19,22 @@
  * `uniteReadings`.
  *
  * What it cannot show, and docs/decisions/what-a-certificate-proves.md tells: one entry leaving S and another joining it
- * between two pages of one reading; two entries amended between them; identical wrecks without batchNo on two pages.
+ * between two pages of one reading; two entries amended between them; identical unreadable entries without batchNo on two pages.
  */
-import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { placeOf } from './clock-slack.ts';
 
 export interface Asked {
   readonly window: Window;
-  /** Undefined: every currency. */
-  readonly currency: string | undefined;
+  /** Null: every currency. */
+  readonly currency: string | null;
 }
 
 /** An unreadable entry, and how often it came on one page: identical ones without batchNo are told apart by nothing. */
-export interface RejectedSeen {
-  readonly entry: RejectedEntry;
+export interface UnreadableSeen {
+  readonly entry: UnreadableEntry;
   readonly times: number;
 }
 
@@ -52,7 +52,7 @@ export interface Reading {
   /** By batchNo: entries of the windows beside it, which came as it is asked for with the clock's slack. */
   readonly neighbours: ReadonlyMap<string, LedgerEntry>;
   /** By batchNo, or by raw text where that is missing. */
-  readonly rejected: ReadonlyMap<string, RejectedSeen>;
+  readonly unreadable: ReadonlyMap<string, UnreadableSeen>;
   /** By batchNo. */
   readonly strangers: ReadonlyMap<string, Stranger>;
   readonly notices: readonly string[];
@@ -75,7 +75,7 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
   const { total } = pages[0]!;
   const entries = new Map<string, LedgerEntry>();
   const neighbours = new Map<string, LedgerEntry>();
-  const rejected = new Map<string, RejectedSeen>();
+  const unreadable = new Map<string, UnreadableSeen>();
   const strangers = new Map<string, Stranger>();
   const problems: string[] = [];
   const blame = (sentence: string) => problems.push(sentence);
@@ -97,15 +97,15 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
       }
       own.set(entry.batchNo, entry);
     }
-    for (const [key, seen] of wrecksOn(page)) {
+    for (const [key, seen] of unreadableOn(page)) {
       // On two pages it may be one that moved from the one to the other.
-      if (seen.times > (rejected.get(key)?.times ?? 0)) rejected.set(key, seen);
+      if (seen.times > (unreadable.get(key)?.times ?? 0)) unreadable.set(key, seen);
     }
     const problem = pageProblem(pages, index);
     if (problem !== null) blame(problem);
   });
   const notices = pages.flatMap((page) => page.notices);
-  const seen = { entries, neighbours, rejected };
+  const seen = { entries, neighbours, unreadable };
   const problem = problems[0] ?? shortfall(total, seen);
   const mayUnite = problems.length === 0;
   return { total, ...seen, strangers, notices, problem, mayUnite, seenOnce: null };
@@ -130,7 +130,7 @@ export function uniteReadings(earlier: Reading, later: Reading): Reading {
   const seen = {
     entries: new Map([...earlier.entries, ...later.entries]),
     neighbours: new Map([...earlier.neighbours, ...later.neighbours]),
-    rejected: new Map([...earlier.rejected, ...later.rejected]),
+    unreadable: new Map([...earlier.unreadable, ...later.unreadable]),
   };
   const keys = keysOf(seen);
   const known = keysOf(earlier);
@@ -146,15 +146,15 @@ export function uniteReadings(earlier: Reading, later: Reading): Reading {
 const unconfirmed = (total: number, count: number): string | null =>
   count === 0 ? null : `${total} entries came over several readings, but ${count} of them not a second time`;
 
-type Seen = Pick<Reading, 'entries' | 'neighbours' | 'rejected'>;
+type Seen = Pick<Reading, 'entries' | 'neighbours' | 'unreadable'>;
 
-const keysOf = ({ entries, neighbours, rejected }: Seen): string[] => [
+const keysOf = ({ entries, neighbours, unreadable }: Seen): string[] => [
   ...[...entries.keys(), ...neighbours.keys()].map((batchNo) => `batchNo ${batchNo}`),
-  ...[...rejected.keys()].filter((key) => !isNamed(key, { entries, neighbours })),
+  ...[...unreadable.keys()].filter((key) => !isNamed(key, { entries, neighbours })),
 ];
 
-/** Whether a rejected entry's batchNo is one of a readable entry as well. */
-const isNamed = (key: string, { entries, neighbours }: Omit<Seen, 'rejected'>): boolean => {
+/** Whether an unreadable entry's batchNo is one of a readable entry as well. */
+const isNamed = (key: string, { entries, neighbours }: Omit<Seen, 'unreadable'>): boolean => {
   const batchNo = key.startsWith('batchNo ') ? key.slice('batchNo '.length) : null;
   return batchNo !== null && (entries.has(batchNo) || neighbours.has(batchNo));
 };
@@ -162,20 +162,20 @@ const isNamed = (key: string, { entries, neighbours }: Omit<Seen, 'rejected'>): 
 const keyOf = (entry: { readonly batchNo: string | null; readonly raw?: string }): string =>
   entry.batchNo === null ? `raw ${entry.raw ?? ''}` : `batchNo ${entry.batchNo}`;
 
-/** A page's rejected entries, each as often as it stands there; one with a batchNo counts once. */
-function wrecksOn(page: LedgerPage): Map<string, RejectedSeen> {
-  const wrecks = new Map<string, RejectedSeen>();
-  for (const entry of page.rejected) {
-    const times = entry.batchNo === null ? (wrecks.get(keyOf(entry))?.times ?? 0) + 1 : 1;
-    wrecks.set(keyOf(entry), { entry, times });
+/** A page's unreadable entries, each as often as it stands there; one with a batchNo counts once. */
+function unreadableOn(page: LedgerPage): Map<string, UnreadableSeen> {
+  const unreadable = new Map<string, UnreadableSeen>();
+  for (const entry of page.unreadable) {
+    const times = entry.batchNo === null ? (unreadable.get(keyOf(entry))?.times ?? 0) + 1 : 1;
+    unreadable.set(keyOf(entry), { entry, times });
   }
-  return wrecks;
+  return unreadable;
 }
 
-/** Records of a page, identical wrecks counted each, entries that stand there twice once. */
+/** Records of a page, identical unreadable entries counted each, entries that stand there twice once. */
 const recordKeys = (page: LedgerPage): string[] => [
   ...new Set(page.entries.map(keyOf)),
-  ...[...wrecksOn(page)].flatMap(([key, { times }]) =>
+  ...[...unreadableOn(page)].flatMap(([key, { times }]) =>
     Array.from({ length: times }, (_, nth) => (nth === 0 ? key : `${key} ${nth}`)),
   ),
 ];
@@ -184,7 +184,7 @@ const recordKeys = (page: LedgerPage): string[] => [
 function pageProblem(pages: readonly LedgerPage[], index: number): string | null {
   const [{ total }, page] = [pages[0]!, pages[index]!];
   const due = Math.min(PAGE_SIZE_MAX, Math.max(0, total - index * PAGE_SIZE_MAX));
-  const records = page.entries.length + page.rejected.length;
+  const records = page.entries.length + page.unreadable.length;
   if (due > 0) {
     return records < due || new Set(recordKeys(page)).size > due
       ? `page ${index + 1} of ${total} entries held ${records} where ${due} were due`
@@ -198,10 +198,10 @@ function pageProblem(pages: readonly LedgerPage[], index: number): string | null
     : `page ${index + 1} held ${records} entries where a total of ${total} leaves none`;
 }
 
-/** How many records of the total are known: identical wrecks as often as they stand on a page, a batchNo once. */
+/** How many records of the total are known: identical unreadable entries as often as they stand on a page, a batchNo once. */
 export function distinctOf(seen: Seen): number {
   let distinct = seen.entries.size + seen.neighbours.size;
-  for (const [key, { times }] of seen.rejected) if (!isNamed(key, seen)) distinct += times;
+  for (const [key, { times }] of seen.unreadable) if (!isNamed(key, seen)) distinct += times;
   return distinct;
 }
 
@@ -218,7 +218,7 @@ function strangeness(entry: LedgerEntry, { window, currency }: Asked, slackMs: n
       `${ignored}, or that timestamp is wrong or of another time zone than PLATFORM_TIME_ZONE`
     );
   }
-  if (currency !== undefined && entry.currency !== currency) {
+  if (currency !== null && entry.currency !== currency) {
     return `batchNo ${entry.batchNo} is in ${entry.currency} where ${currency} was asked for`;
   }
   return null;

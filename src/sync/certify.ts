@@ -7,7 +7,7 @@
  * they show as many entries as that total; only what still does not add up is split below the second. Patience is
  * limited per planned window by the calls that led nowhere.
  */
-import type { LedgerEntry, RejectedEntry } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -20,7 +20,7 @@ import {
   uniteReadings,
   type Asked,
   type Reading,
-  type RejectedSeen,
+  type UnreadableSeen,
   type Stranger,
 } from './certificate.ts';
 import { isDivisible, readsMaxOf, splitDeep, splitUnsteady, type Grain, type Split } from './grain.ts';
@@ -51,7 +51,7 @@ export interface PageSource {
 export interface NotedReading {
   readonly reading: WindowReading;
   readonly notices: readonly string[];
-  /** What came and was not asked for; without certificate, the reading keeps it among the rejected. */
+  /** What came and was not asked for; without certificate, the reading keeps it among the unreadable. */
   readonly strangers: readonly LedgerEntry[];
 }
 
@@ -71,7 +71,7 @@ export async function certifyWindow(
   const { window, grain, patience } = task;
   const everSeen = {
     entries: new Map<string, LedgerEntry>(),
-    rejected: new Map<string, RejectedSeen>(),
+    unreadable: new Map<string, UnreadableSeen>(),
     strangers: new Map<string, Stranger>(),
   };
   let united: Reading | null = null;
@@ -104,7 +104,7 @@ export async function certifyWindow(
     // Once all are known, seeing them again leads somewhere.
     if (united.seenOnce === null || distinctOf(united) < united.total) patience.failedCalls += pages.length;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
-    for (const [key, entry] of reading.rejected) everSeen.rejected.set(key, entry);
+    for (const [key, entry] of reading.unreadable) everSeen.unreadable.set(key, entry);
     for (const [key, stranger] of reading.strangers) everSeen.strangers.set(key, stranger);
 
     if (!isSpent(patience, limits)) {
@@ -125,8 +125,8 @@ const isSpent = ({ failedCalls, certifiedPages }: Patience, limits: ReadLimits, 
   failedCalls >= times * (limits.failedCallsMax + limits.failedCallsPerPage * certifiedPages);
 
 /** Whether a first page holds as much as its total promises; a total it contradicts is not worth acting on. */
-const isFilled = ({ total, entries, rejected }: LedgerPage): boolean =>
-  entries.length + rejected.length >= Math.min(PAGE_SIZE_MAX, total);
+const isFilled = ({ total, entries, unreadable }: LedgerPage): boolean =>
+  entries.length + unreadable.length >= Math.min(PAGE_SIZE_MAX, total);
 
 /** Pages to read after the first, with the confirming one; none where the total is not believed or beyond limits. */
 function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, limits: ReadLimits): number {
@@ -155,7 +155,7 @@ function pagesFromSecond(
       } catch (error) {
         const isRefusal = error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
         if (!isRefusal || pageNum <= pagesOf(total)) throw error;
-        return { total, entries: [], rejected: [], notices: [] };
+        return { total, entries: [], unreadable: [], notices: [] };
       }
     }),
   );
@@ -168,12 +168,12 @@ function split(patience: Patience, { parts, grain }: Split, orderUnsteady: boole
 }
 
 function read(from: Reading, { requests, problem }: { requests: number; problem: string | null }): Outcome {
-  const { total, entries, neighbours, rejected, notices } = from;
+  const { total, entries, neighbours, unreadable, notices } = from;
   const strangers = [...from.strangers.values()];
   const reading = {
     entries: [...entries.values()],
-    rejected: [
-      ...[...rejected.values()].flatMap(({ entry, times }) => Array.from({ length: times }, () => entry)),
+    unreadable: [
+      ...[...unreadable.values()].flatMap(({ entry, times }) => Array.from({ length: times }, () => entry)),
       ...strangers.slice(0, STRANGERS_KEPT_MAX).map(strangerKept),
     ],
     total: Math.max(0, total - neighbours.size),
@@ -185,7 +185,7 @@ function read(from: Reading, { requests, problem }: { requests: number; problem:
 }
 
 /** What was not asked for is kept like what cannot be read: with what it says, and why it is not booked. */
-const strangerKept = ({ entry, reason }: Stranger): RejectedEntry => {
+const strangerKept = ({ entry, reason }: Stranger): UnreadableEntry => {
   const { batchNo, currency, transactionType, credit, debit, balance, bookedAt } = entry;
   const raw = JSON.stringify({ batchNo, currency, transactionType, credit, debit, balance, bookedAt });
   return { batchNo, raw, reason };
@@ -194,5 +194,5 @@ const strangerKept = ({ entry, reason }: Stranger): RejectedEntry => {
 /** The span in words, for sentences a person reads. */
 export const spanText = ({ window, currency }: Asked): string => {
   const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
-  return `the window ${String(begin)} to ${String(end)}${currency === undefined ? '' : ` in ${currency}`}`;
+  return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;
 };

@@ -71,14 +71,14 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
       const [{ batchNo, bookedMs }] = entries as [LedgerEntry];
       const anywhere = { beginMs: bookedMs - OFFSETS_MS, endMs: bookedMs + OFFSETS_MS };
       const page = await asStored(probe, entries)(batchNo, anywhere);
-      return page.entries.length + page.rejected.length === 0;
+      return page.entries.length + page.unreadable.length === 0;
     }
   };
 
   return {
     take: async (part, read) => {
-      const { entries, rejected } = read.reading;
-      if (waiting !== null && entries.length === 0 && rejected.length === 0) waiting.push({ part, read });
+      const { entries, unreadable } = read.reading;
+      if (waiting !== null && entries.length === 0 && unreadable.length === 0) waiting.push({ part, read });
       else await store(part, read);
     },
     release,

@@ -21,7 +21,7 @@ export async function entriesBefore(
   try {
     const page = await reader.page({ merchant, window, pageNum: 1 }, signal);
     // A list that is not empty says more than a total of 0.
-    return Math.min(Math.max(page.total, page.entries.length + page.rejected.length), TOTAL_MAX);
+    return Math.min(Math.max(page.total, page.entries.length + page.unreadable.length), TOTAL_MAX);
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     return error instanceof PlatformUnreachable ? undefined : null;

@@ -45,7 +45,7 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
 
   const look = async ({ window, currency }: Asked, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
-    const query = { merchant, window, pageNum, ...(currency === undefined ? {} : { currency }) };
+    const query = { merchant, window, pageNum, ...(currency === null ? {} : { currency }) };
     const key = keyOf(query);
     const kept = known.get(key);
     if (kept !== undefined) return kept.page;

@@ -85,7 +85,7 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
     db,
     merchant.merchantNo,
     entries,
-    replies.flatMap(({ rejected }) => rejected),
+    replies.flatMap(({ unreadable }) => unreadable),
   );
   const differing = shown.filter((day) => day >= days.from && day <= days.to);
   const isHeld = total === byFigures || (await source.isStored(days, total));

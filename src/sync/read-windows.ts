@@ -86,10 +86,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     const source: PageSource = {
       page: ({ window, currency }, pageNum) => {
         signal.throwIfAborted();
-        return reader.page(
-          { merchant, window, pageNum, ...(currency === undefined ? {} : { currency }) },
-          signal,
-        );
+        return reader.page({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) }, signal);
       },
       holdPages: async (pages) => {
         const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);

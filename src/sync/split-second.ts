@@ -33,7 +33,7 @@ function joinParts(asked: Asked, parts: readonly NotedReading[]): NotedReading {
   const entries = new Map(
     readings.flatMap((reading) => reading.entries).map((entry) => [entry.batchNo, entry]),
   );
-  const rejected = readings.flatMap((reading) => reading.rejected);
+  const unreadable = readings.flatMap((reading) => reading.unreadable);
   const total = sum(readings.map((reading) => reading.total));
   const moved =
     entries.size < sum(readings.map((reading) => reading.entries.length))
@@ -44,7 +44,7 @@ function joinParts(asked: Asked, parts: readonly NotedReading[]): NotedReading {
   return {
     reading: {
       entries: [...entries.values()],
-      rejected,
+      unreadable,
       total,
       requests,
       certified: problem === null,

@@ -7,7 +7,7 @@ import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StoredWindow } from '../store/window-reading.ts';
 import { isStillMissed } from '../store/mark-vanished.ts';
-import { countNameless, settlePlanned, storeWindow } from '../store/windows.ts';
+import { countNameless, judgePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 
@@ -72,8 +72,8 @@ export interface ReadingStore {
 interface Progress {
   readonly asked: Asked;
   storedMs: number;
-  isUnsettled: boolean;
-  namelessWrecks: number;
+  isToBeJudged: boolean;
+  namelessCount: number;
 }
 
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
@@ -81,8 +81,8 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const planned = options.planned.map((asked): Progress => ({
     asked,
     storedMs: 0,
-    isUnsettled: false,
-    namelessWrecks: 0,
+    isToBeJudged: false,
+    namelessCount: 0,
   }));
   const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
   const uncertified: UncertifiedSpan[] = [];
@@ -111,11 +111,11 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     doubt(whole.asked, did.doubt);
     for (const sentence of sentences) note(sentence);
     whole.storedMs += lengthMs(part.window);
-    whole.isUnsettled ||= did.isUnsettled;
-    whole.namelessWrecks += countNameless(reading);
-    if (!whole.isUnsettled || whole.storedMs < lengthMs(window)) return;
-    const { namelessWrecks } = whole;
-    const judged = await settlePlanned(db, lease, { ...about, namelessWrecks });
+    whole.isToBeJudged ||= did.isToBeJudged;
+    whole.namelessCount += countNameless(reading);
+    if (!whole.isToBeJudged || whole.storedMs < lengthMs(window)) return;
+    const { namelessCount } = whole;
+    const judged = await judgePlanned(db, lease, { ...about, namelessCount });
     stored.vanished += judged.vanished;
     doubt(whole.asked, judged.doubt);
   };

@@ -1,5 +1,6 @@
 /** Brings one merchant's windows into the store: reads them, waits for the zone's proof, stores each whole. */
 import type { Kysely } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
 import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
@@ -56,8 +57,7 @@ export interface SyncOptions {
   readonly windows: readonly Window[];
   /** IANA zone of the platform's timestamps. */
   readonly zone: string;
-  /** Null: every currency. */
-  readonly currencies?: readonly string[] | null;
+  readonly currencies: Chosen;
   /** Nothing younger than this by the platform's own clock is read. 0 where absent. */
   readonly settleDelayMs?: number;
   readonly runId: number;
@@ -114,7 +114,7 @@ const plannedWindows = (
   windows: readonly Window[],
   { currencies, zone }: Pick<SyncOptions, 'currencies' | 'zone'>,
 ): Asked[] =>
-  (currencies ?? [undefined]).flatMap((currency) =>
+  (currencies ?? [null]).flatMap((currency) =>
     windows
       .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
       .map((window): Asked => ({ window, currency })),

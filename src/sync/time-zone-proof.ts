@@ -137,7 +137,7 @@ const elsewhereOf = (bookedMs: number, toleranceMs: number): Window =>
   secondAt(bookedMs + toleranceMs + 1_000);
 
 const holds = (page: LedgerPage, { batchNo }: LedgerEntry): boolean =>
-  [...page.entries, ...page.rejected].some((one) => one.batchNo === batchNo);
+  [...page.entries, ...page.unreadable].some((one) => one.batchNo === batchNo);
 
 /** Whether what came for the second where the entry must not be shows it, or others booked at no such time. */
 const isAmiss = (page: LedgerPage, entry: LedgerEntry, toleranceMs: number): boolean => {
@@ -235,7 +235,7 @@ type Answer = 'found' | 'none' | 'others';
 
 /** Others than the one asked for prove as much, where all of them are booked at the time asked for. */
 function answerOf(page: LedgerPage, entry: LedgerEntry, place: Place): Answer {
-  const batchNos = [...page.entries, ...page.rejected].map(({ batchNo }) => batchNo);
+  const batchNos = [...page.entries, ...page.unreadable].map(({ batchNo }) => batchNo);
   if (batchNos.length === 0) return 'none';
   if (batchNos.every((found) => found === entry.batchNo)) return 'found';
   return page.entries.length > 0 && page.entries.every((one) => isNear(one, place)) ? 'found' : 'others';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { figuresOf } from '../../src/run/report.ts';
+import { runFigures } from '../../src/run/report.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
 import {
@@ -74,7 +74,7 @@ describe('published files', () => {
       notes: [expect.stringContaining(`repaired: 1 published file was missing or altered in the store`)],
     });
     expect(report.notes[0]).toContain(`${key} (${damage})`);
-    expect(figuresOf(report)).toMatchObject({ repaired: 1, unrepaired: 0 });
+    expect(runFigures(report)).toMatchObject({ repaired: 1, unrepaired: 0 });
     expect(await objectsOf(stage)).toEqual(before);
     expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [], publish: { repaired: [] } });
   });

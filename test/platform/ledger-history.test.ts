@@ -97,7 +97,7 @@ describe('what the document leaves open', () => {
       ['1', '2'],
     ] as const) {
       const page = await readEntry({ inAmount, outAmount });
-      expect(page.rejected).toMatchObject([{ reason: expect.stringMatching(/^both inAmount/) }]);
+      expect(page.unreadable).toMatchObject([{ reason: expect.stringMatching(/^both inAmount/) }]);
     }
   });
 
@@ -134,7 +134,7 @@ describe('what the document leaves open', () => {
     expect(await read(empty)).toEqual({
       total: 0,
       entries: [],
-      rejected: [],
+      unreadable: [],
       notices: ['an empty list sent as null', 'an empty page sent as page 0'],
     });
     for (const wrong of [
@@ -174,7 +174,7 @@ describe('a page', () => {
           bookedMs: at('2026-03-31T12:00:00+08:00'),
         },
       ],
-      rejected: [],
+      unreadable: [],
       notices: [],
     });
   });
@@ -237,22 +237,17 @@ describe('a page', () => {
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31 24:00:00"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31T12:00:00"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '1774929600000' }, 'B1'],
-  ])(
-    'an entry where %s is set aside with its text, and the rest is read',
-    async (reason, fields, batchNo) => {
-      const wreck = entryText(fields);
-      const page = await read(
-        pageText([entryText({ batchNo: '"A"' }), wreck, entryText({ batchNo: '"Z"' })]),
-      );
-      expect(page.rejected).toEqual([{ raw: wreck, reason, batchNo }]);
-      expect(page.entries.map((entry) => entry.batchNo)).toEqual(['A', 'Z']);
-      expect(page.notices).toEqual([]);
-    },
-  );
+  ])('an entry where %s is set aside with its text, the rest goes on', async (reason, fields, batchNo) => {
+    const wreck = entryText(fields);
+    const page = await read(pageText([entryText({ batchNo: '"A"' }), wreck, entryText({ batchNo: '"Z"' })]));
+    expect(page.unreadable).toEqual([{ raw: wreck, reason, batchNo }]);
+    expect(page.entries.map((entry) => entry.batchNo)).toEqual(['A', 'Z']);
+    expect(page.notices).toEqual([]);
+  });
 
   test.each(['null', '[]', '"B1"', '17'])('an entry that is %s is set aside', async (wreck) => {
-    const { rejected } = await read(pageText([entryText(), wreck]));
-    expect(rejected).toEqual([{ raw: wreck, reason: 'the entry is not an object', batchNo: null }]);
+    const { unreadable } = await read(pageText([entryText(), wreck]));
+    expect(unreadable).toEqual([{ raw: wreck, reason: 'the entry is not an object', batchNo: null }]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { explain, storiesOf } from '../../src/ledger/chain/break-stories.ts';
-import type { LedgerEntry, RejectedEntry } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry } from '../../src/ledger/entry.ts';
 import { addAmounts } from '../../src/ledger/money.ts';
 import { readQuarantined } from '../../src/platform/quarantined.ts';
 import { knownBreak, listBreaks } from '../../src/store/breaks/breaks.ts';
@@ -27,9 +27,9 @@ beforeEach(async () => {
 async function reconciled(
   entries: readonly LedgerEntry[],
   days: readonly string[] = DAYS,
-  rejected: readonly RejectedEntry[] = [],
+  unreadable: readonly UnreadableEntry[] = [],
 ): Promise<void> {
-  await ledger.synced(entries, days, { rejected });
+  await ledger.synced(entries, days, { unreadable });
   await ledger.reconciled({ readQuarantined, accounts: accountsOf(MERCHANT) });
 }
 
@@ -143,14 +143,14 @@ test('a missing entry is not found in another currency if nothing fits there', a
 
 describe('an entry in quarantine', () => {
   const without = (...gone: readonly string[]) => LEDGER.filter(({ batchNo }) => !gone.includes(batchNo));
-  const wreck = (batchNo: string | null, fields: string): RejectedEntry => ({
+  const unreadable = (batchNo: string | null, fields: string): UnreadableEntry => ({
     raw: `{"batchNo":${JSON.stringify(batchNo)},"currency":"USD",${fields}}`,
     reason: 'cannot be read',
     batchNo,
   });
 
   test('with the amount of a break explains it, and wins over other causes', async () => {
-    const both = wreck('B0002', '"inAmount":61.00,"outAmount":61.00');
+    const both = unreadable('B0002', '"inAmount":61.00,"outAmount":61.00');
     await reconciled(without('B0002'), DAYS, [both]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-entry', 'B0002']]);
     expect((await listBreaks(database.db)).map((row) => explain(knownBreak(row)))).toEqual([
@@ -174,7 +174,7 @@ describe('an entry in quarantine', () => {
       'offset-by-later-break',
       'offsets-earlier-break',
     ]);
-    await reconciled(ledger, DAYS, [wreck('B0001', '"inAmount":null,"outAmount":"25.00"')]);
+    await reconciled(ledger, DAYS, [unreadable('B0001', '"inAmount":null,"outAmount":"25.00"')]);
     expect((await hints()).map(([, , , hint, batchNo]) => [hint, batchNo])).toEqual([
       ['quarantined-entry', 'B0001'],
       ['unexplained', null],
@@ -182,21 +182,21 @@ describe('an entry in quarantine', () => {
   });
 
   test('without a readable amount, or with another, may explain a break, so nothing is said to be missing', async () => {
-    await reconciled(without('B0002'), DAYS, [wreck('B0002', '"inAmount":"sixty-one"')]);
+    await reconciled(without('B0002'), DAYS, [unreadable('B0002', '"inAmount":"sixty-one"')]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-in-span', 'B0002']]);
     expect((await causes()).join()).not.toMatch(/missing/);
   });
 
   test('in another currency, or on another day, explains nothing', async () => {
-    const other = { ...wreck('X', '"inAmount":61.00'), raw: '{"currency":"EUR","inAmount":61.00}' };
+    const other = { ...unreadable('X', '"inAmount":61.00'), raw: '{"currency":"EUR","inAmount":61.00}' };
     await reconciled(without('B0002'), DAYS, [other]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
-    await reconciled(without('B0002'), [DAYS[1]!, DAYS[0]!], [wreck('B0002', '"inAmount":61.00')]);
+    await reconciled(without('B0002'), [DAYS[1]!, DAYS[0]!], [unreadable('B0002', '"inAmount":61.00')]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
   });
 
   test('explains a break together with a second one in its span', async () => {
-    const two = [wreck('B0001', '"inAmount":0,"outAmount":25'), wreck(null, '"inAmount":61')];
+    const two = [unreadable('B0001', '"inAmount":0,"outAmount":25'), unreadable(null, '"inAmount":61')];
     await reconciled(without('B0001', 'B0002'), DAYS, two);
     expect(await hints()).toEqual([['USD', 'B0000', 'B0003', 'quarantined-entry', null]]);
     expect((await causes())[0]![1]).toMatch(/^What is quarantined there explains it: /);
@@ -210,7 +210,7 @@ describe('an entry in quarantine', () => {
       ['2026-03-01 12:00:00', 6_100],
       ['2026-03-01 13:00:00', 200],
     ]).filter(({ batchNo }) => batchNo !== 'B0001' && batchNo !== 'B0003');
-    await reconciled(ledger, DAYS, [wreck('B0001', '"inAmount":61')]);
+    await reconciled(ledger, DAYS, [unreadable('B0001', '"inAmount":61')]);
     expect((await hints()).map(([, , , hint]) => hint)).toEqual(['quarantined-entry', 'unexplained']);
     await reconciled(ledger);
     expect((await hints()).map(([, , , hint]) => hint)).toEqual(['unexplained', 'unexplained']);

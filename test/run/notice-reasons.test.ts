@@ -8,7 +8,7 @@ const DAY = '2026-03-04';
 const empty = (change: Partial<EmptyNotice> = {}): EmptyNotice => ({
   kind: 'empty',
   merchantNo: 'M1',
-  currency: '',
+  currency: null,
   day: DAY,
   figures: { fewest: 12, most: 31 },
   ...change,
@@ -86,10 +86,12 @@ describe('an empty day', () => {
       }),
     );
   const found = (accounts: ReturnType<typeof weeks>) =>
-    emptyNotices('M1', accounts, [addDays(DAY, -1), DAY]).map(({ currency, day }) => `${currency} ${day}`);
+    emptyNotices('M1', accounts, [addDays(DAY, -1), DAY]).map(
+      ({ currency, day }) => `${currency ?? 'every account'} ${day}`,
+    );
 
-  test('of all accounts is reported for the merchant, of one account for the account', () => {
-    expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, [DAY]]))).toEqual([` ${DAY}`]);
+  test('of all accounts is told of the merchant, of one account of that', () => {
+    expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, [DAY]]))).toEqual([`every account ${DAY}`]);
     expect(found(weeks(['EUR', 8, []], ['USD', 20, [DAY]]))).toEqual([`USD ${DAY}`]);
     expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, []]))).toEqual([]);
     expect(found(weeks(['EUR', 8, []], ['USD', 20, []]))).toEqual([]);

@@ -2,14 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
 import { judge, type RunFailure } from '../../src/run/verdict/judge.ts';
 import {
-  figuresOf,
+  accountDaysTouched,
+  runFigures,
   type MerchantSync,
   type MerchantTrouble,
   type PublishOutcome,
   type RunReport,
   type Standing,
 } from '../../src/run/report.ts';
-import type { RequestedStanding } from '../../src/run/requested.ts';
+import type { OpenRange } from '../../src/run/requested.ts';
 import { NOTHING_STANDS } from '../../src/run/standing.ts';
 import type { WithheldDay } from '../../src/statements/publish.ts';
 import type { SyncReport } from '../../src/sync/sync.ts';
@@ -63,7 +64,7 @@ function verdict(
   );
   return { exitCode, notes: reasons.map(({ what }) => what) };
 }
-const range = (change: Partial<RequestedStanding> = {}): RequestedStanding => ({
+const range = (change: Partial<OpenRange> = {}): OpenRange => ({
   id: 3,
   merchantNo: 'M1',
   currency: null,
@@ -253,7 +254,7 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     notes: ['a note'],
     elapsedMs: 12,
   };
-  expect(figuresOf(report)).toEqual({
+  expect(runFigures(report)).toEqual({
     merchants: ['M1', 'M2'],
     merchantsDone: ['M1'],
     requests: 18,
@@ -290,5 +291,23 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     ...report,
     reasons: [...report.reasons, { exitCode: 4, what: 'the disk is full', todo: null }] as const,
   };
-  expect(figuresOf(forAll)).toMatchObject({ merchantsDone: [] });
+  expect(runFigures(forAll)).toMatchObject({ merchantsDone: [] });
+});
+
+test('the accounts a run did something to are those of the days touched', () => {
+  const published = (merchantNo: string, currency: string, day: string) => ({
+    account: { merchantNo, currency },
+    day,
+    revision: 1,
+    key: '',
+    reason: null,
+  });
+  const publish = {
+    ...withheld('uncertified'),
+    published: [published('M2', 'USD', '2026-03-04'), published('M2', 'EUR', '2026-03-02')],
+  };
+  expect(accountDaysTouched({ reconcile: null, publish })).toMatchObject({
+    accounts: { merchants: ['M2', 'M1'], currencies: ['USD', 'EUR'] },
+    days: ['2026-03-02', '2026-03-04', '2026-03-05'],
+  });
 });

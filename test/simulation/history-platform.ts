@@ -156,7 +156,7 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
     return {
       total: found.length,
       entries: shown.filter(({ wrecked }) => !wrecked).map(entryOf),
-      rejected: shown
+      unreadable: shown
         .filter(({ wrecked }) => wrecked)
         .map((booking) => ({
           raw: JSON.stringify({ batchNo: booking.batchNo, busiDate: wallText(booking.stampMs, zone) }),
@@ -183,7 +183,7 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
               : Promise.resolve(answer);
           case 'emptyOnce':
             return Promise.resolve(
-              call === fault.call ? { ...answer, total: 0, entries: [], rejected: [] } : answer,
+              call === fault.call ? { ...answer, total: 0, entries: [], unreadable: [] } : answer,
             );
           case 'failDay':
           case 'wrongTotalDay': {

@@ -1,5 +1,5 @@
 /** A platform that misbehaves in every way a case asks for, and remembers what it held at each call. */
-import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { below, seeded } from '../../src/sandbox/random.ts';
@@ -17,7 +17,7 @@ export interface Held {
   readonly trueMs: number;
   /** Grows with each amendment. It is also the credit, so that contents differ. */
   readonly version: number;
-  readonly wreck: RejectedEntry | null;
+  readonly wreck: UnreadableEntry | null;
 }
 
 export interface Call {
@@ -36,7 +36,7 @@ export interface WindowPlatform {
   readonly trueMsOf: (batchNo: string) => number;
 }
 
-const wreckOf = (name: string, kind: Group['wreck']): RejectedEntry | null => {
+const wreckOf = (name: string, kind: Group['wreck']): UnreadableEntry | null => {
   if (kind === 'none') return null;
   if (kind === 'identical') return { raw: '{"busiType":"?"}', reason: 'no batchNo', batchNo: null };
   return { raw: `{"batchNo":"${name}"}`, reason: 'no amount', batchNo: name };
@@ -129,7 +129,7 @@ export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
       if (misdeed.what === 'fails' && call >= misdeed.call)
         throw new PlatformUnreachable('the platform is away');
       if (misdeed.what === 'emptyOnce' && call === misdeed.call)
-        return { total: 0, entries: [], rejected: [], notices: [] };
+        return { total: 0, entries: [], unreadable: [], notices: [] };
       const { batchNo, window, pageNum } = query;
       const anyDate =
         misdeed.what === 'ignoresDates' ||
@@ -148,7 +148,7 @@ export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
       return {
         total: Math.max(0, found.length + (misdeed.what === 'totals' && strikes ? misdeed.by : 0)),
         entries: page.filter(({ wreck }) => wreck === null).map(entryOf),
-        rejected: page.flatMap(({ wreck }) => (wreck === null ? [] : [wreck])),
+        unreadable: page.flatMap(({ wreck }) => (wreck === null ? [] : [wreck])),
         notices: [],
       };
     };

@@ -135,7 +135,8 @@ test('a day that begins anew is not chained in one go with the day before, even 
   await storeWindow(book.database.db, book.lease, {
     merchantNo: MERCHANT,
     window: gap,
-    reading: { entries: [], rejected: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
+    currency: null,
+    reading: { entries: [], unreadable: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
     runId: 1,
     now: book.now,
   });

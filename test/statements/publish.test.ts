@@ -282,7 +282,15 @@ describe.each(places)('publishing to %s', (_, open) => {
     await storeWindow(book.database.db, book.lease, {
       merchantNo: MERCHANT,
       window: { beginMs: Date.parse(`${D1}T12:00:00Z`), endMs: Date.parse(`${D1}T12:59:59.999Z`) },
-      reading: { entries: [], rejected: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
+      currency: null,
+      reading: {
+        entries: [],
+        unreadable: [],
+        total: 1,
+        requests: 1,
+        certified: false,
+        problem: 'total moved',
+      },
       runId: 1,
       now: book.now,
     });

@@ -5,7 +5,7 @@ import type { RowDifference } from '../../src/statements/differing-rows.ts';
 import type { StatedFigures } from '../../src/ledger/entry.ts';
 import { countChanges, ENTRIES_NAMED_MAX, reasonOf } from '../../src/statements/reason.ts';
 import { causeOf, causeText, healedBy, type Cause, type CausedRow } from '../../src/statements/row-causes.ts';
-import type { EntryContent } from '../../src/store/entry-past.ts';
+import type { PastContent } from '../../src/store/entry-past.ts';
 
 const account = { merchantNo: 'M1', currency: 'USD' };
 const day = '2026-03-30';
@@ -13,7 +13,7 @@ const publishedAt = new Date('2026-03-31T02:00:00Z');
 const earlier = new Date('2026-03-31T01:00:00Z');
 const later = new Date('2026-04-01T01:00:00Z');
 
-const content = (change: Partial<EntryContent & LedgerEntry> = {}): EntryContent => ({
+const content = (change: Partial<PastContent & LedgerEntry> = {}): PastContent => ({
   batchNo: 'B1',
   version: 1,
   currency: 'USD',
@@ -27,7 +27,7 @@ const content = (change: Partial<EntryContent & LedgerEntry> = {}): EntryContent
   since: earlier,
   ...change,
 });
-const cells = (one: EntryContent) => ({
+const cells = (one: PastContent) => ({
   batch_no: one.batchNo,
   booked_at: one.bookedAt,
   currency: one.currency,
@@ -36,7 +36,7 @@ const cells = (one: EntryContent) => ({
   debit: one.debit ?? '',
   balance: one.balance,
 });
-const row = (before: EntryContent | null, after: EntryContent | null): RowDifference => ({
+const row = (before: PastContent | null, after: PastContent | null): RowDifference => ({
   batchNo: 'B1',
   before: before && cells(before),
   after: after && cells(after),

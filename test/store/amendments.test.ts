@@ -11,14 +11,14 @@ import {
   MERCHANT,
   NOW,
   onBothDatabases,
-  rejected,
+  unreadable,
   uncertified,
 } from './support.ts';
 
 onBothDatabases((store) => {
   const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
   const keep = (reading: WindowReading, now: Date, runId = store().runId, merchantNo = MERCHANT) =>
-    storeWindow(store().db, store().lease, { merchantNo, window: DAY, reading, runId, now });
+    storeWindow(store().db, store().lease, { merchantNo, window: DAY, currency: null, reading, runId, now });
 
   it('amendments show each content with its replacement, newest first', async () => {
     const contents = [
@@ -65,8 +65,8 @@ onBothDatabases((store) => {
     expect(await listVanished(store().db)).toEqual([]);
   });
 
-  it('rejected entries are listed while the platform sends them, and later on request', async () => {
-    await keep(certified([], [rejected('{"x":1}')]), NOW);
+  it('unreadable entries are told while the platform sends them, and afterwards on request', async () => {
+    await keep(certified([], [unreadable('{"x":1}')]), NOW);
     expect(await listQuarantine(store().db)).toMatchObject([
       { raw: '{"x":1}', reason: 'no batchNo', released_at: null, begin_ms: DAY.beginMs, end_ms: DAY.endMs },
     ]);

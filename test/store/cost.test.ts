@@ -75,7 +75,7 @@ describe.each([
   afterAll(() => database.close());
 
   const keep = (reading: WindowReading) => () =>
-    storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, reading, runId, now: NOW });
+    storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, currency: null, reading, runId, now: NOW });
   const fresh = Array.from({ length: NEW_ENTRIES }, (__, n) => entry(n));
   const other = fresh.slice(1).map((one, n) => (n % 2 === 0 ? one : { ...one, balance: '1.00' }));
 

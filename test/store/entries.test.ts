@@ -15,6 +15,7 @@ onBothDatabases((store) => {
     storeWindow(store().db, store().lease, {
       merchantNo,
       window: DAY,
+      currency: null,
       reading: certified(list),
       runId: store().runId,
       now: NOW,

@@ -9,10 +9,10 @@ import {
   breaksBeside,
   ENTRIES_FOUND_MAX,
   findEntries,
-  quarantinedOfNumber,
+  unreadableOfNumber,
 } from '../../src/store/entry-history.ts';
 import { storeWindow } from '../../src/store/windows.ts';
-import { certified, DAY, entries, entry, NOW, onBothDatabases, rejected } from './support.ts';
+import { certified, DAY, entries, entry, NOW, onBothDatabases, unreadable } from './support.ts';
 
 const NUMBER = 'B000002';
 const laterBy = (hours: number) => new Date(NOW.getTime() + hours * 3_600_000);
@@ -25,8 +25,15 @@ onBothDatabases((store) => {
     wrecks = [] as string[],
   ) => {
     const { db, lease, runId } = store();
-    const raws = wrecks.map((raw) => ({ ...rejected(raw), batchNo: NUMBER }));
-    await storeWindow(db, lease, { merchantNo, window: DAY, reading: certified(held, raws), runId, now });
+    const raws = wrecks.map((raw) => ({ ...unreadable(raw), batchNo: NUMBER }));
+    await storeWindow(db, lease, {
+      merchantNo,
+      window: DAY,
+      currency: null,
+      reading: certified(held, raws),
+      runId,
+      now,
+    });
   };
   const find = (...merchants: string[]) =>
     findEntries(store().db, NUMBER, merchants.length === 0 ? null : merchants);
@@ -86,7 +93,7 @@ onBothDatabases((store) => {
       await hold('M1', entries(1), NOW, ['{"a":1}', '{"a":2}']);
       await hold('M2', entries(1), NOW, ['{"a":3}']);
       const raws = async (merchants: string[] | null = null) =>
-        (await quarantinedOfNumber(store().db, NUMBER, merchants)).map(({ raw }) => raw);
+        (await unreadableOfNumber(store().db, NUMBER, merchants)).map(({ raw }) => raw);
       expect((await raws()).sort()).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
       expect(await raws(['M2'])).toEqual(['{"a":3}']);
     });

@@ -13,7 +13,14 @@ const THREE = 'M3';
 onBothDatabases((store) => {
   const hold = async (merchantNo: string, held: readonly LedgerEntry[], now = NOW): Promise<void> => {
     const { db, lease, runId } = store();
-    await storeWindow(db, lease, { merchantNo, window: DAY, reading: certified(held), runId, now });
+    await storeWindow(db, lease, {
+      merchantNo,
+      window: DAY,
+      currency: null,
+      reading: certified(held),
+      runId,
+      now,
+    });
   };
   const found = (...merchants: string[]) => sharedEntries(store().db, merchants, 'UTC');
   const notice = (merchantNo: string, otherMerchantNo: string, ...batchNos: string[]) => ({

@@ -1,7 +1,7 @@
 /** Makers for store tests, and the two databases on which every store test runs. */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
-import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
@@ -33,14 +33,14 @@ export function entry(n: number, change: Partial<LedgerEntry> = {}): LedgerEntry
 
 export const entries = (...numbers: number[]): LedgerEntry[] => numbers.map((n) => entry(n));
 
-export const rejected = (raw: string): RejectedEntry => ({ raw, reason: 'no batchNo', batchNo: null });
+export const unreadable = (raw: string): UnreadableEntry => ({ raw, reason: 'no batchNo', batchNo: null });
 
 export const certified = (
   list: readonly LedgerEntry[],
-  wrecks: readonly RejectedEntry[] = [],
+  wrecks: readonly UnreadableEntry[] = [],
 ): WindowReading => ({
   entries: list,
-  rejected: wrecks,
+  unreadable: wrecks,
   total: list.length + wrecks.length,
   requests: 1,
   certified: true,

@@ -6,7 +6,7 @@ import { startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
 import {
   certifiedWindows,
-  settlePlanned,
+  judgePlanned,
   storeWindow,
   uncertifiedWindows,
   type WindowToStore,
@@ -21,7 +21,7 @@ import {
   entry,
   footprints,
   onBothDatabases,
-  rejected,
+  unreadable,
   uncertified,
 } from './support.ts';
 
@@ -33,7 +33,7 @@ const NOTHING = {
   quarantined: 0,
   unchanged: 0,
   doubt: null,
-  isUnsettled: false,
+  isToBeJudged: false,
 };
 /** The time of a later run, late enough to confirm what an earlier one missed. */
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
@@ -43,6 +43,7 @@ onBothDatabases((store) => {
     storeWindow(store().db, store().lease, {
       merchantNo: MERCHANT,
       window: DAY,
+      currency: null,
       reading: certified([]),
       runId: store().runId,
       now: NOW,
@@ -112,8 +113,8 @@ onBothDatabases((store) => {
       expect(await changedDays()).toEqual(['JPY 2026-03-09', 'USD 2026-03-09']);
     });
 
-    it('read again with the same content change no row, and leave no dead rows or locks', async () => {
-      const reading = certified(entries(1, 2, 3), [rejected('{"x":1}')]);
+    it('read again with the same content leave every row untouched, dead rows and locks included', async () => {
+      const reading = certified(entries(1, 2, 3), [unreadable('{"x":1}')]);
       await keep({ reading });
       const before = await footprints(store().db);
       expect(await keep({ reading, now: new Date(NOW.getTime() + 1000) })).toEqual({
@@ -294,18 +295,18 @@ onBothDatabases((store) => {
       });
       const [first, second] = [half(0, 45_000), half(45_000, 86_400_000)];
       const settle = async (change: { runId: number; now: Date }) =>
-        settlePlanned(store().db, store().lease, {
+        judgePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
-          currency: undefined,
-          namelessWrecks: 0,
+          currency: null,
+          namelessCount: 0,
           ...change,
         });
       const thisRun = { runId: store().runId, now: NOW };
       await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)) });
       // All entries of the first part are gone: four of nine.
       const part = { window: first, planned: DAY, reading: certified([]) };
-      expect(await keep(part)).toEqual({ ...NOTHING, isUnsettled: true });
+      expect(await keep(part)).toEqual({ ...NOTHING, isToBeJudged: true });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       await keep({ window: second, planned: DAY, reading: certified(entries(5, 6, 7, 8, 9)) });
       expect(await settle(thisRun)).toEqual({ vanished: 4, doubt: null });
@@ -335,11 +336,11 @@ onBothDatabases((store) => {
 
     it('is not concluded if an unreadable entry without batchNo may be the missing one', async () => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
-      const explained = certified(entries(1, 3, 4, 5), [rejected('{"x":1}')]);
+      const explained = certified(entries(1, 3, 4, 5), [unreadable('{"x":1}')]);
       expect(await keep({ reading: explained })).toEqual({ ...NOTHING, unchanged: 4, quarantined: 1 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
       // One unreadable entry cannot be two. One of the two is gone, but nobody can tell which.
-      const unexplained = certified(entries(1, 4, 5), [rejected('{"x":1}')]);
+      const unexplained = certified(entries(1, 4, 5), [unreadable('{"x":1}')]);
       expect(await keep({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
         ...NOTHING,
         unchanged: 3,
@@ -359,20 +360,20 @@ onBothDatabases((store) => {
 
     it('is not concluded if identical unreadable entries came in several parts, even with another day in between', async () => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
-      const wreck = rejected('{"x":1}');
+      const wreck = unreadable('{"x":1}');
       const parts = [DAY.beginMs, DAY.beginMs + 25_000, DAY.endMs + 1];
       const part = (at: 0 | 1) => ({
         window: { beginMs: parts[at]!, endMs: parts[at + 1]! - 1 },
         planned: DAY,
       });
-      const settle = (namelessWrecks: number) =>
-        settlePlanned(store().db, store().lease, {
+      const settle = (namelessCount: number) =>
+        judgePlanned(store().db, store().lease, {
           merchantNo: MERCHANT,
           planned: DAY,
-          currency: undefined,
+          currency: null,
           runId: store().runId,
           now: NOW,
-          namelessWrecks,
+          namelessCount,
         });
       await keep({ ...part(0), reading: certified([entry(1)], [wreck]) });
       await keep({ ...part(1), reading: certified(entries(3, 4), [wreck]) });
@@ -439,7 +440,7 @@ onBothDatabases((store) => {
     });
   });
 
-  describe('rejected entries', () => {
+  describe('unreadable entries', () => {
     const quarantine = () =>
       store()
         .db.selectFrom('quarantined_entry')
@@ -451,11 +452,11 @@ onBothDatabases((store) => {
       { ...DAY, beginMs: DAY.beginMs + 1000 },
     ];
 
-    it('are stored once, and released when no certified window holds them', async () => {
-      const reading = certified([], [rejected('{"a":1}'), rejected('{"b":1}')]);
+    it('are kept once, and released when certified windows hold them nowhere', async () => {
+      const reading = certified([], [unreadable('{"a":1}'), unreadable('{"b":1}')]);
       expect(await keep({ reading })).toMatchObject({ quarantined: 2 });
       expect(await keep({ reading })).toMatchObject({ quarantined: 0 });
-      expect(await keep({ window: morning, reading: certified([], [rejected('{"b":1}')]) })).toMatchObject({
+      expect(await keep({ window: morning, reading: certified([], [unreadable('{"b":1}')]) })).toMatchObject({
         quarantined: 0,
       });
       expect(await quarantine()).toEqual([
@@ -468,14 +469,14 @@ onBothDatabases((store) => {
         { released_at: NOW },
         { begin_ms: morning.beginMs, end_ms: morning.endMs, released_at: null },
       ]);
-      expect(await keep({ window: evening, reading: certified([], [rejected('{"a":1}')]) })).toMatchObject({
+      expect(await keep({ window: evening, reading: certified([], [unreadable('{"a":1}')]) })).toMatchObject({
         quarantined: 1,
       });
       expect(await quarantine()).toMatchObject([{ released_at: null }, { released_at: null }]);
     });
 
-    it('that are identical stay quarantined until all of them are gone', async () => {
-      const reading = certified([], [rejected('{"b":1}')]);
+    it('that are identical stay where they are while one of them is gone', async () => {
+      const reading = certified([], [unreadable('{"b":1}')]);
       await keep({ window: morning, reading });
       await keep({ window: evening, reading });
       await keep({ window: evening });
@@ -486,8 +487,8 @@ onBothDatabases((store) => {
       expect(await quarantine()).toMatchObject([{ released_at: NOW }]);
     });
 
-    it('are counted if they are identical', async () => {
-      const wreck = rejected('{"broken":true}');
+    it('are counted where nothing tells them apart', async () => {
+      const wreck = unreadable('{"broken":true}');
       const reading = certified([], [wreck, wreck]);
       expect(await keep({ reading })).toMatchObject({ quarantined: 1, doubt: null });
       const before = await footprints(store().db);
@@ -500,8 +501,8 @@ onBothDatabases((store) => {
       expect(await counted()).toEqual([{ raw: wreck.raw, occurrences: 1 }]);
     });
 
-    it('are not released by a reading without certificate or for one currency', async () => {
-      await keep({ reading: certified([], [rejected('{}')]) });
+    it('are not released by a reading without certificate or of one currency', async () => {
+      await keep({ reading: certified([], [unreadable('{}')]) });
       await keep({ reading: uncertified([]) });
       await keep({ currency: 'USD' });
       expect(await quarantine()).toMatchObject([{ released_at: null }]);
@@ -580,8 +581,8 @@ onBothDatabases((store) => {
       expect(await proven('EUR')).toEqual([]);
     });
 
-    it('have the numbers of entries read and rejected', async () => {
-      await keep({ reading: certified(entries(1, 2), [rejected('{}')]) });
+    it('count what was read and what was unreadable', async () => {
+      await keep({ reading: certified(entries(1, 2), [unreadable('{}')]) });
       expect(await store().db.selectFrom('sync_window').selectAll().execute()).toEqual([
         {
           merchant_no: MERCHANT,

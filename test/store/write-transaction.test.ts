@@ -59,6 +59,7 @@ it.each(cuts)(
       storeWindow(database.db, lease, {
         merchantNo: MERCHANT,
         window: DAY,
+        currency: null,
         reading: certified(list),
         runId,
         now: NOW,
@@ -73,7 +74,7 @@ it.each(cuts)(
       quarantined: 0,
       unchanged: 0,
       doubt: null,
-      isUnsettled: false,
+      isToBeJudged: false,
     });
     expect(proxy.cuts).toEqual([]);
     expect(await direct.db.selectFrom('ledger_entry_version').select('version').execute()).toEqual([

@@ -2,7 +2,7 @@
 import { sql, type Kysely } from 'kysely';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
-import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import {
   reconcileAccounts,
@@ -20,7 +20,7 @@ export const ZONE = 'UTC';
 
 interface Reading {
   readonly merchantNo?: string;
-  readonly rejected?: readonly RejectedEntry[];
+  readonly unreadable?: readonly UnreadableEntry[];
 }
 
 export interface ReadLedger {
@@ -28,7 +28,7 @@ export interface ReadLedger {
   lease: Lease;
   readonly runId: number;
   now: Date;
-  /** Stores what the platform holds of whole days, each with a certificate; rejected entries on the first of them. */
+  /** Stores what the platform holds of whole days, each with a certificate; unreadable entries on the first of them. */
   readonly synced: (
     entries: readonly LedgerEntry[],
     days: readonly string[],
@@ -48,19 +48,20 @@ export async function openReadLedger(db: Kysely<DB>): Promise<ReadLedger> {
     lease: await acquireLease(db, { name: 'ledger', holder, ttlMs: 600_000 }),
     runId: await startRun(db, { command: 'run', holder, fromDay: null, toDay: null, now }),
     now,
-    synced: async (entries, days, { rejected = [], ...reading } = {}) => {
+    synced: async (entries, days, { unreadable = [], ...reading } = {}) => {
       for (const [nth, day] of days.entries()) {
         const window = dayWindow(day, ZONE);
         const held = entries.filter(({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs);
-        await ledger.certified(window, held, { ...reading, rejected: nth === 0 ? rejected : [] });
+        await ledger.certified(window, held, { ...reading, unreadable: nth === 0 ? unreadable : [] });
       }
     },
-    certified: (window, held, { merchantNo = MERCHANT, rejected = [] } = {}) => {
+    certified: (window, held, { merchantNo = MERCHANT, unreadable = [] } = {}) => {
       const { runId, now } = ledger;
       return storeBelieved(db, ledger.lease, {
         merchantNo,
         window,
-        reading: certified(held, rejected),
+        currency: null,
+        reading: certified(held, unreadable),
         runId,
         now,
       });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
 import { judgePages, needsConfirming, uniteReadings, type Asked } from '../../src/sync/certificate.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -8,7 +8,7 @@ const WINDOW: Window = {
   beginMs: Date.parse('2026-03-01T00:00:00Z'),
   endMs: Date.parse('2026-03-01T23:59:59.999Z'),
 };
-const EVERYTHING: Asked = { window: WINDOW, currency: undefined };
+const EVERYTHING: Asked = { window: WINDOW, currency: null };
 const entries = (count: number, prefix = 'B'): LedgerEntry[] =>
   accountEntries(
     0,
@@ -18,8 +18,8 @@ const entries = (count: number, prefix = 'B'): LedgerEntry[] =>
 const page = (
   total: number,
   shown: readonly LedgerEntry[],
-  rejected: readonly RejectedEntry[] = [],
-): LedgerPage => ({ total, entries: shown, rejected, notices: [] });
+  unreadable: readonly UnreadableEntry[] = [],
+): LedgerPage => ({ total, entries: shown, unreadable, notices: [] });
 const problemOf = (pages: readonly LedgerPage[], asked = EVERYTHING) => judgePages(pages, asked).problem;
 
 const all = entries(250);
@@ -103,8 +103,8 @@ test('an entry with another time or currency is refused and left out', () => {
   );
 });
 
-test('a time in whole seconds may be before a window that begins within that second', () => {
-  const asked = (beginMs: number) => ({ window: { beginMs, endMs: WINDOW.endMs }, currency: undefined });
+test('a time cut to its second may lie before a window that begins within that second', () => {
+  const asked = (beginMs: number) => ({ window: { beginMs, endMs: WINDOW.endMs }, currency: null });
   const noon = Date.parse('2026-03-01T12:00:00Z');
   expect(problemOf([page(1, [all[1]!])], asked(noon + 999))).toBeNull();
   expect(problemOf([page(1, [all[1]!])], asked(noon + 1_000))).toContain('outside the window');
@@ -119,19 +119,23 @@ test('one batchNo with two contents is refused', () => {
   ]);
 });
 
-test('rejected entries count by batchNo, else by raw text', () => {
-  const rejected = (raw: string, batchNo: string | null): RejectedEntry => ({ raw, batchNo, reason: 'odd' });
+test('unreadable entries count: by batchNo, else by raw text', () => {
+  const unreadable = (raw: string, batchNo: string | null): UnreadableEntry => ({
+    raw,
+    batchNo,
+    reason: 'odd',
+  });
   const two = all.slice(0, 2);
-  expect(problemOf([page(4, two, [rejected('{"a":1}', null), rejected('{"a":2}', null)])])).toBeNull();
-  const twins = [rejected('{"a":1}', null), rejected('{"a":1}', null)];
+  expect(problemOf([page(4, two, [unreadable('{"a":1}', null), unreadable('{"a":2}', null)])])).toBeNull();
+  const twins = [unreadable('{"a":1}', null), unreadable('{"a":1}', null)];
   expect(problemOf([page(4, two, twins)])).toBeNull();
   // On two pages, it may be one entry that moved from one page to the other.
   expect(
     problemOf([page(102, [...first.slice(0, 99)], twins.slice(1)), page(102, [all[100]!], twins.slice(1))]),
   ).toBe('the total is 102, but 101 distinct entries came');
-  const named = [rejected('{"b":1}', 'W1'), rejected('{"b":1}', 'W1')];
+  const named = [unreadable('{"b":1}', 'W1'), unreadable('{"b":1}', 'W1')];
   expect(problemOf([page(4, two, named)])).toBe('the total is 4, but 3 distinct entries came');
-  expect(problemOf([page(3, two, [rejected('{}', 'B0001')])])).toBe(
+  expect(problemOf([page(3, two, [unreadable('{}', 'B0001')])])).toBe(
     'the total is 3, but 2 distinct entries came',
   );
 });

@@ -1,6 +1,6 @@
 /** What a window that does not add up costs of the reader's patience. Only readings without progress count. */
 import { expect, test } from 'vitest';
-import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
 import { certifyWindow, type CertifyTask, type PageSource } from '../../src/sync/certify.ts';
 import { READ_LIMITS } from '../../src/sync/limits.ts';
@@ -14,11 +14,11 @@ const entries = accountEntries(
   0,
   Array.from({ length: 102 }, () => ['2026-03-01 12:00:00', 100] as const),
 ).map((entry): LedgerEntry => ({ ...entry, bookedMs: SECOND.beginMs }));
-const wreck = (batchNo: string | null): RejectedEntry => ({ raw: '{"a":1}', batchNo, reason: 'odd' });
-const page = (shown: readonly LedgerEntry[], rejected: readonly RejectedEntry[] = []): LedgerPage => ({
+const wreck = (batchNo: string | null): UnreadableEntry => ({ raw: '{"a":1}', batchNo, reason: 'odd' });
+const page = (shown: readonly LedgerEntry[], unreadable: readonly UnreadableEntry[] = []): LedgerPage => ({
   total: 102,
   entries: shown,
-  rejected,
+  unreadable,
   notices: [],
 });
 
@@ -26,7 +26,7 @@ const page = (shown: readonly LedgerEntry[], rejected: readonly RejectedEntry[] 
 async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const task: CertifyTask = {
     window: SECOND,
-    currency: undefined,
+    currency: null,
     grain: { pageNumMax: 100, unitMs: 1 },
     patience: { failedCalls: 0, certifiedPages: 0 },
   };

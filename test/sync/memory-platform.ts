@@ -1,6 +1,6 @@
 /** A platform in memory: answers page queries like sp2404, in any order, with late entries and faults. */
 import { instantsOf } from '../../src/ledger/business-day.ts';
-import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
 import { tzOffset } from '@date-fns/tz';
@@ -12,7 +12,7 @@ export interface Booking {
   readonly credit: string;
   readonly trueMs: number;
   /** It is sent, but cannot be read. */
-  readonly rejected?: RejectedEntry;
+  readonly unreadable?: UnreadableEntry;
 }
 
 export interface Faults {
@@ -151,9 +151,9 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
     return {
       total: Math.max(0, found.length + wrongBy),
       entries: shown
-        .filter(({ rejected }) => rejected === undefined)
+        .filter(({ unreadable }) => unreadable === undefined)
         .map((booking) => entryOf(booking, query.bookedWithin ?? query.window, believedZone)),
-      rejected: shown.flatMap(({ rejected }) => (rejected === undefined ? [] : [rejected])),
+      unreadable: shown.flatMap(({ unreadable }) => (unreadable === undefined ? [] : [unreadable])),
       notices: [],
     };
   };
@@ -164,7 +164,7 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
     queries,
     truth: (window, currency) =>
       bookings
-        .filter((booking) => booking.rejected === undefined)
+        .filter((booking) => booking.unreadable === undefined)
         .filter((booking) => currency === undefined || booking.currency === currency)
         .filter((booking) => {
           const bookedMs = Math.floor(bookedMsOf(booking) / 1_000) * 1_000;

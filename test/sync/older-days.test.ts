@@ -54,6 +54,7 @@ async function storedPlatform(more: Partial<MemoryPlatformOptions> = {}): Promis
     lease,
     merchant: MERCHANT,
     windows: planWindows({ fromDay: FIRST, toDay: LAST, zone: ZONE, latestMs: NOW.getTime() }),
+    currencies: null,
     zone: ZONE,
     runId: await startRun(database.db, run),
     now: () => NOW,
@@ -190,15 +191,15 @@ describe('the entries of a page', () => {
     const platform = await storedPlatform();
     const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(3, 1));
     const one = platform.bookings[at]!;
-    platform.bookings[at] = { ...one, rejected: { ...wreck, batchNo: one.batchNo } };
+    platform.bookings[at] = { ...one, unreadable: { ...wreck, batchNo: one.batchNo } };
     expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(3)], total: DAYS * PER_DAY });
   });
 });
 
 test('count an unreadable one as it came', async () => {
   const known = spread(1, dayWindow(dayAt(2), ZONE), 'WRECK-')[0]!;
-  const rejected = { raw: '{"batchNo":"WRECK-0000000"}', reason: 'broken', batchNo: known.batchNo };
-  const bookings = [...spread(3, dayWindow(dayAt(1), ZONE), 'B-'), { ...known, rejected }];
+  const unreadable = { raw: '{"batchNo":"WRECK-0000000"}', reason: 'broken', batchNo: known.batchNo };
+  const bookings = [...spread(3, dayWindow(dayAt(1), ZONE), 'B-'), { ...known, unreadable }];
   const platform = await storedPlatform({ bookings });
   expect(await look(platform.reader)).toMatchObject({ total: 4, stored: 4, differing: [], requests: 1 });
 });

@@ -71,6 +71,7 @@ async function readOf({ nowMs, aheadMs, callMs = 0, headers = {} }: Clocks, toDa
     lease,
     merchant,
     windows: planWindows(plan),
+    currencies: null,
     zone: 'UTC',
     settleDelayMs: SETTLE_MS,
     runId,
@@ -136,11 +137,11 @@ test('a reply that was under way when the platform was found to be behind does n
   const dayBefore = { beginMs: day.beginMs - 86_400_000, endMs: day.beginMs - 1 };
   const clock = { aheadMinMs: -TEN_MINUTES, aheadMaxMs: -TEN_MINUTES + 999 };
   const settling = {
-    reader: { page: () => Promise.resolve({ total: 0, entries: [], rejected: [], notices: [], clock }) },
+    reader: { page: () => Promise.resolve({ total: 0, entries: [], unreadable: [], notices: [], clock }) },
     now: () => new Date(nowMs),
     settleDelayMs: SETTLE_MS,
   };
-  const asked = [dayBefore, day].map((window) => ({ window, currency: undefined }));
+  const asked = [dayBefore, day].map((window) => ({ window, currency: null }));
   const { page } = watchedReader(settling, asked, createPlatformClock());
   const merchant = { merchantNo: 'M', token: 'made-up' };
   const asks = (window: Window, bookedWithin?: Window) =>

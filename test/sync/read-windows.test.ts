@@ -43,7 +43,7 @@ async function readAll(
       },
     },
     merchant: MERCHANT,
-    asked: windows.map((window) => ({ window, currency: undefined })),
+    asked: windows.map((window) => ({ window, currency: null })),
     limits,
     signal: new AbortController().signal,
     onFirstPage: () => Promise.resolve(),
@@ -70,7 +70,7 @@ test('a small window costs one call, and its only reading is certified', async (
       window: DAY,
       reading: {
         entries: platform.truth(DAY),
-        rejected: [],
+        unreadable: [],
         total: 40,
         requests: 1,
         certified: true,
@@ -292,16 +292,16 @@ test('if entries keep coming, the windows become one page each, and are certifie
   expect(allCertified(parts)).toBe(true);
 });
 
-test('a rejected entry counts for the certificate, by batchNo or by raw text', async () => {
+test('an unreadable entry counts for the certificate, by its batchNo or by its raw text', async () => {
   const [first, second, ...rest] = spread(30, DAY);
   const rejectedAs = (booking: Booking, batchNo: string | null): Booking => ({
     ...booking,
-    rejected: { raw: `{"n":${booking.batchNo}}`, reason: 'no batchNo', batchNo },
+    unreadable: { raw: `{"n":${booking.batchNo}}`, reason: 'no batchNo', batchNo },
   });
   const bookings = [rejectedAs(first!, first!.batchNo), rejectedAs(second!, null), ...rest];
   const { parts } = await readAll(createMemoryPlatform({ bookings }).reader, [DAY]);
   expect(parts[0]!.reading).toMatchObject({ certified: true, total: 30 });
-  expect([parts[0]!.reading.entries.length, parts[0]!.reading.rejected.length]).toEqual([28, 2]);
+  expect([parts[0]!.reading.entries.length, parts[0]!.reading.unreadable.length]).toEqual([28, 2]);
 });
 
 test('a window that never adds up is given up with its figures, and the entries seen are kept', async () => {

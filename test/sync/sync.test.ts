@@ -43,6 +43,7 @@ const sync = (reader: LedgerReader, more: Partial<SyncOptions> = {}): Promise<Sy
     lease,
     merchant: MERCHANT,
     windows: WINDOWS,
+    currencies: null,
     zone: 'UTC',
     runId,
     now: () => NOW,
@@ -372,7 +373,7 @@ describe('a stored entry that a reading lacks', () => {
     const was = platform.bookings[30]!;
     platform.bookings[30] = {
       ...was,
-      rejected: {
+      unreadable: {
         raw: `{"batchNo":"${was.batchNo}"}`,
         reason: 'vailAmount is missing',
         batchNo: was.batchNo,
@@ -390,7 +391,7 @@ describe('a stored entry that a reading lacks', () => {
 test('two identical unreadable entries without batchNo are certified, stored once and counted', async () => {
   const wreck = { raw: '{"broken":1}', reason: 'batchNo is missing', batchNo: null };
   const bookings = spread(20, WINDOWS[0]!).map((booking, n) =>
-    n < 2 ? { ...booking, rejected: wreck } : booking,
+    n < 2 ? { ...booking, unreadable: wreck } : booking,
   );
   const report = await sync(createMemoryPlatform({ bookings }).reader);
   expect(report).toMatchObject({ inserted: 18, quarantined: 1, uncertified: [] });

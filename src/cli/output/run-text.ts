@@ -6,7 +6,7 @@ import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import { daysName, rangeName, type Reason } from '../../run/verdict/judge.ts';
 import type { Proven } from '../../run/proven.ts';
 import type { RunReport } from '../../run/report.ts';
-import type { RequestedStanding } from '../../run/requested.ts';
+import type { OpenRange } from '../../run/requested.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
@@ -141,7 +141,7 @@ const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | '
   provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
 
 /** A requested range, with what is missing of it. */
-export const requestedText = (range: RequestedStanding, zone: string): string =>
+export const requestedText = (range: OpenRange, zone: string): string =>
   `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
   `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
   (range.missingDays.length === 0

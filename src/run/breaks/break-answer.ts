@@ -1,7 +1,7 @@
 /** Asks the platform for one page of a break's span, and compares the answer with what is stored. */
 import type { Kysely } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
-import type { LedgerEntry, RejectedEntry, Window } from '../../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../../ledger/entry.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import type { LedgerReader, MerchantAccess } from '../../platform/ledger-reader.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
@@ -20,7 +20,7 @@ export interface BreakAnswer {
   readonly notStored: readonly LedgerEntry[];
   /** Entries that are stored with other content. */
   readonly changed: readonly LedgerEntry[];
-  readonly unreadable: readonly RejectedEntry[];
+  readonly unreadable: readonly UnreadableEntry[];
 }
 
 /** The answer, or a sentence that says why there is none. */
@@ -47,7 +47,7 @@ export async function askAboutBreak(
   try {
     const merchant = await access();
     const query = { merchant, window, currency: account.currency, pageNum: 1 };
-    const { total, entries, rejected } = await reader.page(query, signal);
+    const { total, entries, unreadable } = await reader.page(query, signal);
     const stored = await entriesByNumber(
       db,
       account.merchantNo,
@@ -60,10 +60,10 @@ export async function askAboutBreak(
     const answer = {
       window,
       total,
-      shown: entries.length + rejected.length,
+      shown: entries.length + unreadable.length,
       notStored: entries.filter(({ batchNo }) => !stored.has(batchNo)),
       changed: entries.filter(isChanged),
-      unreadable: rejected,
+      unreadable,
     };
     return { answer };
   } catch (error) {

@@ -13,7 +13,7 @@ import {
 } from '../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { entriesAround } from '../../store/entries-beside.ts';
-import { quarantinedWithin, type QuarantinedWithin } from '../../store/quarantine.ts';
+import { unreadableWithin, type UnreadableWithin } from '../../store/quarantine.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { certificatesOf, type CertificateRow } from '../../store/statements/statements.ts';
 
@@ -49,7 +49,7 @@ export interface BreakCase {
   readonly takenBy: string | null;
   readonly rows: readonly RowBeside[];
   /** Quarantined entries that can lie in the span of the break. */
-  readonly quarantined: readonly (QuarantinedWithin & { readonly explains: boolean })[];
+  readonly quarantined: readonly (UnreadableWithin & { readonly explains: boolean })[];
   /** Certificates that overlap the span, by time. */
   readonly certificates: readonly CertificateRow[];
   /** Oldest first. */
@@ -70,7 +70,7 @@ export async function breakCase(
   const state = stateOf(row, last);
   const around = await entriesAround(db, known.account, known.span, CHAINED_BESIDE);
   const found = { ...known, currency: row.currency };
-  const quarantined = await quarantinedWithin(db, row.merchant_no, known.span, {
+  const quarantined = await unreadableWithin(db, row.merchant_no, known.span, {
     read: options.readQuarantined,
     limit: QUARANTINED_MAX,
   });
@@ -82,9 +82,7 @@ export async function breakCase(
     takenBy: state === 'taken' ? last!.by : null,
     rows: rowsBeside(row, around, options.clockToleranceS),
     quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
-    certificates: (await certificatesOf(db, row.merchant_no, known.span)).filter(
-      ({ currency }) => currency === '' || currency === row.currency,
-    ),
+    certificates: await certificatesOf(db, row.merchant_no, known.span, row.currency),
     history: historyOf(row, steps),
   };
 }

@@ -7,7 +7,7 @@ import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { entriesADay, hasWrecks } from '../../store/entries-a-day.ts';
+import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
 import { sharedEntries } from '../../store/shared-entries.ts';
@@ -28,35 +28,35 @@ const keep = ({ deps, lease, runId }: ActiveRun, notices: readonly Notice[]): Pr
  * Stores notices of entries that two merchants both have. Has to be called before the changed days are chained, as it
  * looks at these days only.
  */
-export async function noticeShared(work: ActiveRun): Promise<void> {
-  const { deps, request } = work;
+export async function noticeShared(run: ActiveRun): Promise<void> {
+  const { deps, request } = run;
   if (!isChecked('shared', deps.checks)) return;
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   const shared = await sharedEntries(deps.db, merchants, deps.zone);
-  if (shared.length > 0) await keep(work, shared);
+  if (shared.length > 0) await keep(run, shared);
 }
 
 /**
  * Stores notices that follow from the days' figures: busy days without entries, and first days that open on a balance
  * that no entry explains.
  */
-export async function noticeFigures(work: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { deps } = work;
-  await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
-    if (isChecked('empty', deps.checks)) await noticeEmptyDays(work, merchantNo);
-    if (isChecked('first', deps.checks)) await noticeFirstOpenings(work, outcome, merchantNo);
+export async function noticeFigures(run: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { deps } = run;
+  await eachMerchant(run, outcome, 'reconcile', async (merchantNo) => {
+    if (isChecked('empty', deps.checks)) await noticeEmptyDays(run, merchantNo);
+    if (isChecked('first', deps.checks)) await noticeFirstOpenings(run, outcome, merchantNo);
   });
 }
 
-async function noticeEmptyDays(work: ActiveRun, merchantNo: string): Promise<void> {
-  const { deps } = work;
-  const days = daysToJudge(work, merchantNo);
+async function noticeEmptyDays(run: ActiveRun, merchantNo: string): Promise<void> {
+  const { deps } = run;
+  const days = daysToJudge(run, merchantNo);
   if (days.length === 0) return;
   const [from, to] = [days[0]!, days.at(-1)!];
   const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
   const found = emptyNotices(merchantNo, byCurrency, days);
   const proven = await provenOnes(deps, merchantNo, found);
-  if (proven.length > 0) await keep(work, proven);
+  if (proven.length > 0) await keep(run, proven);
 }
 
 /** The days of the merchant's range that are over. */
@@ -80,7 +80,11 @@ export function emptyNotices(
   days: readonly BusinessDay[],
 ): EmptyNotice[] {
   const all = sumOf(byCurrency);
-  const notices = (currency: string, entries: EntriesADay, among: readonly BusinessDay[]): EmptyNotice[] =>
+  const notices = (
+    currency: string | null,
+    entries: EntriesADay,
+    among: readonly BusinessDay[],
+  ): EmptyNotice[] =>
     emptyBusyDays(entries, among).map(({ day, ...figures }) => ({
       kind: 'empty',
       merchantNo,
@@ -90,7 +94,7 @@ export function emptyNotices(
     }));
   const busy = days.filter((day) => all.has(day));
   return [
-    ...notices('', all, days),
+    ...notices(null, all, days),
     ...[...byCurrency].flatMap(([currency, entries]) => notices(currency, entries, busy)),
   ];
 }
@@ -112,7 +116,7 @@ async function provenOnes(
   for (const notice of found) {
     const window = dayWindow(notice.day, zone);
     if (!covers(await certifiedWindows(db, merchantNo, window), window)) continue;
-    if (!(await hasWrecks(db, merchantNo, window))) proven.push(notice);
+    if (!(await hasUnreadable(db, merchantNo, window))) proven.push(notice);
   }
   return proven;
 }
@@ -121,18 +125,14 @@ async function provenOnes(
  * Stores notices of accounts whose first day opens on a balance although nothing comes before it. To know that, the
  * platform is asked once for its total of all time before.
  */
-async function noticeFirstOpenings(
-  work: ActiveRun,
-  outcome: StageOutcome,
-  merchantNo: string,
-): Promise<void> {
-  const { deps } = work;
+async function noticeFirstOpenings(run: ActiveRun, outcome: StageOutcome, merchantNo: string): Promise<void> {
+  const { deps } = run;
   const openings = await firstDaysWithBalance(deps.db, merchantNo);
   if (openings.length === 0) return;
   const { past: answered, beginMs } = await pastAndBegin(deps.db, merchantNo);
   if (beginMs === null) return;
   const isAnswered = answered !== null && (answered.total === 0 || answered.beforeMs <= beginMs);
-  const past = isAnswered ? answered : await askPast(work, outcome, merchantNo, beginMs);
+  const past = isAnswered ? answered : await askPast(run, outcome, merchantNo, beginMs);
   if (past?.total !== 0) return;
   const notices: FirstNotice[] = [];
   for (const { currency, day, opening } of openings) {
@@ -140,7 +140,7 @@ async function noticeFirstOpenings(
     const isNothingBefore = proven !== undefined && covers([proven], dayWindow(day, deps.zone));
     if (isNothingBefore) notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening } });
   }
-  if (notices.length > 0) await keep(work, notices);
+  if (notices.length > 0) await keep(run, notices);
 }
 
 /** Undefined if the platform does not answer, or if this run has not read the ledger and therefore makes no calls. */

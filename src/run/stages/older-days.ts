@@ -9,8 +9,8 @@ import type { MerchantAccess } from '../../platform/ledger-reader.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
 import {
   countStored,
-  keepOlderDaysStanding,
-  olderDaysStanding,
+  keepOlderDaysComparison,
+  olderDaysComparison,
   uncountableSpans,
   type Days,
 } from '../../store/older-days.ts';
@@ -39,7 +39,7 @@ export const looksAtOlderDays = ({ range, currencies }: RunRequest, { checks }: 
   range === null && currencies === null && isChecked('wide', checks);
 
 export interface OlderDaysTask {
-  readonly work: ActiveRun;
+  readonly run: ActiveRun;
   readonly merchant: MerchantAccess;
   /** What the night read, and with how many calls. */
   readonly windows: readonly Window[];
@@ -53,11 +53,11 @@ export interface OlderDaysTask {
 
 /** Null if there are no older days under certificate. Throws what `syncMerchant` throws. */
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
-  const { work, merchant, windows, signal } = task;
-  const { deps, lease } = work;
-  const days = await olderDays(work, merchant.merchantNo, windows);
+  const { run, merchant, windows, signal } = task;
+  const { deps, lease } = run;
+  const days = await olderDays(run, merchant.merchantNo, windows);
   if (days === null) return null;
-  const before = await olderDaysStanding(deps.db, merchant.merchantNo);
+  const before = await olderDaysComparison(deps.db, merchant.merchantNo);
   const look = await lookAtOlderDays({
     ...deps,
     merchant,
@@ -73,8 +73,8 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
   const { from, to, total, stored, round } = look;
   const window = windowOf(days, deps.zone);
   const storedNow = again === null ? stored : await countStored(deps.db, merchant.merchantNo, window);
-  const standing = { from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round };
-  await keepOlderDaysStanding(deps.db, lease, merchant.merchantNo, standing);
+  const comparison = { from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round };
+  await keepOlderDaysComparison(deps.db, lease, merchant.merchantNo, comparison);
   return { kind: 'looked', look, again };
 }
 

@@ -15,10 +15,10 @@ import type { ActiveRun, StageOutcome } from '../active-run.ts';
  * Publishes the days of the range; without a range everything that is due, as the cascade may have changed days
  * outside it. A failure for one merchant does not stop the others.
  */
-export async function publishStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease, runId, ranges, from, to, checked } = work;
+export async function publishStage(run: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { request, deps, lease, runId, ranges, from, to, checked } = run;
   outcome.publish = { published: [], unchanged: 0, withheld: [], unlinked: [], ...NOTHING_REPAIRED };
-  await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
+  await eachMerchant(run, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
     const options = { ...deps, lease, merchantNo, runId, checked };
     const accounts = accountsOf(merchantNo, request.currencies);
@@ -30,7 +30,7 @@ export async function publishStage(work: ActiveRun, outcome: StageOutcome): Prom
       accounts,
       ...(request.command === 'publish' && request.range !== null
         ? { fromDay: from, toDay: to }
-        : { toDay: lastDay(work) }),
+        : { toDay: lastDay(run) }),
       // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
       ...(request.range === null ? {} : { answersFor: { ...accounts, from: range.from, to: range.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),

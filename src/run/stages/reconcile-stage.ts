@@ -16,17 +16,17 @@ import { accountsAsked, type ActiveRun, type StageOutcome } from '../active-run.
 const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 
 /** A failure for one merchant does not stop the others. */
-export async function reconcileStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
-  await eachMerchant(work, outcome, 'reconcile', (merchantNo) => chain(work, outcome, merchantNo));
-  if (work.request.command === 'run') {
-    const changed = await heal(work, outcome);
-    if (changed.size > 0) await noticeShared(work);
-    await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
-      if (changed.has(merchantNo)) await chain(work, outcome, merchantNo, 'again');
+export async function reconcileStage(run: ActiveRun, outcome: StageOutcome): Promise<void> {
+  await eachMerchant(run, outcome, 'reconcile', (merchantNo) => chain(run, outcome, merchantNo));
+  if (run.request.command === 'run') {
+    const changed = await heal(run, outcome);
+    if (changed.size > 0) await noticeShared(run);
+    await eachMerchant(run, outcome, 'reconcile', async (merchantNo) => {
+      if (changed.has(merchantNo)) await chain(run, outcome, merchantNo, 'again');
     });
   }
   if (outcome.reconcile === null) return;
-  const opened = await withHints(work.deps.db, outcome.reconcile.opened);
+  const opened = await withHints(run.deps.db, outcome.reconcile.opened);
   outcome.reconcile = { ...outcome.reconcile, opened };
 }
 
@@ -53,8 +53,8 @@ async function chain(
  * Reads the spans of open breaks again, those of this run and of earlier ones. Returns the merchants whose entries
  * changed.
  */
-async function heal(work: ActiveRun, outcome: StageOutcome): Promise<ReadonlySet<string>> {
-  const { request, deps } = work;
+async function heal(run: ActiveRun, outcome: StageOutcome): Promise<ReadonlySet<string>> {
+  const { request, deps } = run;
   const away = new Set([
     ...outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
     ...outcome.troubles.map(({ merchantNo }) => merchantNo),
@@ -69,7 +69,7 @@ async function heal(work: ActiveRun, outcome: StageOutcome): Promise<ReadonlySet
   for (const task of healingTasks(newest, longestWaiting)) {
     deps.signal.throwIfAborted();
     if (away.has(task.merchantNo)) continue;
-    const read = await readAgain(work, outcome, task);
+    const read = await readAgain(run, outcome, task);
     if (read.failure !== null) away.add(task.merchantNo);
     if (read.inserted + read.amended + read.vanished + read.returned > 0) changed.add(task.merchantNo);
   }

@@ -20,15 +20,15 @@ import type { ActiveRun, StageOutcome } from '../active-run.ts';
  * join first. Trouble of one merchant, even a fault of daybook, is put into its own report, and the others go on.
  * What concerns all (`TimeZoneWrong`, `LeaseLost`, a database that is away) stops them all and is thrown.
  */
-export async function syncStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { request, deps } = work;
+export async function syncStage(run: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { request, deps } = run;
   const stop = new AbortController();
   const signal = AbortSignal.any([deps.signal, stop.signal]);
   const join = await createJoining(request.merchants, { ...deps, signal });
   await Promise.all(
     request.merchants.map(async (merchant) => {
       try {
-        const synced = await syncOne(merchant, { work, join, signal });
+        const synced = await syncOne(merchant, { run, join, signal });
         outcome.sync = [...outcome.sync, synced];
       } catch (error) {
         stop.abort(error);
@@ -52,16 +52,16 @@ const inTruerWords = (all: readonly MerchantSync[], db: ActiveRun['deps']['db'])
 async function syncOne(
   merchant: MerchantAccess,
   {
-    work,
+    run,
     join,
     signal,
   }: {
-    readonly work: ActiveRun;
+    readonly run: ActiveRun;
     readonly join: Joining;
     readonly signal: AbortSignal;
   },
 ): Promise<MerchantSync> {
-  const { request, deps, lease, runId, ranges, zoneGate } = work;
+  const { request, deps, lease, runId, ranges, zoneGate } = run;
   const { merchantNo } = merchant;
   const { beforeProof, from: fromDay, to: toDay, takenUp } = ranges.get(merchantNo)!;
   const range = { from: fromDay, to: toDay, takenUp };
@@ -103,7 +103,7 @@ async function syncOne(
     const olderDays =
       looksAtOlderDays(request, deps) && report.failure === null && !report.interrupted
         ? await olderDaysOf({
-            work,
+            run,
             merchant,
             windows,
             requests: report.requests,

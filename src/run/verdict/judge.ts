@@ -13,7 +13,7 @@ import type { Standing } from '../report.ts';
 import { reasonsOfNotices } from './notice-reasons.ts';
 import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
-import type { RequestedStanding } from '../requested.ts';
+import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { StageOutcome } from '../active-run.ts';
 
@@ -161,17 +161,13 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
 }
 
 /** `2026-01-01 to 2026-02-28`, with the currency if only one was asked for. */
-export const rangeName = ({
-  from,
-  to,
-  currency,
-}: Pick<RequestedStanding, 'from' | 'to' | 'currency'>): string =>
+export const rangeName = ({ from, to, currency }: Pick<OpenRange, 'from' | 'to' | 'currency'>): string =>
   `${from} to ${to}${currency === null ? '' : ` of ${currency}`}`;
 
 const DAYS_NAMED_MAX = 3;
 
 /** `2026-01-01 to 2026-01-09, 2026-01-12`. */
-export function daysName(days: RequestedStanding['missingDays']): string {
+export function daysName(days: OpenRange['missingDays']): string {
   const named = days
     .slice(0, DAYS_NAMED_MAX)
     .map(({ from, to }) => (from === to ? from : `${from} to ${to}`));
@@ -179,7 +175,7 @@ export function daysName(days: RequestedStanding['missingDays']): string {
   return named.join(', ') + (more > 0 ? ` and ${more} more stretches` : '');
 }
 
-const reasonOfRequested = (range: RequestedStanding): Reason => ({
+const reasonOfRequested = (range: OpenRange): Reason => ({
   exitCode: EXIT.incomplete,
   what:
     `${range.merchantNo}: ${rangeName(range)} was asked for (range ${range.id}) and is not proven whole: ` +

@@ -26,7 +26,7 @@ const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.ne
 
 /** `USD 2026-03-04`; only the day if all accounts are meant. */
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
-  currency === '' ? day : `${currency} ${day}`;
+  currency === null ? day : `${currency} ${day}`;
 
 /** `A1, A2, A3 and 9 more`. */
 function listed(names: readonly string[], count = names.length): string {
@@ -51,7 +51,9 @@ function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
       ),
     );
   }
-  const names = sameDay.map(({ merchantNo, currency }) => [merchantNo, currency].join(' ').trim());
+  const names = sameDay.map(({ merchantNo, currency }) =>
+    currency === null ? merchantNo : `${merchantNo} ${currency}`,
+  );
   return [
     needsPerson(
       `${sameDay[0]!.day} has no entries for ${listed(names)}, which had some on the same weekday in each of the last 4 ` +

@@ -70,8 +70,8 @@ export async function hintsToChange(
   for (const [id, explanation] of quarantine.perhaps)
     if (MISSING_ENTRY_HINTS.includes(hints.get(id)!.hint)) hints.set(id, explanation);
   const isOther = ({ id, hint, hint_batch_no: batchNo }: HintedRow): boolean => {
-    const settled = hints.get(id);
-    return settled !== undefined && (settled.hint !== hint || settled.hintBatchNo !== batchNo);
+    const found = hints.get(id);
+    return found !== undefined && (found.hint !== hint || found.hintBatchNo !== batchNo);
   };
   return new Map(rows.filter(isOther).map(({ id }) => [id, hints.get(id)!]));
 }
@@ -166,16 +166,16 @@ async function netsBeside(db: Kysely<DB>, ids: readonly number[]) {
 }
 
 /** Stores all hints in one statement. */
-export async function writeHints(trx: Transaction<DB>, settled: Hints): Promise<void> {
-  const hints = [...settled];
+export async function writeHints(trx: Transaction<DB>, hints: Hints): Promise<void> {
+  const rows = [...hints];
   await sql`
-    UPDATE continuity_break b SET hint = settled.hint, hint_batch_no = settled.batch_no
+    UPDATE continuity_break b SET hint = sent.hint, hint_batch_no = sent.batch_no
     FROM unnest(
-      ${arrayLiteral(hints.map(([id]) => id))}::bigint[],
-      ${arrayLiteral(hints.map(([, { hint }]) => hint))}::text[],
-      ${arrayLiteral(hints.map(([, { hintBatchNo }]) => hintBatchNo))}::text[]
-    ) AS settled (id, hint, batch_no)
-    WHERE b.id = settled.id`.execute(trx);
+      ${arrayLiteral(rows.map(([id]) => id))}::bigint[],
+      ${arrayLiteral(rows.map(([, { hint }]) => hint))}::text[],
+      ${arrayLiteral(rows.map(([, { hintBatchNo }]) => hintBatchNo))}::text[]
+    ) AS sent (id, hint, batch_no)
+    WHERE b.id = sent.id`.execute(trx);
 }
 
 /** Replaces the hints of `rows` by the stored ones, which may have been settled after the rows were read. */

@@ -15,7 +15,7 @@ const PAIRS_MAX = 1_000;
  * which `gap` begins, so it may be the missing one.
  */
 interface Pair {
-  readonly gap: HintedRow;
+  readonly lacking: HintedRow;
   readonly into: HintedRow;
 }
 
@@ -29,12 +29,12 @@ export async function hintsAcrossCurrencies(
   const pairs = pairsOf(rows);
   const entries = await entriesBehind(db, merchantNo, pairs);
   const behind = new Map(rows.map((row) => [row.after_batch_no, row]));
-  for (const { gap, into } of pairs) {
+  for (const { lacking, into } of pairs) {
     const entry = entries.get(into.before_batch_no);
-    if (entry?.currency !== into.currency || plain(entry.balance) !== plain(gap.found_balance)) continue;
-    if (entry.booked_ms < gap.begin_ms || entry.booked_ms > gap.end_ms) continue;
+    if (entry?.currency !== into.currency || plain(entry.balance) !== plain(lacking.found_balance)) continue;
+    if (entry.booked_ms < lacking.begin_ms || entry.booked_ms > lacking.end_ms) continue;
     const out = behind.get(entry.batch_no);
-    for (const { id } of out === undefined ? [gap, into] : [gap, into, out]) {
+    for (const { id } of out === undefined ? [lacking, into] : [lacking, into, out]) {
       hints.set(id, { hint: 'in-another-currency', hintBatchNo: entry.batch_no });
     }
   }
@@ -46,9 +46,9 @@ function pairsOf(rows: readonly HintedRow[]): Pair[] {
   const pairs: Pair[] = [];
   for (const [currency, intos] of currencies) {
     const starting = Map.groupBy(intos, ({ found_balance: balance }) => plain(balance));
-    for (const gap of rows.filter((row) => row.currency !== currency)) {
-      for (const into of starting.get(plain(gap.expected_balance)) ?? []) {
-        pairs.push({ gap, into });
+    for (const lacking of rows.filter((row) => row.currency !== currency)) {
+      for (const into of starting.get(plain(lacking.expected_balance)) ?? []) {
+        pairs.push({ lacking, into });
         if (pairs.length === PAIRS_MAX) return pairs;
       }
     }

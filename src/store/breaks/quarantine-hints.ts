@@ -11,7 +11,7 @@ import {
   type QuarantinedReader,
 } from '../../ledger/chain/quarantined-entries.ts';
 import type { HintedRow, Hints } from './hinted-row.ts';
-import { quarantinedWithin } from '../quarantine.ts';
+import { unreadableWithin } from '../quarantine.ts';
 import type { DB } from '../engine/schema.ts';
 
 /** Most quarantined entries of a merchant that are compared with its breaks. */
@@ -36,7 +36,7 @@ export async function hintsOfQuarantine(
     endMs = Math.max(endMs, row.end_ms);
   }
   const window = { beginMs, endMs };
-  const quarantined = await quarantinedWithin(db, merchantNo, window, { read, limit: QUARANTINED_MAX });
+  const quarantined = await unreadableWithin(db, merchantNo, window, { read, limit: QUARANTINED_MAX });
   const spent = new Set<number>();
   for (const row of quarantined.length === 0 ? [] : rows) {
     const span = { beginMs: row.begin_ms, endMs: row.end_ms };

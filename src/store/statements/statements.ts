@@ -2,7 +2,7 @@
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
-import { ofAccounts, ofCurrencies, ofMerchants } from '../account-filter.ts';
+import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import { dayFigures, type DayFigures, type DayFilter } from '../account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
 
@@ -239,6 +239,7 @@ export async function certificatesOf(
   db: Kysely<DB>,
   merchantNo: string,
   window: Window,
+  currency: string | null = null,
 ): Promise<CertificateRow[]> {
   const rows = await db
     .selectFrom('sync_window')
@@ -255,6 +256,7 @@ export async function certificatesOf(
     .where('begin_ms', '<=', window.endMs)
     .where('end_ms', '>=', window.beginMs)
     .where('certified_at', 'is not', null)
+    .where(sayingOf(currency))
     .orderBy('begin_ms')
     .orderBy('end_ms')
     .orderBy('currency')
