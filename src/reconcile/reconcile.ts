@@ -9,7 +9,6 @@ import {
   markChangedDays,
   restartedDays,
   saveAccountDays,
-  type DayFigures,
   type DayFilter,
 } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/break-hints.ts';

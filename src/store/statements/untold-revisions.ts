@@ -3,6 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
+import { SEEN_COLUMNS } from '../figures.ts';
 import type { StatementRow } from './statements.ts';
 
 /** A day that reads otherwise than it was proven before. */
@@ -25,18 +26,7 @@ export interface RevisedDay {
 }
 
 /** What a reader of a statement sees. */
-const SAME = [
-  'sha256',
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'verdict',
-  'break_count',
-  'breaks_after',
-] as const satisfies readonly (keyof StatementRow)[];
+const SAME = ['sha256', ...SEEN_COLUMNS] as const;
 const sameColumn = (column: (typeof SAME)[number]) =>
   sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
 
