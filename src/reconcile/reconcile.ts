@@ -10,7 +10,6 @@ import {
   markChangedDays,
   restartedDays,
   saveAccountDays,
-  type DayFigures,
 } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/break-hints.ts';
 import { replaceBreaks, type BreakRow } from '../store/breaks/breaks.ts';

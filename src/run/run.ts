@@ -3,7 +3,7 @@
  */
 import { LeaseLost, type Lease } from '../store/engine/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
-import { leaseFence } from '../statements/publish-day.ts';
+import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { clocksSeenBefore, finishRun, runsOfSlot, startRun } from '../store/runs.ts';

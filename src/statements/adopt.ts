@@ -22,7 +22,7 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { UnreadableRows } from './formats/format.ts';
-import { leaseFence } from './publish-day.ts';
+import { leaseFence } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import { MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';

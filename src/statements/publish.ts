@@ -10,7 +10,8 @@ import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/s
 import { certifiedWindows } from '../store/windows.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
-import { publishDay, refreshManifest, type Misfit, type PublishDayOptions } from './publish-day.ts';
+import { publishDay, refreshManifest, type Misfit } from './publish-day.ts';
+import type { PublishDayOptions } from './publish-options.ts';
 
 export interface PublishOptions extends PublishDayOptions {
   /** Whose days are published. */

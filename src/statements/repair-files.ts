@@ -27,7 +27,7 @@ import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { dayPrefix, manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
-import { leaseFence, type PublishDayOptions } from './publish-day.ts';
+import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import {
   MANIFEST_CONTENT_TYPE,

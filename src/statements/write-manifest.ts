@@ -16,7 +16,8 @@ import {
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from './digest.ts';
 import { manifestKey } from './keys.ts';
-import { manifestText, otherFormatsIn, parseManifest, type ManifestSources } from './manifest.ts';
+import { otherFormatsIn, parseManifest } from './manifest.ts';
+import { manifestText, type ManifestSources } from './manifest-text.ts';
 import { putReplacing, readManifest } from './put-revision.ts';
 import { currentOf } from './summary.ts';
 

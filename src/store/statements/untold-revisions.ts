@@ -6,6 +6,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
+import { SEEN_COLUMNS } from '../figures.ts';
 import type { StatementRow } from './statements.ts';
 
 /** A day whose published statement changed after the day was proven. */
@@ -28,18 +29,7 @@ export interface RevisedDay {
 }
 
 /** The columns that a reader of a statement sees. */
-const SAME = [
-  'sha256',
-  'opening',
-  'credit_total',
-  'credit_count',
-  'debit_total',
-  'debit_count',
-  'closing',
-  'verdict',
-  'break_count',
-  'breaks_after',
-] as const satisfies readonly (keyof StatementRow)[];
+const SAME = ['sha256', ...SEEN_COLUMNS] as const;
 const sameColumn = (column: (typeof SAME)[number]) =>
   sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
 

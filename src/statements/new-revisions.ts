@@ -1,0 +1,117 @@
+/** Writes the next revision of a day's statement or summary, where it differs from the one that stands. */
+import { entriesIn } from '../ledger/chain/figures.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { bytesOf, digestOf } from '../objects/object-store.ts';
+import { accountDay } from '../store/account-days.ts';
+import { figureColumns } from '../store/figures.ts';
+import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
+import type { StoredRow } from '../store/statements/stored-files.ts';
+import { dayContent, isAsPublished } from './day-content.ts';
+import type { Explained } from './explained.ts';
+import { STATEMENT_FORMATS } from './formats/all.ts';
+import { STATEMENT_COLUMNS } from './formats/columns.ts';
+import { manifestKey, statementKey, summaryKey } from './keys.ts';
+import { putOtherFormats, type WrittenFormat } from './other-formats.ts';
+import { leaseFence, type PublishDayOptions } from './publish-options.ts';
+import { putRevision } from './put-revision.ts';
+import { reasonBetween } from './revision-reason.ts';
+import { summaryCsv } from './summary.ts';
+import { storedRow } from './write-manifest.ts';
+
+/** A new row, and what was read back of its file. */
+export interface Written<Row> {
+  readonly row: Row;
+  readonly stored: StoredRow;
+}
+
+export interface WrittenStatement extends Written<StatementRow> {
+  /** The day reads otherwise than it was proven before. */
+  readonly isRevised: boolean;
+  readonly otherFormats: readonly WrittenFormat[];
+}
+
+/** Writes the account's statement where it differs from the one that stands; null where it does not. */
+export async function newRevision(
+  account: Account,
+  day: BusinessDay,
+  standing: readonly StatementRow[],
+  options: PublishDayOptions,
+): Promise<WrittenStatement | null> {
+  const { db, now, objects, comesLate = () => false } = options;
+  const { columns = STATEMENT_COLUMNS, formats = STATEMENT_FORMATS } = options;
+  const fence = leaseFence(options);
+  options.signal.throwIfAborted();
+  const content = () => dayContent(account, day, options);
+  const current = standing.findLast((row) => row.currency === account.currency);
+  const figures = (await accountDay(db, account, day))!;
+  if (current !== undefined && (await isAsPublished(current, figures, content))) return null;
+  const wanted = (current?.revision ?? 0) + 1;
+  const stored = await putRevision({
+    objects,
+    revision: wanted,
+    keyOf: (revision) => statementKey(account, day, revision),
+    manifestKey: manifestKey(account.merchantNo, day),
+    content,
+    fence,
+  });
+  const row = {
+    merchant_no: account.merchantNo,
+    currency: account.currency,
+    day,
+    revision: stored.revision,
+    sha256: stored.sha256,
+    byte_count: stored.bytes,
+    row_count: entriesIn(figures),
+    object_key: stored.key,
+    columns: columns.map(({ name }) => name).join(','),
+    ...figureColumns(figures),
+    published_at: now(),
+    supersedes: stored.revision === 1 ? null : stored.revision - 1,
+    run_id: options.runId,
+  };
+  const reason =
+    stored.revision > wanted
+      ? forgotten(stored.revision - 1)
+      : current === undefined
+        ? null
+        : await reasonBetween(current, row, options);
+  const isRevised = row.supersedes !== null || (comesLate(account, day) && entriesIn(figures) > 0);
+  const statement = { ...row, reason };
+  const otherFormats = await putOtherFormats(statement, { objects, fence, formats, columns });
+  return { row: statement, stored: storedRow(stored.key, stored), isRevised, otherFormats };
+}
+
+const forgotten = (revision: number): string =>
+  `revision ${revision} was published, and this database does not know it`;
+
+/** Writes the day's summary where it differs from the one that stands. */
+export async function newSummary(
+  merchantNo: string,
+  day: BusinessDay,
+  { current, explained }: { readonly current: readonly StatementRow[]; readonly explained: Explained },
+  standing: SummaryRow | undefined,
+  options: PublishDayOptions,
+): Promise<Written<SummaryRow> | null> {
+  const text = summaryCsv(current, explained);
+  const content = Buffer.from(text);
+  const { sha256 } = await digestOf(bytesOf(content));
+  if (standing?.sha256 === sha256) return null;
+  const stored = await putRevision({
+    objects: options.objects,
+    revision: (standing?.revision ?? 0) + 1,
+    keyOf: (revision) => summaryKey(merchantNo, day, revision),
+    manifestKey: manifestKey(merchantNo, day),
+    content,
+    fence: leaseFence(options),
+  });
+  const row = {
+    merchant_no: merchantNo,
+    day,
+    revision: stored.revision,
+    sha256: stored.sha256,
+    object_key: stored.key,
+    published_at: options.now(),
+    content: explained.size === 0 ? null : text,
+  };
+  return { row, stored: storedRow(stored.key, stored) };
+}

@@ -1,0 +1,27 @@
+/** What publishing a day, or writing its files again, stands on. */
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Fence, ObjectStore } from '../objects/object-store.ts';
+import { askLease, type Lease } from '../store/engine/lease.ts';
+import type { DayContentOptions } from './day-content.ts';
+import type { StatementFormat } from './formats/format.ts';
+
+export interface PublishDayOptions extends DayContentOptions {
+  readonly lease: Lease;
+  readonly objects: ObjectStore;
+  /** The zone is not proven; the manifest says so. */
+  readonly timeZoneTrusted?: boolean;
+  /** What the run looks at beyond the days it reads, for the manifest. */
+  readonly checked?: readonly string[];
+  /** Whether the account's day was proven before to hold nothing; its first statement then counts as revised. Never where absent. */
+  readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
+  /** Formats that statements come in; without it, all there are. */
+  readonly formats?: readonly StatementFormat[];
+  readonly runId: number;
+  readonly now: () => Date;
+}
+
+/** Asks the database whether this run still holds the lease. */
+export const leaseFence = ({ db, lease }: Pick<PublishDayOptions, 'db' | 'lease'>): Fence => ({
+  epoch: lease.epoch,
+  assertHeld: () => askLease(db, lease),
+});
