@@ -1,4 +1,4 @@
-/** Applications that wait for their result, and the result the platform pushes for each. */
+/** Makes applications that wait for their result, and the result that the platform posts for each. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { markAccepted, recordApplication } from '../src/store/onboarding/applications.ts';
@@ -13,7 +13,7 @@ export interface Application {
   readonly result: string;
 }
 
-/** About what sp3101 with a long message has. */
+/** About as long as an sp3101 with a long message. */
 const MESSAGE = 'm'.repeat(255);
 
 export async function acceptedApplications(db: Kysely<DB>, count: number): Promise<Application[]> {

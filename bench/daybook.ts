@@ -1,4 +1,4 @@
-/** One daybook run as a process: settings from the environment, what to do as an argument, figures as a line of JSON. */
+/** One daybook run as a process: settings from the environment, what to do on stdin, figures as a line of JSON. */
 import { readFileSync } from 'node:fs';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';
@@ -7,12 +7,13 @@ import { figuresOf } from '../src/run/report.ts';
 import { executeRun } from '../src/run/run.ts';
 import type { RunRequest } from '../src/run/active-run.ts';
 import { loadSettings } from '../src/settings/load.ts';
+import { givenInput } from './input.ts';
 
 keepHeapSmall();
-const { command, range } = JSON.parse(process.argv[2] ?? '{}') as Pick<RunRequest, 'command' | 'range'>;
+const { command, range } = givenInput() as Pick<RunRequest, 'command' | 'range'>;
 const settings = loadSettings({ env: process.env, readFile: (path) => readFileSync(path, 'utf8') });
 const app = await openPlatformApp(settings, { env: process.env });
-const merchants = await chosenMerchants(app, []);
+const merchants = await chosenMerchants(app, null);
 const started = performance.now();
 const report = await executeRun(
   { command, range, merchants, currencies: null },

@@ -1,8 +1,10 @@
 /**
- * `npm run bench`: figures of daybook, each as a ratio against a limit reached on the same machine in the same run.
+ * `npm run bench`: measures daybook. Each figure is compared with a limit measured on the same machine in the same
+ * run.
  *
- * Prints a table and writes it as JSON to bench/results. `--short` runs small sizes, to see that the bench works, and
- * judges nothing; `--only NAME` measures one row; `--profile` leaves CPU profiles of daybook in bench/results.
+ * Prints a table and writes it as JSON to bench/results. `--short` uses small sizes, only to check that the bench
+ * itself works, and does not judge the results. `--only NAME` runs one measure. `--profile` writes CPU profiles of
+ * daybook to bench/results.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -14,6 +16,7 @@ import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
+import { merchants } from './measures/merchants.ts';
 import { naive } from './measures/naive.ts';
 import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
@@ -22,7 +25,17 @@ import { sync } from './measures/sync.ts';
 import { runDaybook, startSandbox } from './processes.ts';
 import { startServer } from './server.ts';
 
-const MEASURES: readonly Measure[] = [calls, latency, sync, naive, chain, publish, nightly, notifications];
+const MEASURES: readonly Measure[] = [
+  calls,
+  latency,
+  sync,
+  naive,
+  chain,
+  publish,
+  nightly,
+  merchants,
+  notifications,
+];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 
 const { values: flags } = parseArgs({
@@ -55,7 +68,7 @@ process.exitCode = failures.length === 0 && results.every(({ ok }) => ok !== fal
 
 interface Outcome {
   readonly measured: readonly Measured[];
-  /** Measures that could not be made, and why; the others stand. */
+  /** Measures that failed, and why. The results of the others still count. */
   readonly failures: readonly { readonly name: string; readonly why: string }[];
 }
 

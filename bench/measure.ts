@@ -1,4 +1,4 @@
-/** What a measure is: given a bench to work on, it gives figures, each against a limit reached in the same run. */
+/** The types of a measure and its results, and helpers that measures share. */
 import type { BenchDatabase, BenchServer } from './server.ts';
 import type { DaybookRun, DaybookWork, SandboxProcess } from './processes.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
@@ -7,7 +7,7 @@ export type Target = { readonly atMost: number } | { readonly atLeast: number };
 
 export interface Measured {
   readonly what: string;
-  /** What was reached, and the limit it is held against, in `unit`. */
+  /** The measured figure, and the limit it is compared with, both in `unit`. */
   readonly figure: number;
   readonly limit: number;
   readonly limitIs: string;
@@ -17,13 +17,13 @@ export interface Measured {
   readonly target: Target;
 }
 
-/** What measures work on; everything they start ends with the bench. */
+/** What a measure works with. Everything it starts ends with the bench. */
 export interface Bench {
-  /** Small enough for a machine that only wants to know whether the bench works. */
+  /** Use small sizes, only to check that the bench works. */
   readonly short: boolean;
   readonly server: BenchServer;
   readonly sandbox: (scenario: ScenarioInput) => Promise<SandboxProcess>;
-  /** Runs daybook in a process of its own, so that its memory is its own; its peak is kept for the memory row. */
+  /** Runs daybook in a process of its own, so that its memory can be measured. The peak is kept for the memory row. */
   readonly daybook: (work: DaybookWork) => Promise<DaybookRun>;
   /** Peak resident memory of each daybook process so far. */
   readonly peaks: readonly MemoryPeak[];
@@ -35,12 +35,12 @@ export interface MemoryPeak {
 }
 
 export interface Measure {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
   readonly measure: (bench: Bench) => Promise<readonly Measured[]>;
 }
 
-/** Runs `work` on a database of its own. */
+/** Runs `work` with a new database. */
 export async function withDatabase<Result>(
   { server }: Bench,
   work: (database: BenchDatabase) => Promise<Result>,
@@ -53,7 +53,7 @@ export async function withDatabase<Result>(
   }
 }
 
-/** Runs `work` against a sandbox of its own. */
+/** Runs `work` with a new sandbox. */
 export async function withSandbox<Result>(
   bench: Bench,
   scenario: ScenarioInput,
@@ -67,14 +67,14 @@ export async function withSandbox<Result>(
   }
 }
 
-/** Milliseconds `work` takes. */
+/** How many ms `work` takes. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now();
   await work();
   return performance.now() - started;
 }
 
-/** The middle one, so that a neighbour's burst of work on the machine does not count. */
+/** The middle figure, so that a short burst of other work on the machine does not count. */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];
@@ -82,7 +82,7 @@ export function median(figures: readonly number[]): number {
   return middle;
 }
 
-/** How often a measure alternates with its limit. */
+/** How often a measure and its limit take turns. */
 export const roundsOf = ({ short }: Bench): number => (short ? 1 : 3);
 
 export const meets = ({ ratio, target }: Measured): boolean =>

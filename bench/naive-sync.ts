@@ -1,5 +1,9 @@
-/** The script one would write first: page after page, one INSERT a row, amounts as JavaScript reads them. */
+/**
+ * The simplest possible sync script, to compare with: page after page, one INSERT per row, amounts as JavaScript
+ * numbers.
+ */
 import pg from 'pg';
+import { givenInput } from './input.ts';
 
 interface Row {
   batchNo: string;
@@ -20,7 +24,7 @@ export interface NaiveInput {
   readonly endMs: number;
 }
 
-const input = JSON.parse(process.argv[2] ?? '{}') as NaiveInput;
+const input = givenInput() as NaiveInput;
 const client = new pg.Client({ connectionString: input.databaseUrl });
 await client.connect();
 const started = performance.now();

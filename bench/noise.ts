@@ -1,17 +1,18 @@
 /**
- * Noise for the receiver, from a process of its own: posts by made-up paths at a rate, as far as this machine makes
- * them, until the time is over. Prints how many a second were answered.
+ * Makes noise for the receiver, in a process of its own: posts to made-up paths at a given rate, or as fast as the
+ * machine can, until the time is over. Prints how many posts a second were answered.
  */
+import { givenInput } from './input.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { newNotifySecret } from '../src/store/notifications/notify-path.ts';
 
 const CONNECTIONS = 100;
-/** Posts on their way at a time: beyond it the receiver is what limits the rate. */
+/** Most posts at a time. With this many under way, the receiver is what limits the rate. */
 const IN_FLIGHT_MAX = 400;
 const TICK_MS = 5;
 
-const { url, ratePerS, seconds } = JSON.parse(process.argv[2] ?? '{}') as {
+const { url, ratePerS, seconds } = givenInput() as {
   url: string;
   ratePerS: number;
   seconds: number;
@@ -33,7 +34,7 @@ async function post(n: number): Promise<void> {
     await response.body.dump();
     answered += 1;
   } catch {
-    // Cut off: noise has no right to an answer.
+    // The connection was closed. That is fine, as noise need not be answered.
   } finally {
     inFlight -= 1;
   }
@@ -42,7 +43,7 @@ async function post(n: number): Promise<void> {
 while (performance.now() < endMs) {
   const due = ((performance.now() - startMs) * ratePerS) / 1_000;
   while (sent < due && inFlight < IN_FLIGHT_MAX) void post((sent += 1));
-  // What could not be sent in time is not made up for.
+  // Posts that could not be sent in time are left out.
   sent = Math.max(sent, Math.floor(due));
   await sleep(TICK_MS);
 }

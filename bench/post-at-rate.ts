@@ -1,10 +1,10 @@
-/** Posts at a fixed rate whatever the answers do, as a sender that does not wait; latency counts from the due time. */
+/** Posts at a fixed rate without waiting for the answers. Latency counts from the time a post was due. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 
 export interface Load {
   readonly url: string;
-  /** A new one for each post. */
+  /** Returns the path for each post. */
   readonly path: () => string;
   readonly body: (n: number) => string;
   readonly ratePerS: number;
@@ -12,9 +12,9 @@ export interface Load {
 }
 
 export interface LoadResult {
-  /** In ms, in order of posting. */
+  /** In ms, in the order of posting. */
   readonly latencies: readonly number[];
-  /** Answers that were not 200. */
+  /** How many answers were not 200. */
   readonly refused: number;
 }
 

@@ -1,4 +1,4 @@
-/** Processes of the bench: the sandbox, daybook itself and the naive script each get one, as they have in production. */
+/** Starts the bench's processes. The sandbox, daybook and the naive script each run in their own, as in production. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -8,19 +8,22 @@ import type { ScenarioInput } from '../src/sandbox/scenario.ts';
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
-/** Settings come from here alone, whatever the shell has. */
+/** Nothing else of the shell's environment is passed on, so no setting of it can have an effect. */
 const BARE_ENV = { PATH: process.env['PATH'] };
 
 type Env = Readonly<Record<string, string>>;
 
 function start(script: string, input: object, env: Env, flags: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...flags, pathOf(script), JSON.stringify(input)], {
+  const child = spawn(process.execPath, [...flags, pathOf(script)], {
     env: { ...BARE_ENV, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
+  // Thousands of merchants are more than an argument may hold.
+  child.stdin.end(JSON.stringify(input));
+  return child;
 }
 
-/** Runs a script to its end; it prints one line of JSON. */
+/** Runs a script to its end. It takes its input as JSON on stdin (`givenInput`) and prints one line of JSON. */
 export async function runScript<Result>(
   script: string,
   input: object,
@@ -36,17 +39,17 @@ export async function runScript<Result>(
 }
 
 export interface DaybookWork {
-  /** For the memory row. */
+  /** Its name in the memory row. */
   readonly what: string;
   readonly command: RunCommand;
-  /** Null: the nightly default. */
+  /** Null for what the nightly run reads. */
   readonly range: { readonly from: string; readonly to: string } | null;
-  /** As in production: PLATFORM_BASE_URL, DATABASE_URL, ... */
+  /** Settings as in production: PLATFORM_BASE_URL, DATABASE_URL, ... */
   readonly env: Env;
 }
 
 export interface DaybookRun {
-  /** The run alone, without starting Node. */
+  /** Time of the run, without the start of Node. */
   readonly elapsedMs: number;
   readonly peakMegabytes: number;
   readonly exitCode: number;
@@ -59,7 +62,7 @@ export interface DaybookRun {
   };
 }
 
-/** Runs daybook; with `profileDir`, the run leaves a CPU profile there. */
+/** Runs daybook. With `profileDir` it writes a CPU profile there. */
 export async function runDaybook(work: DaybookWork, profileDir: string | null): Promise<DaybookRun> {
   const flags = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
   const { command, range } = work;
@@ -70,7 +73,7 @@ export async function runDaybook(work: DaybookWork, profileDir: string | null): 
 
 export interface SandboxProcess {
   readonly url: string;
-  /** Calls answered so far. */
+  /** How many calls were answered so far. */
   readonly requests: () => Promise<number>;
   readonly stop: () => Promise<void>;
 }
@@ -80,7 +83,7 @@ interface Listening {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a script and waits until it has printed where it listens. */
+/** Starts a script and waits until it prints the address it listens on. */
 async function startListening(script: string, input: object): Promise<Listening> {
   const child = start(script, input, {}, []);
   const lines = createInterface({ input: child.stdout! });

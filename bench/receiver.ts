@@ -1,11 +1,12 @@
 /** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
+import { givenInput } from './input.ts';
 import { createInbox } from '../src/notifications/inbox.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { createWebServer } from '../src/web/server.ts';
 import { serve } from '../src/web/serve.ts';
 
 /** With `processing` the whole of `serve`; without, taking in alone. */
-const { databaseUrl, key, processing } = JSON.parse(process.argv[2] ?? '{}') as {
+const { databaseUrl, key, processing } = givenInput() as {
   databaseUrl: string;
   key: string;
   processing: boolean;

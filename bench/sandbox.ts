@@ -1,7 +1,8 @@
-/** The sandbox as a process: takes its scenario as an argument, prints its address, serves until it is ended. */
+/** The sandbox as a process: takes its scenario on stdin, prints its address, serves until it is ended. */
+import { givenInput } from './input.ts';
 import { createSandbox } from '../src/sandbox/server.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
 
-const sandbox = createSandbox(JSON.parse(process.argv[2] ?? '{}') as ScenarioInput);
+const sandbox = createSandbox(givenInput() as ScenarioInput);
 const { url } = await sandbox.listen({ port: 0 });
 process.stdout.write(`${url}\n`);

@@ -1,4 +1,4 @@
-/** The ledgers the sandbox acts out for the bench, and the settings by which daybook reads them. */
+/** The ledgers that the sandbox serves for the bench, and daybook's settings to read them. */
 import { addDays } from '../src/ledger/business-day.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
 import type { BenchDatabase } from './server.ts';
@@ -15,7 +15,7 @@ export interface BenchLedger {
   readonly entries: number;
 }
 
-/** A stable ledger in one currency, every day alike. */
+/** An unchanging ledger in one currency. All its days have the same size. */
 export function benchLedger(options: {
   readonly days: number;
   readonly entriesPerDay: number;
@@ -38,7 +38,7 @@ export function benchLedger(options: {
   };
 }
 
-/** Daybook's settings for reading a sandbox into a database. */
+/** Daybook's settings to read a sandbox into a database. */
 export const syncEnv = (
   { url }: Pick<SandboxProcess, 'url'>,
   database: Pick<BenchDatabase, 'url'>,
@@ -52,7 +52,7 @@ export const syncEnv = (
   ...more,
 });
 
-/** The same for work on stored entries alone. */
+/** Daybook's settings to work on stored entries only. */
 export const offlineEnv = (
   database: Pick<BenchDatabase, 'url'>,
   merchantNo: string,

@@ -1,4 +1,4 @@
-/** Fills a database with a consistent ledger by SQL alone, for measures that need stored entries and no platform. */
+/** Fills a database with a consistent ledger by SQL, for measures that need stored entries and no platform. */
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../src/store/engine/schema.ts';
 import { ZONE } from './scenario.ts';
@@ -6,16 +6,16 @@ import { ZONE } from './scenario.ts';
 export interface Seed {
   readonly merchantNo: string;
   readonly entries: number;
-  /** Business days the entries are spread over evenly, ending with `lastDay`. */
+  /** How many business days, the last one `lastDay`. The entries are spread evenly over them. */
   readonly days: number;
   readonly lastDay: string;
-  /** Balance the last entry ends on, in cents. */
+  /** The balance after the last entry, in cents. */
   readonly closingCents?: number;
 }
 
 const CLOSING_CENTS = 100_000_000;
 
-/** Inserts the entries, in USD, with certificates; every day counts as changed. */
+/** Inserts the entries, in USD, with certificates. Every day counts as changed. */
 export async function seedLedger(db: Kysely<DB>, seed: Seed): Promise<void> {
   const { merchantNo, entries, days, lastDay, closingCents = CLOSING_CENTS } = seed;
   const perDay = Math.ceil(entries / days);
@@ -51,7 +51,7 @@ export async function seedLedger(db: Kysely<DB>, seed: Seed): Promise<void> {
   await sql`VACUUM (ANALYZE) ledger_entry`.execute(db);
 }
 
-/** Makes the seeded days' figures and statements, as if they had been reconciled and published long ago. */
+/** Adds figures and statements for those days, as if they had been reconciled and published long ago. */
 export async function seedPublishedDays(
   db: Kysely<DB>,
   { merchantNo }: Pick<Seed, 'merchantNo'>,

@@ -1,4 +1,7 @@
-/** The bench's own PostgreSQL: durable as in production, with memory and WAL for its size, and databases to throw away. */
+/**
+ * Starts the bench's own PostgreSQL, as safe against crashes as in production and with enough memory, and makes
+ * databases.
+ */
 import { sql, type Kysely } from 'kysely';
 import pg from 'pg';
 import { openDatabase } from '../src/store/engine/connection.ts';
@@ -6,15 +9,15 @@ import type { DB } from '../src/store/engine/schema.ts';
 import { MIGRATION_WAITS } from '../src/store/engine/waits.ts';
 import { createTemplate, startPostgres, TEMPLATE } from '../test/support/postgres-server.ts';
 
-/** With the defaults a checkpoint every few seconds would be what is measured. */
+/** With PostgreSQL's defaults there would be a checkpoint every few seconds, and the bench would measure those. */
 const FLAGS = ['-c', 'shared_buffers=1GB', '-c', 'max_wal_size=8GB', '-c', 'checkpoint_timeout=30min'];
 
 export interface BenchDatabase {
   readonly url: string;
   readonly db: Kysely<DB>;
-  /** Writes out what earlier work left, so that nobody else pays for it. */
+  /** Writes all pending changes to disk, so that the next measure does not pay for them. */
   readonly settle: () => Promise<void>;
-  /** A plain connection, for COPY. */
+  /** Runs `work` with a plain connection, for COPY. */
   readonly withClient: <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>;
   readonly drop: () => Promise<void>;
 }
@@ -40,7 +43,7 @@ export async function startServer(): Promise<BenchServer> {
       const name = `bench_${databases}`;
       await asAdmin((id) => sql`CREATE DATABASE ${sql.id(id)} TEMPLATE ${sql.id(TEMPLATE)}`, name);
       const url = `${server.url}/${name}`;
-      // A history of ten million entries is planted by one statement.
+      // One statement inserts a history of ten million entries, which needs the time limits of migrations.
       const database = await openDatabase({ databaseUrl: url, dataDir: '', waits: MIGRATION_WAITS });
       return {
         url,

@@ -1,4 +1,4 @@
-/** Every scheduled job, in the order they run when several are due. */
+/** All scheduled jobs, in the order in which they run if several are due. */
 import type { Job } from './job.ts';
 import { nightly } from './nightly.ts';
 import { reference } from './reference.ts';

@@ -1,4 +1,7 @@
-/** Every night: read yesterday and the last days again, prove them, publish what changed. */
+/**
+ * The job of every night: reads yesterday, and the last days again for late entries; proves them; publishes what
+ * changed.
+ */
 import { runLedgerJob } from '../src/run/schedule/scheduled-job.ts';
 import type { Job } from './job.ts';
 

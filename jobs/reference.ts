@@ -1,4 +1,4 @@
-/** Every Monday before dawn: read the platform's lists of banks, purposes and the like again. */
+/** The job of every Monday before dawn: reads the platform's lists of banks, purposes and so on again. */
 import { executeReferenceRun, referenceWork } from '../src/run/reference-run.ts';
 import type { Job } from './job.ts';
 

@@ -1,4 +1,7 @@
-/** Around midday: further back than the night reads, so that what is late is in the statements by evening. */
+/**
+ * The job around midday: reads further back than the night does, so that late entries are in the statements by
+ * evening.
+ */
 import { runLedgerJob } from '../src/run/schedule/scheduled-job.ts';
 import type { Job } from './job.ts';
 

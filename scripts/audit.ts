@@ -1,11 +1,14 @@
-/** Asks the registry for known weaknesses of what the program is made of. A registry that cannot tell fails nothing. */
+/**
+ * `npm run audit`: asks the package registry for known weaknesses of the packages the program uses. Passes if the
+ * registry cannot answer.
+ */
 import { spawnSync } from 'node:child_process';
 
 export type AuditVerdict =
   | { readonly kind: 'clean' | 'weak'; readonly text: string }
   | { readonly kind: 'not-checked'; readonly text: string };
 
-/** What `npm audit --json` said. A registry without audits answers with an error instead of counts. */
+/** Reads the output of `npm audit --json`. A registry without audits answers with an error instead of counts. */
 export function auditVerdict(stdout: string): AuditVerdict {
   let said: { metadata?: { vulnerabilities?: Record<string, number> }; message?: string } = {};
   try {

@@ -1,4 +1,4 @@
-/** Writes src/store/engine/schema.ts from the migrated tables: `npm run schema`, after every change in sql/. */
+/** `npm run schema`: writes src/store/engine/schema.ts from the migrated tables. Run it after every change in sql/. */
 import { fileURLToPath } from 'node:url';
 import { generate, PostgresDialect } from 'kysely-codegen';
 import { openDatabase } from '../src/store/engine/connection.ts';
@@ -15,7 +15,7 @@ try {
     dialect: new PostgresDialect(),
     outFile: fileURLToPath(new URL('../src/store/engine/schema.ts', import.meta.url)),
     excludePattern: 'kysely_*',
-    // As src/store/engine/column-values.ts hands them out.
+    // The same types as in src/store/engine/column-values.ts.
     typeMapping: {
       int8: 'number',
       numeric: 'string',

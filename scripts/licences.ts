@@ -1,7 +1,7 @@
-/** Checks that every package of package-lock.json has a licence the project can be given away with. */
+/** `npm run licences`: checks that the licence of every package in package-lock.json allows giving the project away. */
 import { readFileSync } from 'node:fs';
 
-/** Licences without a duty beyond naming their authors. */
+/** Licences that only ask to name their authors. */
 const PERMISSIVE = [
   '0BSD',
   'Apache-2.0',
@@ -15,19 +15,19 @@ const PERMISSIVE = [
   'Python-2.0',
   'Unlicense',
 ];
-/** Fine for tools, which are not passed on with the program. */
+/** Also fine for tools, as they are not passed on with the program. */
 const FOR_TOOLS = [...PERMISSIVE, 'MPL-2.0'];
 
 export interface LockedPackage {
   readonly version?: string;
-  /** SPDX expression, as the package states it. */
+  /** SPDX expression, as in the package. */
   readonly license?: string;
-  /** Needed for development alone. */
+  /** True if it is needed only for development. */
   readonly dev?: boolean;
   readonly link?: boolean;
 }
 
-/** A sentence for each package whose licence is not among those allowed; `packages` as in a lock file, by path. */
+/** A sentence for each package whose licence is not allowed. `packages` is that of a lock file, by path. */
 export function licenceProblems(packages: Readonly<Record<string, LockedPackage>>): string[] {
   return Object.entries(packages).flatMap(([path, locked]) => {
     if (path === '' || locked.link === true) return [];
@@ -35,7 +35,7 @@ export function licenceProblems(packages: Readonly<Record<string, LockedPackage>
     if (locked.license === undefined)
       return [`${name} states no licence: read its files, then list or replace it.`];
     const allowed = locked.dev === true ? FOR_TOOLS : PERMISSIVE;
-    // Of "A OR B" one may be chosen; "A AND B" binds to both.
+    // "A OR B" leaves a choice. "A AND B" means both apply.
     const choices = locked.license.replace(/[()]/g, '').split(/\s+OR\s+/);
     const fits = choices.some((choice) => choice.split(/\s+AND\s+/).every((one) => allowed.includes(one)));
     return fits

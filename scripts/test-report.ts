@@ -1,4 +1,4 @@
-/** `node scripts/test-report.ts count|failures`: what the report of the last test run says, for `.ci/run`. */
+/** `node scripts/test-report.ts count|failures`: prints a summary of the last test run's report, for `.ci/run`. */
 import { existsSync, readFileSync } from 'node:fs';
 
 const FILE = '.vitest-report.json';
@@ -19,7 +19,7 @@ interface Report {
   }[];
 }
 
-/** Null: the runner never came to its end, which counts as one failure. */
+/** Null if the test runner did not finish, which counts as one failure. */
 const report = existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as Report) : null;
 
 const failureText = (name: string, text = ''): string =>

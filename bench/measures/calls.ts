@@ -1,9 +1,9 @@
-/** Calls for a ledger that stands still, against the fewest that could read it: a page of 100 each, window by window. */
+/** Counts the calls to read an unchanging ledger. The limit is the fewest calls possible: pages of 100, per window. */
 import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
 import { count, withDatabase, withSandbox, type Bench, type Measure, type Measured } from '../measure.ts';
 import { benchLedger, syncEnv, type BenchLedger } from '../scenario.ts';
 
-/** Days that are split before they are paged, and days that are paged as they are. */
+/** One shape has days so large that daybook splits them, the other has days that are read in one window. */
 const shapes = (short: boolean): readonly { days: number; entriesPerDay: number }[] =>
   short
     ? [{ days: 2, entriesPerDay: 1_250 }]

@@ -1,4 +1,7 @@
-/** Chain and account days over stored entries, against `lag()` over the same rows, which cannot order ties. */
+/**
+ * Times the chain and account days over stored entries. The limit is SQL's `lag()` over the same rows, which cannot
+ * put entries of one second in order.
+ */
 import { sql } from 'kysely';
 import { count, median, roundsOf, timed, withDatabase, type Measure } from '../measure.ts';
 import { offlineEnv } from '../scenario.ts';
@@ -27,7 +30,7 @@ export const chain: Measure = {
       const chainMs: number[] = [];
       for (let round = 0; round < roundsOf(bench); round += 1) {
         lagMs.push(await timed(lag));
-        // As before the first reconciling.
+        // Back to the state before the first reconcile.
         await sql`WITH made AS (DELETE FROM account_day RETURNING merchant_no, currency, day)
           INSERT INTO changed_day SELECT * FROM made`.execute(db);
         const run = await bench.daybook({

@@ -1,4 +1,4 @@
-/** How much of the time calls take anyway a sync adds: 50 ms a call, sixteen at once. */
+/** Measures the time a sync adds to what its calls take anyway, at 50 ms a call and sixteen calls at once. */
 import { count, median, roundsOf, withDatabase, withSandbox, type Measure } from '../measure.ts';
 import { benchLedger, syncEnv } from '../scenario.ts';
 

@@ -1,4 +1,4 @@
-/** The most memory any daybook process of this bench ever had resident: flat, whatever the day's size. */
+/** Reports the most memory that any daybook process of this bench used. It should not grow with the size of a day. */
 import type { Measure } from '../measure.ts';
 
 const MEGABYTES_MAX = 300;

@@ -1,4 +1,4 @@
-/** How much faster a sync is than the script one would write first, both on the same sandbox. */
+/** Compares a sync with the simplest possible script, both on the same sandbox. */
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import { count, median, roundsOf, withDatabase, withSandbox, type Measure } from '../measure.ts';
 import type { NaiveInput } from '../naive-sync.ts';
@@ -24,7 +24,7 @@ export const naive: Measure = {
           });
           syncRates.push(ledger.entries / (run.elapsedMs / 1_000));
         });
-        // One day is enough for the script's rate, which does not grow.
+        // The script's rate does not grow with more days, so one day is enough.
         await withDatabase(bench, async (database) => {
           const input: NaiveInput = {
             baseUrl: sandbox.url,

@@ -1,4 +1,4 @@
-/** What a night costs on a large table, against the same night on a small one: it should follow the new work alone. */
+/** Times a nightly run on a large table and on a small one. The cost should depend only on the new entries. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { benchLedger, MERCHANT, syncEnv, ZONE } from '../scenario.ts';
 import { seedLedger, seedPublishedDays } from '../seed.ts';
 import type { BenchDatabase } from '../server.ts';
 
-/** Days the nightly run reads again beside yesterday. */
+/** Days that the nightly run reads again in addition to yesterday. */
 const RESWEEP_DAYS = 7;
 
 export const nightly: Measure = {
@@ -67,7 +67,10 @@ export const nightly: Measure = {
   },
 };
 
-/** Seeds a history, lets daybook take up from it, and gives a function that runs a night and tells its time. */
+/**
+ * Fills the database with a history and lets daybook continue from it. Returns a function that does one nightly run
+ * and returns its time in ms.
+ */
 async function nightsOn(
   bench: Bench,
   sandbox: SandboxProcess,
@@ -94,7 +97,8 @@ async function nightsOn(
       env: syncEnv(sandbox, database, {
         DAYBOOK_NOW: new Date(dayWindow(yesterday, ZONE).endMs + 3_600_000).toISOString(),
         STATEMENTS_URL: pathToFileURL(folder).href,
-        // The sandbox has only the days that a night reads: what is stored before them it never had.
+        // The sandbox has only the days that the nightly run reads. Checks that look at older days would find them
+        // missing.
         DAYBOOK_CHECKS: 'zone,empty,shared',
       }),
     });
@@ -111,7 +115,7 @@ async function nightsOn(
   };
 }
 
-/** How many entries a day has, and the balance before its first. */
+/** How many entries a day has, and the balance before the first of them. */
 async function lookAt(
   sandbox: SandboxProcess,
   day: string,

@@ -1,6 +1,6 @@
 /**
- * How long a sender of notifications waits for its 200: while they come at a steady rate and nothing is processed, and
- * while strangers post by made-up paths as fast as this machine lets them, with everything at work.
+ * Measures how long a sender of notifications waits for its 200. First at a steady rate while nothing is processed.
+ * Then with everything running, while strangers post to made-up paths as fast as this machine can.
  */
 import { sql } from 'kysely';
 import { acceptedApplications, BENCH_KEY } from '../applications.ts';
@@ -11,7 +11,7 @@ import { runScript, startReceiver } from '../processes.ts';
 const RATE_PER_S = 200;
 const ANSWER_MS_MAX = 100;
 const WARM_UP_S = 2;
-/** Posts by one path, within its hour's share. */
+/** Posts per path, within the number allowed per hour. */
 const POSTS_A_PATH = 40;
 
 const NOISE_PER_S = 5_000;
@@ -57,7 +57,7 @@ async function atSteadyRate(bench: Bench): Promise<Measured> {
   return within(what, median(rounds), ANSWER_MS_MAX);
 }
 
-/** One round: the worst is what counts here, and the noise takes the whole machine. */
+/** Only one round: the slowest answers count, and the noise needs the whole machine. */
 async function underNoise(bench: Bench): Promise<readonly Measured[]> {
   const seconds = bench.short ? 3 : 20;
   return withDatabase(bench, async ({ url: databaseUrl, db }) => {

@@ -1,4 +1,4 @@
-/** Publishing a large day to a directory, against COPY of the same rows as CSV, sorted and thrown away. */
+/** Times publishing a large day to a folder. The limit is COPY of the same rows as sorted CSV that is thrown away. */
 import { sql } from 'kysely';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ export const publish: Measure = {
           if (run.figures.published !== 1)
             throw new Error(`${run.figures.published} statements were published`);
           publishMs.push(run.elapsedMs);
-          // As before the first publishing.
+          // Back to the state before the first publish.
           await sql`TRUNCATE statement, statement_summary, untold_revision`.execute(db);
           await sql`UPDATE account_day SET publish_due = true, revision = NULL`.execute(db);
         }

@@ -1,4 +1,7 @@
-/** How fast entries come in when the platform answers at once, against COPY of the same rows into the same table. */
+/**
+ * Measures how fast entries are stored if the platform answers at once. The limit is COPY of the same rows into the
+ * table.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,35 +1,28 @@
 /** Checks a registration file in full before anything is recorded or sent: all problems at once, values never repeated. */
-import type { z } from 'zod';
-import { didYouMean } from '../settings/suggest.ts';
+import { isFields, withoutBlanks, type Fields } from '../forms/fields.ts';
+import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
 import { eitherSchema, FIELD_NAMES, KINDS, type Registration } from './registration.ts';
 import { NOT_TEXT, RULES, type FieldReader, type RuleContext, type StoredReference } from './rules.ts';
 
 export type { StoredReference };
 
-export interface RegistrationProblem {
-  /** Where in the file: `swiftCode`, `relationProof[1]`. */
-  readonly path: string;
-  /** What is wrong, to be read after the path; without the value, which may be personal. */
-  readonly problem: string;
-}
-
 export type CheckedRegistration =
-  { readonly registration: Registration } | { readonly problems: readonly RegistrationProblem[] };
+  { readonly registration: Registration } | { readonly problems: readonly Problem[] };
 
 /** How the file as a whole is called where it is no mapping of fields. */
 const WHOLE_FILE = '(the file)';
 
 /** Checks what a file holds against docs/platform.md 2.5, 2.6, 4.4 and 8. Pure. */
 export function checkRegistration(file: unknown, context: RuleContext): CheckedRegistration {
-  if (!isMapping(file)) return { problems: [{ path: WHOLE_FILE, problem: 'must be a mapping of fields' }] };
-  const fields = withoutBlanks(file);
+  if (!isFields(file)) return { problems: [{ path: WHOLE_FILE, problem: 'must be a mapping of fields' }] };
+  const fields = withoutBlanks(file, FIELD_NAMES);
   const kind = kindOf(fields['bizMode']);
   const parsed = (kind === null ? eitherSchema : KINDS[kind].schema).safeParse(fields);
   const field = readerOf(fields);
   const ruled = RULES.flatMap((rule) => rule(field, context));
   const problems = [
-    ...(parsed.success ? [] : parsed.error.issues.flatMap((issue) => problemsOf(issue, kind))),
-    ...(kind === null ? unknownProblems(Object.keys(fields), null) : []),
+    ...problemsOf(parsed.error?.issues ?? [], (names) => unknownFields(names, kind)),
+    ...(kind === null ? unknownFields(Object.keys(fields), null) : []),
     ...ruled.filter(({ isWarning }) => isWarning !== true),
   ];
   if (problems.length > 0) return { problems: inOrder(problems) };
@@ -39,13 +32,9 @@ export function checkRegistration(file: unknown, context: RuleContext): CheckedR
 
 /** The country of the file's bank, for looking up reference data; null where the file does not say. */
 export const bankCountryOf = (file: unknown): string | null => {
-  const country = isMapping(file) ? file['countryCode'] : null;
+  const country = isFields(file) ? file['countryCode'] : null;
   return typeof country === 'string' && /^[A-Z]{2}$/.test(country) ? country : null;
 };
-
-type Fields = Readonly<Record<string, unknown>>;
-const isMapping = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function readerOf(fields: Fields): FieldReader {
   const field = (name: string): string | undefined => {
@@ -66,51 +55,20 @@ function readerOf(fields: Fields): FieldReader {
 const kindOf = (bizMode: unknown): keyof typeof KINDS | null =>
   bizMode === 'B' || bizMode === 'C' ? bizMode : null;
 
-/**
- * A field with nothing in it counts as left out, as forms write it; payoutType may even be sent empty
- * (docs/platform.md 2.5).
- */
-const withoutBlanks = (file: Fields): Fields =>
-  Object.fromEntries(
-    Object.entries(file).filter(([name, value]) => !FIELD_NAMES.includes(name) || isGiven(value)),
-  );
+const NO_FIELD = "is no field of the platform's document";
 
-const isGiven = (value: unknown): boolean =>
-  value !== undefined &&
-  value !== null &&
-  !(typeof value === 'string' && value.trim() === '') &&
-  !(Array.isArray(value) && value.length === 0);
-
-function problemsOf(issue: z.core.$ZodIssue, kind: keyof typeof KINDS | null): RegistrationProblem[] {
-  if (issue.code === 'unrecognized_keys') return unknownProblems(issue.keys, kind);
-  return [{ path: pathOf(issue.path), problem: issue.message }];
-}
-
-/** `relationProof[1]`, as one would write it to reach the value. */
-const pathOf = (path: readonly PropertyKey[]): string =>
-  path
-    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index > 0 ? '.' : ''}${String(step)}`))
-    .join('');
-
-function unknownProblems(names: readonly string[], kind: keyof typeof KINDS | null): RegistrationProblem[] {
-  return names.flatMap((path) => {
-    if (FIELD_NAMES.includes(path)) {
-      if (kind === null) return [];
-      const other = KINDS[kind === 'B' ? 'C' : 'B'].noun;
-      return [{ path, problem: `belongs to ${other}, but bizMode ${kind} is ${KINDS[kind].noun}` }];
-    }
-    const meant = didYouMean(path, FIELD_NAMES);
-    const hint = meant === null ? '' : `; did you mean ${meant}?`;
-    return [{ path: shownName(path), problem: `is no field of the platform's document${hint}` }];
+function unknownFields(names: readonly string[], kind: keyof typeof KINDS | null): Problem[] {
+  return names.flatMap((name) => {
+    if (!FIELD_NAMES.includes(name)) return [unknownField(name, { known: FIELD_NAMES, problem: NO_FIELD })];
+    if (kind === null) return [];
+    const other = KINDS[kind === 'B' ? 'C' : 'B'].noun;
+    return [{ path: name, problem: `belongs to ${other}, but bizMode ${kind} is ${KINDS[kind].noun}` }];
   });
 }
 
-/** A name nobody knows, shortened and printable: it may be a value put in the wrong place. */
-const shownName = (name: string): string => (/^[\w.-]{1,40}$/.test(name) ? name : '(unreadable name)');
-
 /** As the document lists the fields, so that the same file always gets the same list. */
-function inOrder(problems: readonly RegistrationProblem[]): RegistrationProblem[] {
-  const rank = ({ path }: RegistrationProblem): number => {
+function inOrder(problems: readonly Problem[]): Problem[] {
+  const rank = ({ path }: Problem): number => {
     const found = FIELD_NAMES.indexOf(path.replace(/[.[].*$/, ''));
     return found === -1 ? FIELD_NAMES.length : found;
   };

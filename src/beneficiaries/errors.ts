@@ -1,22 +1,18 @@
 /** Why a registration was not sent, or brought no reply: values a caller decides on, without anything personal. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { BeneficiaryRow } from '../store/beneficiaries/beneficiaries.ts';
-import type { RegistrationProblem } from './check.ts';
+import { FormInvalid, type Problem } from '../forms/problem.ts';
 
 /** The file breaks rules of the document; nothing was recorded or sent. */
-export class RegistrationInvalid extends ExpectedError {
+export class RegistrationInvalid extends FormInvalid {
   override readonly name = 'RegistrationInvalid';
-  readonly exitCode = EXIT.usage;
-  readonly problems: readonly RegistrationProblem[];
 
-  constructor(problems: readonly RegistrationProblem[]) {
+  constructor(problems: readonly Problem[]) {
     const count =
       problems.length === 1
         ? 'one thing in the registration needs'
         : `${problems.length} things in the registration need`;
-    const told = problems.map(({ path, problem }) => `  ${path} ${problem}`);
-    super([`${count} mending; nothing was recorded or sent:`, ...told].join('\n'));
-    this.problems = problems;
+    super(`${count} mending; nothing was recorded or sent:`, problems);
   }
 }
 

@@ -27,7 +27,7 @@ import {
 import { fingerprintKey } from '../store/secrets/fingerprint-key.ts';
 import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../store/notifications/notify-path.ts';
 import type { Holder } from '../host/process-identity.ts';
-import { repeatStatement } from '../store/engine/repeat-statement.ts';
+import { retry } from '../store/engine/retry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
 import { OrderNoTaken, PayeeInReview, RegistrationInFlight, RegistrationUnanswered } from './errors.ts';
@@ -73,12 +73,12 @@ export async function registerBeneficiary(
 ): Promise<Registered> {
   const { db, secretKeys } = deps;
   deps.signal.throwIfAborted();
-  const key = await repeatStatement(() => fingerprintKey(db, 'payee', secretKeys));
+  const key = await retry(() => fingerprintKey(db, 'payee', secretKeys));
   const draft = draftOf(deps, merchant.merchantNo, registration, key);
   const claim: Claim = { id: randomUUID(), holder: deps.holder, holdsMs: CLAIM_MS };
   const turn = await takeTurn(deps, draft, claim, registration);
   const beneficiary = turn.call === null ? turn.row : await call(deps, merchant, turn.row, turn.call, claim);
-  const approved = await repeatStatement(() => beneficiariesApproved(db, draft));
+  const approved = await retry(() => beneficiariesApproved(db, draft));
   return {
     beneficiary,
     sent: turn.call !== null,
@@ -121,15 +121,13 @@ async function takeTurn(
 ): Promise<Turn> {
   const { db, secretKeys } = deps;
   for (let turn = 1; ; turn += 1) {
-    const recorded = await repeatStatement(() =>
-      recordBeneficiary(db, draft, claim, { secretKeys, now: deps.now() }),
-    );
+    const recorded = await retry(() => recordBeneficiary(db, draft, claim, { secretKeys, now: deps.now() }));
     if (recorded !== null) return newCall(recorded, draft);
-    const known = await repeatStatement(() => beneficiaryByOrderNo(db, draft.merOrderNo));
+    const known = await retry(() => beneficiaryByOrderNo(db, draft.merOrderNo));
     const taken = known === undefined ? null : await takeUp(deps, known, draft, claim, registration);
     if (taken !== null) return taken;
     if (known === undefined || known.status === 'refused') {
-      const rival = await repeatStatement(() => beneficiaryInReview(db, draft));
+      const rival = await retry(() => beneficiaryInReview(db, draft));
       if (rival !== undefined && rival.merOrderNo !== draft.merOrderNo) throw new PayeeInReview(rival);
     }
     if (turn === TURNS_MAX)
@@ -152,14 +150,14 @@ async function takeUp(
 ): Promise<Turn | null> {
   if (known.merchantNo !== draft.merchantNo) throw new OrderNoTaken(known, draft.merchantNo);
   if (known.status === 'refused') {
-    const reopened = await repeatStatement(() => reopenBeneficiary(db, draft, claim, secretKeys));
+    const reopened = await retry(() => reopenBeneficiary(db, draft, claim, secretKeys));
     return reopened === null ? null : newCall(reopened, draft);
   }
-  const payload = await repeatStatement(() => beneficiaryPayload(db, known.merOrderNo, secretKeys));
+  const payload = await retry(() => beneficiaryPayload(db, known.merOrderNo, secretKeys));
   if (!isDeepStrictEqual(asInTheFile(known, payload), { ...registration }))
     throw new OrderNoTaken(known, draft.merchantNo);
   if (known.status !== 'sending') return { row: known, call: null };
-  const { claimed, before } = await repeatStatement(() => claimBeneficiary(db, known.merOrderNo, claim));
+  const { claimed, before } = await retry(() => claimBeneficiary(db, known.merOrderNo, claim));
   if (claimed) return { row: before, call: { payload, mayHaveArrivedBefore: before.mayHaveArrived } };
   if (before.status !== 'sending') return null;
   throw new RegistrationInFlight(before);
@@ -193,16 +191,16 @@ async function call(
     const mayHaveArrived = mayHaveArrivedBefore || (ours?.mayHaveArrived ?? true);
     const isRefused = ours instanceof PlatformRejected && !mayHaveArrived;
     const problem = ours?.message ?? 'it was stopped before a reply came';
-    await repeatStatement(() =>
+    await retry(() =>
       endBeneficiaryCall(db, claim.id, {
         status: isRefused ? 'refused' : 'sending',
         mayHaveArrived,
         problem,
       }),
     );
-    if (isRefused) return (await repeatStatement(() => beneficiaryByOrderNo(db, row.merOrderNo)))!;
+    if (isRefused) return (await retry(() => beneficiaryByOrderNo(db, row.merOrderNo)))!;
     signal.throwIfAborted();
     throw new RegistrationUnanswered(row, problem, { cause: error });
   }
-  return repeatStatement(() => storeBeneficiaryReply(db, reply, now()));
+  return retry(() => storeBeneficiaryReply(db, reply, now()));
 }

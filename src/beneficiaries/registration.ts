@@ -5,86 +5,57 @@
  */
 import { z } from 'zod';
 import { isCountryCode } from '../ledger/countries.ts';
+import {
+  CONTROL_BUT_SPACE,
+  hasLatinLettersOnly,
+  isDay,
+  isHttps,
+  matching,
+  oneOf,
+  textsOf,
+} from '../forms/text.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notifications/notify-path.ts';
 
 /** docs/platform.md 8. */
 const RELATION_PROOF_FILES_MAX = 3;
 
-/** What is wrong with a text, as it goes on after the field's path: `is no ...`; null where nothing is. */
-type TextProblem = (value: string) => string | null;
+const text = textsOf('must be text; in YAML put digits in quotes, so that no leading zero is lost');
 
-const NOT_TEXT = 'must be text; in YAML put digits in quotes, so that no leading zero is lost';
-const missingOr =
-  (otherwise: string) =>
-  ({ input }: { readonly input?: unknown }): string =>
-    input === undefined ? 'is required' : otherwise;
-
-const spacing: TextProblem = (value) => {
-  if (value.trim() !== value) return 'begins or ends with a blank; leave the blank out';
-  return value.isWellFormed() ? null : 'holds half a character; write it anew';
-};
-
-const CONTROL = /\p{Cc}/u;
-/** White space of every kind is allowed in an individual's addressLine. */
-const CONTROL_BUT_SPACE = /[^\P{Cc}\s]/u;
-
-const text = (problemOf: TextProblem = () => null, control = CONTROL) =>
-  z.string({ error: missingOr(NOT_TEXT) }).superRefine((value, context) => {
-    const unprintable = control.test(value)
-      ? 'holds a line break or another control character; write it on one line'
-      : null;
-    const message = spacing(value) ?? unprintable ?? problemOf(value);
-    if (message !== null) context.addIssue({ code: 'custom', message });
-  });
-
-const matching = (pattern: RegExp, problem: string) =>
-  text((value) => (pattern.test(value) ? null : problem));
-
-const oneOf = <const T extends readonly string[]>(values: T, wording: string) =>
-  z.enum(values, { error: missingOr(`must be ${wording}`) });
-
-const country = () =>
-  text((value) =>
-    isCountryCode(value) ? null : 'is no ISO 3166-1 alpha-2 country code: two capitals, such as HK',
-  );
-const currency = () => matching(/^[A-Z]{3}$/, 'must be three capitals, an ISO 4217 code such as USD');
-const bic = () =>
+const country = text((value) =>
+  isCountryCode(value) ? null : 'is no ISO 3166-1 alpha-2 country code: two capitals, such as HK',
+);
+const currency = text(matching(/^[A-Z]{3}$/, 'must be three capitals, an ISO 4217 code such as USD'));
+const bic = text(
   matching(
     /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/,
     'is no SWIFT/BIC: 8 or 11 capitals and digits, with the country in the fifth and sixth place',
-  );
+  ),
+);
 /** A path of an uploaded file; its form is a setting, so it is in rules.ts. */
-const upload = () => text();
+const upload = text();
 
-const englishName = () =>
-  text((value) => (isEnglishName(value) ? null : 'must be the English name, in Latin letters'));
+const englishName = text((value) =>
+  hasLatinLettersOnly(value) ? null : 'must be the English name, in Latin letters',
+);
 
-/** Latin letters, accents included; anything else that is no letter at all is not for us to judge. */
-export const isEnglishName = (value: string): boolean => !/[^\P{L}\p{Script=Latin}]/u.test(value);
+const date = text((value) => {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return 'must be a date written YYYY-MM-DD';
+  return isDay(value) ? null : 'is no day of the calendar';
+});
 
-const date = () =>
-  text((value) => {
-    if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return 'must be a date written YYYY-MM-DD';
-    const ms = Date.parse(`${value}T00:00:00Z`);
-    return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value)
-      ? null
-      : 'is no day of the calendar';
-  });
+const emailAddress = text(matching(/^[^\s@]+@[^\s@]+$/, 'is no e-mail address'));
 
-const emailAddress = () => matching(/^[^\s@]+@[^\s@]+$/, 'is no e-mail address');
-
-const httpsUrl = () =>
-  text((value) => {
-    if (value.length > CALLBACK_URL_CHARACTERS_MAX)
-      return `has ${value.length} characters, more than ${CALLBACK_URL_CHARACTERS_MAX}`;
-    return URL.canParse(value) && new URL(value).protocol === 'https:' ? null : 'must be an https URL';
-  });
+const httpsUrl = text((value) => {
+  if (value.length > CALLBACK_URL_CHARACTERS_MAX)
+    return `has ${value.length} characters, more than ${CALLBACK_URL_CHARACTERS_MAX}`;
+  return isHttps(value) ? null : 'must be an https URL';
+});
 
 /** Common to both kinds, in the document's order. */
 const common = {
   merOrderNo: text(),
-  countryCode: country(),
-  currency: currency(),
+  countryCode: country,
+  currency,
   paymentMode: oneOf(['LOCAL', 'SWIFT'], 'LOCAL or SWIFT'),
   payoutType: oneOf(['WALLET', 'BANK'], 'WALLET or BANK, or left out').optional(),
   payoutMethod: text(),
@@ -94,9 +65,9 @@ const common = {
   branchCode: text().optional(),
   proxyBankName: text().optional(),
   proxyBankAddress: text().optional(),
-  proxyBankSwiftCode: bic().optional(),
-  swiftCode: bic().optional(),
-  emailNo: emailAddress().optional(),
+  proxyBankSwiftCode: bic.optional(),
+  swiftCode: bic.optional(),
+  emailNo: emailAddress.optional(),
   phoneAreaCode: text().optional(),
   phoneNo: text().optional(),
   addressCountry: text(),
@@ -108,12 +79,12 @@ const common = {
   cnaps: text().optional(),
   taxIdNumber: text().optional(),
   relationProof: z
-    .array(upload(), { error: 'must be a list of paths' })
+    .array(upload, { error: 'must be a list of paths' })
     .refine((paths) => paths.length <= RELATION_PROOF_FILES_MAX, {
       error: `lists more than ${RELATION_PROOF_FILES_MAX} files`,
     })
     .optional(),
-  callbackUrl: httpsUrl().optional(),
+  callbackUrl: httpsUrl.optional(),
 };
 
 const enterpriseSchema = z.strictObject({
@@ -122,9 +93,9 @@ const enterpriseSchema = z.strictObject({
   registerCountry: text(),
   companyName: text(),
   localCompanyName: text().optional(),
-  businessLicenseImg: upload().optional(),
-  registerCertImg: upload().optional(),
-  incorporateCertImg: upload().optional(),
+  businessLicenseImg: upload.optional(),
+  registerCertImg: upload.optional(),
+  incorporateCertImg: upload.optional(),
 });
 
 const individualSchema = z.strictObject({
@@ -132,14 +103,14 @@ const individualSchema = z.strictObject({
   bizMode: z.literal('C'),
   idType: oneOf(['01', '02'], '01 (national ID card) or 02 (passport), in quotes'),
   idNumber: text(),
-  firstName: englishName(),
-  lastName: englishName(),
-  birthDate: date(),
+  firstName: englishName,
+  lastName: englishName,
+  birthDate: date,
   placeOfBirth: text(),
   nationality: text(),
   gender: oneOf(['M', 'F', 'X'], 'M, F or X'),
-  frontCertImg: upload().optional(),
-  backCertImg: upload().optional(),
+  frontCertImg: upload.optional(),
+  backCertImg: upload.optional(),
 });
 
 /** Where `bizMode` does not tell the kind: what can be checked all the same, fields of either kind let through. */

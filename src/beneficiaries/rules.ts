@@ -1,7 +1,8 @@
 /** What the fields of a registration ask of each other (docs/platform.md 2.5), one rule after the other. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { uploadPathProblem, type FilePathRules } from '../platform/upload-path.ts';
-import { isEnglishName } from './registration.ts';
+import type { Problem } from '../forms/problem.ts';
+import { hasLatinLettersOnly, LIES_AHEAD } from '../forms/text.ts';
 
 /** What the platform lists for the registration's country, as last stored; null where nothing is. */
 export interface StoredReference {
@@ -17,7 +18,7 @@ export interface RuleContext extends FilePathRules {
   readonly reference: StoredReference;
   readonly today: BusinessDay;
   /** Told what the document leaves open and looks like a mistake; it is sent all the same. */
-  readonly onWarning?: (warning: RuleProblem) => void;
+  readonly onWarning?: (warning: Problem) => void;
 }
 
 /**
@@ -31,9 +32,7 @@ export interface FieldReader {
 }
 export const NOT_TEXT = '\u0000';
 
-export interface RuleProblem {
-  readonly path: string;
-  readonly problem: string;
+export interface RuleProblem extends Problem {
   /** The document leaves it open: it is told, and refuses nothing. */
   readonly isWarning?: true;
 }
@@ -122,7 +121,7 @@ const province: Rule = (field) => {
       ? NONE
       : told('addressProvince', 'must be the province or city code when addressCountry is CN');
   }
-  return isEnglishName(value)
+  return hasLatinLettersOnly(value)
     ? NONE
     : told('addressProvince', 'must be the English name, in Latin letters, when addressCountry is not CN');
 };
@@ -219,7 +218,7 @@ const payoutTypeListed: Rule = (field, { reference: { methodTypes } }) => {
 const bornBefore: Rule = (field, { today }) => {
   const day = field('birthDate');
   return day !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(day) && day > today
-    ? told('birthDate', 'lies in the future')
+    ? told('birthDate', LIES_AHEAD)
     : NONE;
 };
 

@@ -1,4 +1,4 @@
-/** `amendments`: what the platform changed or took back after it was stored. */
+/** `amendments`: lists entries that the platform changed or took back after they were stored. */
 import type { Command } from 'commander';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';

@@ -1,4 +1,4 @@
-/** `audit`: who showed, settled, resolved or downloaded what. */
+/** `audit`: lists who showed, settled, resolved or downloaded what. */
 import type { Command } from 'commander';
 import { listDeeds } from '../store/audit.ts';
 import { offlineSettings, print, withApp } from './context.ts';

@@ -1,4 +1,7 @@
-/** `beneficiary`: check, register, status; resend, release and settle for those the platform gave no answer to. */
+/**
+ * `beneficiary`: check, register and status; and resend, release and settle, for registrations without a clear
+ * answer.
+ */
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { prepareRegistration } from '../beneficiaries/prepare.ts';
@@ -22,7 +25,7 @@ import { timesOf, type Times } from './output/times.ts';
 export function addBeneficiaryCommand(program: Command): void {
   const beneficiary = program
     .command('beneficiary')
-    .description('register beneficiaries with the platform, and see how they stand');
+    .description('register beneficiaries with the platform, and see their state');
   addCheck(beneficiary);
   addRegister(beneficiary);
   addStatus(beneficiary);
@@ -52,7 +55,7 @@ function addCheck(beneficiary: Command): void {
         await prepareRegistration(database.db, file, rulesOf(settings.fileRules, now(), warnings));
         print(self, {
           document: { problems: [], warnings },
-          text: lines('nothing to mend; it can be registered', ...warnings.map(warningText)),
+          text: lines('nothing to correct; it can be registered', ...warnings.map(warningText)),
         });
       });
     });
@@ -123,7 +126,7 @@ function addRelease(beneficiary: Command): void {
   withBy(beneficiary.command('release'))
     .argument('<id>', 'the registration’s number')
     .requiredOption('--note <text>', 'how it is known that the platform never took it; kept with it')
-    .description('let go of a registration without a reply, so that its payee can be registered anew')
+    .description('release a registration without a reply, so that its payee can be registered again')
     .action(async (id: string, { note }: { readonly note: string }, self: Command) => {
       if (note.trim() === '') throw new UsageError('--note is empty; say how it is known.');
       await withApp(offlineSettings(self), async ({ database, now }) => {
@@ -150,9 +153,7 @@ function addSettle(beneficiary: Command): void {
     )
     .option('--payee-id <id>', 'the payeeId the platform has it under')
     .option('--note <text>', 'how it is known; kept with it')
-    .description(
-      'say what became of a registration whose result never came, as asking the platform has shown',
-    )
+    .description('record what became of a registration whose result never came, after asking the platform')
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
     .action(async (id: string, flags: SettleFlags, self: Command) => {
       const { status, payeeId = null, note = null } = flags;
@@ -220,13 +221,13 @@ function tellRegistered(
   });
 }
 
-/** Approved, and no payeeId came to pay by (docs/platform.md 2.6). */
+/** Approved, but without the payeeId that payments need (docs/platform.md 2.6). */
 const isWithoutPayee = ({ status, payeeId }: BeneficiaryRow): boolean => status === '04' && payeeId === null;
 
 const exitCodeFor = (row: BeneficiaryRow): ExitCode =>
   row.status === '03' || row.status === 'refused' || isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
 
-/** docs/platform.md 3.1; the first two are before it. */
+/** What each status means (docs/platform.md 3.1). The first two come before those of the platform. */
 const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
   sending: 'sent or about to be, no reply yet',
   refused: 'not taken by the platform',
@@ -253,9 +254,9 @@ function rowText(row: BeneficiaryRow): string {
   );
 }
 
-/** The platform's operation for it is named in its document and not described (docs/platform.md 4.5). */
+/** The platform's document names the operation for this case and does not describe it (docs/platform.md 4.5). */
 const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
-  `  the platform told no payeeId, which payments need: its operation sp2402 has it${
+  `  the platform sent no payeeId, which payments need: its operation sp2402 has it${
     bizFlowNo === null ? '' : ` under bizFlowNo ${bizFlowNo}`
   };\n  record it by \`daybook beneficiary settle ${id} --status 04 --payee-id ID\``;
 

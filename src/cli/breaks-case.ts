@@ -1,4 +1,7 @@
-/** `breaks take`, `comment`, `resolve` and `reopen`: what a person does about a break, each with who and when. */
+/**
+ * `breaks take`, `comment`, `resolve` and `reopen`: what a person does about a break. Each records who did it and
+ * when.
+ */
 import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { UsageError } from '../run/verdict/exit-codes.ts';
@@ -22,11 +25,11 @@ interface Step {
   readonly name: string;
   readonly kind: StepKind;
   readonly description: string;
-  /** Set where a note is asked for, and says of what. */
+  /** What the note has to say, if a note is required; null if not. */
   readonly noteOf: string | null;
-  /** Changes the break's row; undefined where it is not one to do this with. */
+  /** Changes the row of the break. Undefined if this cannot be done to this break. */
   readonly act: (trx: Transaction<DB>, id: number, note: string, now: Date) => Promise<BreakRow | undefined>;
-  /** Which breaks it may be done with. */
+  /** The message for a break that it cannot be done to. */
   readonly refusal: (id: string) => string;
   readonly done: (id: string) => string;
 }
@@ -67,13 +70,13 @@ const STEPS: readonly Step[] = [
   {
     name: 'reopen',
     kind: 'reopened',
-    description: 'take the resolving of a break back',
+    description: 'open a resolved break again',
     noteOf: null,
     act: (trx, id) => reopenBreak(trx, id),
     refusal: (id) =>
       `no resolved break has the number ${id}; \`daybook breaks --all\` lists them. One that healed and is found again ` +
       'has a new number.',
-    done: (id) => lines(`break ${id} is open again, and nobody’s`, PUBLISHED_LATER),
+    done: (id) => lines(`break ${id} is open again, and nobody has taken it`, PUBLISHED_LATER),
   },
 ];
 
@@ -91,7 +94,7 @@ export function addCaseCommands(breaks: Command): void {
   }
 }
 
-/** The number of a break. Throws `UsageError`. */
+/** Reads the id of a break. Throws `UsageError`. */
 export function breakIdOf(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`${text} is no break’s number; \`daybook breaks\` lists them.`);

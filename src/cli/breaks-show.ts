@@ -1,4 +1,4 @@
-/** `breaks show`: one break as a case, with all that is known of it and what the platform answers now. */
+/** `breaks show`: one break as a case, with everything known about it and what the platform answers now. */
 import type { Command } from 'commander';
 import { readQuarantined } from '../platform/quarantined.ts';
 import { askAboutBreak, type Asked } from '../run/breaks/break-answer.ts';
@@ -14,7 +14,7 @@ import { createLog, offlineSettings, print, withApp } from './context.ts';
 import { createRetryLog } from './output/retry-log.ts';
 import { timesOf } from './output/times.ts';
 
-/** Somebody waits for the page; most of it needs no platform. */
+/** Few, as somebody waits for the page, and most of it does not need the platform. */
 const RETRIES_MAX = 1;
 
 export function addShowCommand(breaks: Command): void {

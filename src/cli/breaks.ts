@@ -1,4 +1,4 @@
-/** `breaks`: where a balance does not follow from the entry before it, and each of them as a case. */
+/** `breaks`: lists the breaks of the balance chain. Its subcommands handle each as a case. */
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { lastSteps, stateOf } from '../store/breaks/break-cases.ts';
@@ -7,7 +7,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { addCaseCommands } from './breaks-case.ts';
 import { addShowCommand } from './breaks-show.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { collect } from './range-flags.ts';
+import { collect, merchantsOf } from './range-flags.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
 import { counted, line, lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
@@ -44,16 +44,16 @@ export function addBreaksCommand(program: Command): void {
 
 async function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
-  const { all = false, merchant } = self.optsWithGlobals<ListFlags>();
+  const { all = false, ...flags } = self.optsWithGlobals<ListFlags>();
   const settings = offlineSettings(self);
   await withApp(settings, async ({ database }) => {
-    const merchants = merchant.length === 0 ? undefined : merchant;
-    const rows = await casesOf(database.db, await listBreaks(database.db, { all, merchants }));
+    const accounts = { merchants: merchantsOf(flags), currencies: null };
+    const rows = await casesOf(database.db, await listBreaks(database.db, { ...accounts, all }));
     print(self, { document: rows, text: listText(rows, timesOf(settings)) });
   });
 }
 
-/** A stored break and where its case stands. */
+/** A stored break, with the state of its case. */
 type CaseRow = BreakRow & { readonly state: string; readonly taken_by: string | null };
 
 async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseRow[]> {

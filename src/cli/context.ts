@@ -1,4 +1,4 @@
-/** What every command stands on: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and how an end is told. */
+/** What every command uses: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and printing. */
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
@@ -11,7 +11,7 @@ import { createRetryLog } from './output/retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { fitted } from './output/wrapped.ts';
 
-/** A run asked to stop ends at a window's edge; longer than this nobody waits. */
+/** A run that is told to stop ends between two windows. After this time the process ends in any case. */
 const STOP_WITHIN_MS = 25_000;
 
 export interface GlobalFlags {
@@ -19,7 +19,7 @@ export interface GlobalFlags {
   readonly json?: boolean;
 }
 
-/** Logs go to stderr: lines of JSON, or for reading on a terminal. */
+/** The log, on stderr: lines of JSON, or readable text on a terminal. */
 export function createLog(level: LogLevel): Logger {
   const stderr = process.stderr.isTTY
     ? pretty({ destination: 2, ignore: 'pid,hostname', sync: true })
@@ -27,13 +27,13 @@ export function createLog(level: LogLevel): Logger {
   return pino({ level, base: null, formatters: { log: showableFields } }, stderr);
 }
 
-/** What is logged, with every text in it as it can be shown. */
+/** The fields of a log line. Characters that must not reach a terminal are replaced. */
 const showableFields = (fields: Record<string, unknown>): Record<string, unknown> =>
   JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
     typeof value === 'string' ? showableText(value) : value,
   ) as Record<string, unknown>;
 
-/** Aborts on SIGTERM and Ctrl-C; a second one, or `STOP_WITHIN_MS`, ends the process. */
+/** Aborts on SIGTERM and Ctrl-C. A second one ends the process at once; `STOP_WITHIN_MS` ends it too. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {
@@ -54,18 +54,18 @@ const source = (flags: GlobalFlags, otherNames: readonly string[]) => ({
   otherNames,
 });
 
-/** Settings for commands that speak to the platform. */
+/** Settings for commands that call the platform. */
 export const platformSettings = (command: Command, otherNames: readonly string[] = []): Settings =>
   loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: ['platform'] });
 
-/** Settings for commands that work without it. */
+/** Settings for commands that do not call the platform. */
 export const offlineSettings = (
   command: Command,
   otherNames: readonly string[] = [],
 ): SettingsWithoutPlatform =>
   loadSettings({ ...source(command.optsWithGlobals(), otherNames), needs: [] as const });
 
-/** Opens database and object store for `work`, and closes them whatever happens. */
+/** Opens the database and the object store for `work`, and always closes them. */
 export async function withApp<Result>(
   settings: SettingsWithoutPlatform,
   work: (app: App) => Promise<Result>,
@@ -78,7 +78,7 @@ export async function withApp<Result>(
   }
 }
 
-/** Opens the platform's client as well. */
+/** The same with the platform's client. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
@@ -95,14 +95,14 @@ export async function withPlatform<Result>(
   }
 }
 
-/** What a command gives back: a document for `--json`, lines for a person, and the exit code. */
+/** The result of a command: a document for `--json`, text for a person, and the exit code. */
 export interface CommandOutput {
   readonly document: unknown;
   readonly text: string;
   readonly exitCode?: ExitCode;
 }
 
-/** Prints what a command tells and sets the exit code. */
+/** Prints the result of a command and sets the exit code. */
 export function print(command: Command, told: CommandOutput): void {
   const { json } = command.optsWithGlobals<GlobalFlags>();
   process.stdout.write(
@@ -113,7 +113,10 @@ export function print(command: Command, told: CommandOutput): void {
   process.exitCode = told.exitCode ?? EXIT.done;
 }
 
-/** Tells an error as a sentence; a fault in daybook asks for a report instead, with its stack only at level debug. */
+/**
+ * Prints an error as a sentence. For a fault in daybook, asks for a report instead; the stack is only shown at log
+ * level debug.
+ */
 export function printError(error: unknown): void {
   const exitCode = exitCodeOf(error);
   if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${showableLines((error as Error).message)}\n`);

@@ -1,4 +1,4 @@
-/** What every command shares that a person has to answer for: `--by`, and the row it leaves. */
+/** For commands that a person answers for: the flag `--by`, and the record of what they did. */
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Kysely, Transaction } from 'kysely';
@@ -11,7 +11,7 @@ const BY_CHARACTERS_MAX = 100;
 export const withBy = (command: Command): Command =>
   command.option('--by <name>', 'who does it, for the record (default: the system’s user)');
 
-/** The deed of a command made by `withBy`. Throws `UsageError` for a name that is none. */
+/** The deed of a command that was made with `withBy`. Throws `UsageError` for a `--by` that is not a name. */
 export function deedOf(command: Command, subject: string | number, note?: string): Deed {
   const path: string[] = [];
   for (let at = command; at.parent !== null; at = at.parent) path.unshift(at.name());
@@ -27,7 +27,7 @@ function whoIn(command: Command): string {
   return given;
 }
 
-/** A container may run as a number that no user has. */
+/** In a container, the process may run under a number that belongs to no user. */
 function systemUser(): string {
   try {
     return userInfo().username;
@@ -36,7 +36,7 @@ function systemUser(): string {
   }
 }
 
-/** Records the deed and does `work` in one transaction. `work` says what it could not do by throwing. */
+/** Records the deed and does `work` in one transaction. If `work` cannot do it, it throws. */
 export const doneBy = <Result>(
   db: Kysely<DB>,
   deed: Deed,

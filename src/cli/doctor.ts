@@ -1,4 +1,6 @@
-/** `doctor`: checks settings, schedule, database, object store, platform and time zone, each with the mend. */
+/**
+ * `doctor`: checks settings, schedule, database, object store, platform and time zone, and says how to correct each.
+ */
 import type { Command } from 'commander';
 import { openObjectStore } from '../objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding } from '../run/doctor.ts';

@@ -1,4 +1,4 @@
-/** Files for a person: whole or not at all, and for nobody else's eyes. */
+/** Writes a file for a person: whole or not at all, and readable by its owner only. */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
@@ -24,8 +24,8 @@ const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code));
 
 /**
- * Written beside its name and moved there once it is proven, so that a file that is there is whole. Under a name nobody
- * can know before, and never through a link that somebody put there.
+ * Writes to a temporary file in the same folder, and renames it once all bytes are proven; so a file under the final
+ * name is always whole. Nobody can guess the temporary name, and a link that somebody put there is not followed.
  */
 export async function download(
   bytes: AsyncIterable<Uint8Array>,

@@ -1,4 +1,4 @@
-/** `entries find`: all that is known of an entry, from its number alone. */
+/** `entries find`: shows everything known about an entry, given its batch number. */
 import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
@@ -16,7 +16,7 @@ import { offlineSettings, print, withApp } from './context.ts';
 import { entriesText } from './output/entries-text.ts';
 import { timesOf } from './output/times.ts';
 
-/** One merchant's entry with all that surrounds it. */
+/** A merchant's entry with its history, its places in statements, and the breaks beside it. */
 export interface FoundEntry extends EntryHistory, EntryPlaces {
   readonly breaks: readonly BreakRow[];
 }
@@ -25,7 +25,7 @@ export interface FoundByNumber {
   readonly batchNo: string;
   readonly entries: readonly FoundEntry[];
   readonly quarantined: readonly QuarantineRow[];
-  /** More merchants may have the number than are told. */
+  /** More merchants may have this number than are shown. */
   readonly isCut: boolean;
 }
 
@@ -51,11 +51,12 @@ export function addEntriesCommand(program: Command): void {
     .action(async (batchNo: string, { merchant }: FindFlags, self: Command) => {
       if (batchNo === '') throw new UsageError('the number is empty; write it as the platform has it.');
       if (merchant !== undefined && !MERCHANT_NO.test(merchant))
-        throw new UsageError(`--merchant ${merchant} is none: it ${MERCHANT_NO_RULE}.`);
+        throw new UsageError(`--merchant ${merchant} is no merchant number: it ${MERCHANT_NO_RULE}.`);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database: { db }, objects }) => {
-        const histories = await findEntries(db, batchNo, merchant);
-        const quarantined = await quarantinedOfNumber(db, batchNo, merchant);
+        const merchants = merchant === undefined ? null : [merchant];
+        const histories = await findEntries(db, batchNo, merchants);
+        const quarantined = await quarantinedOfNumber(db, batchNo, merchants);
         if (histories.length + quarantined.length === 0) throw unknownEntry(batchNo, merchant);
         const found: FoundEntry[] = [];
         for (const history of histories) {

@@ -1,14 +1,14 @@
 /**
- * The image's health check: whether the container's own process answers, where it has an address to answer at. Apart
- * from the other commands, as it is started every half minute and has to be light.
+ * The image's health check: asks the container's main process whether it is alive, if that process has an address for
+ * it. It is not part of the other commands because it is started every half minute and has to be light.
  */
 import { readFileSync } from 'node:fs';
 
 const ANSWER_MS_MAX = 4_000;
 
 /**
- * Address of /healthz, or null where the process serves none: then it is alive as long as it runs. `commandLine` is
- * what the container's first process was started with.
+ * The address of /healthz. Null if the process has none; it then counts as healthy as long as it runs. `commandLine`
+ * is the command line of the container's first process.
  */
 export function healthUrl(
   env: Readonly<Record<string, string | undefined>>,
@@ -23,7 +23,7 @@ export function healthUrl(
   return `http://${isAnyAddress ? '127.0.0.1' : host}:${port}/healthz`;
 }
 
-/** Whether the process at `url` says that it is alive, in time. */
+/** Whether the process at `url` answers in time that it is alive. */
 export async function isHealthy(url: string | null): Promise<boolean> {
   if (url === null) return true;
   try {

@@ -1,12 +1,12 @@
-/** Keeps the process small: what V8 would take by itself is ten times what daybook holds, and makes nothing faster. */
+/** Keeps the process small. By itself, V8 takes ten times the memory that daybook needs, and is no faster with it. */
 import { setFlagsFromString } from 'node:v8';
 
-/** Share by which the old generation may outgrow what lives in it before garbage is collected. */
+/** Garbage is collected when V8's old generation has grown by this share of what is in use. */
 const HEAP_GROWING_PERCENT = 150;
 
 /**
- * Leaves V8's young generation as large as loading the program has made it (16 MB a half, where it would go on to 64),
- * and lets garbage be collected sooner. A large day then takes some 200 MB instead of 400. To be called once, when
+ * Keeps V8's young generation at the size it has once the program is loaded (16 MB for each half; it would grow to
+ * 64), and has garbage collected sooner. A large day then takes some 200 MB instead of 400. Call it once, when
  * everything is loaded.
  */
 export function keepHeapSmall(): void {

@@ -1,15 +1,15 @@
-/** Reads the file of an application or a registration, JSON or YAML. Its contents are never repeated in a message. */
+/** Reads the file of an application or a registration, JSON or YAML. No message repeats anything from the file. */
 import { readFileSync, statSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 
-/** A page of fields has some 10 kB; images are named by their paths. */
+/** Largest file that is read. A file has some 10 kB, as it names images by their paths. */
 const INPUT_BYTES_MAX = 1_048_576;
 
-/** What the file holds. Throws `UsageError` where it cannot be read, or is neither JSON nor YAML. */
+/** The content of the file. Throws `UsageError` if it cannot be read, or is neither JSON nor YAML. */
 export function readInputFile(path: string): unknown {
   const lines = new LineCounter();
-  // JSON is YAML as well, and this way a key given twice is an error in both.
+  // JSON is also YAML. Read as YAML, a key that is given twice is an error in both.
   const document = parseDocument(textOf(path), { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
   if (error !== undefined) {
@@ -38,11 +38,14 @@ function textOf(path: string): string {
   }
 }
 
-/** What looks like a mistake in a file, and is left open by the platform's document: told, and sent all the same. */
+/**
+ * Something in a file that looks like a mistake, but that the platform's document leaves open. It is shown, and the
+ * file is sent all the same.
+ */
 export interface FileWarning {
   readonly path: string;
   readonly problem: string;
 }
 
 export const warningText = ({ path, problem }: FileWarning): string =>
-  `  look again: ${path} ${problem}; it was not held against the file`;
+  `  please check: ${path} ${problem}; the file was accepted all the same`;

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-/** The program's entry. */
+/** The entry of the program. */
 import { keepHeapSmall } from './heap.ts';
 import { runCommandLine } from './program.ts';
 
-/** Whatever is written, a database, a statement or a download, is for its owner alone. */
+/** Everything that is written (a database, a statement, a download) is for its owner only. */
 const OWNER_ONLY = 0o077;
 
 process.umask(OWNER_ONLY);
@@ -11,7 +11,10 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', dropWh
 keepHeapSmall();
 await runCommandLine(process.argv);
 
-/** Who reads only the first lines (`| head`) wants no more; the work itself goes on to its end. */
+/**
+ * A reader that takes only the first lines (`| head`) closes the pipe. The output is then dropped, and the work goes
+ * on.
+ */
 function dropWhenClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }

@@ -1,4 +1,4 @@
-/** `merchants rekey`: encrypts everything stored with the key in use, so that older keys can be taken away. */
+/** `merchants rekey`: encrypts everything with the current secret key, so that older keys can be removed. */
 import type { Command } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { rekey, type RekeyReport } from '../store/secrets/rekey.ts';
@@ -7,7 +7,7 @@ import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { counted, lines } from './output/text.ts';
 
-/** Goes under `merchants`, where tokens are added. */
+/** It is a subcommand of `merchants`, because tokens are added there. */
 export function addRekeyCommand(program: Command): void {
   const merchants =
     program.commands.find((command) => command.name() === 'merchants') ?? program.command('merchants');
@@ -23,7 +23,7 @@ export function addRekeyCommand(program: Command): void {
     .action(async (_flags: object, self: Command) => {
       const { secretKeys, ...settings } = offlineSettings(self);
       await withApp({ ...settings, secretKeys }, async ({ database, now }) => {
-        // First, as it goes on in many transactions and may be stopped between them.
+        // Recorded first: the work takes many transactions and may be stopped between two of them.
         await recordDeed(database.db, deedOf(self, secretKeys[0]?.id ?? 'no key'), now());
         const report = await rekey(database.db, secretKeys);
         print(self, {

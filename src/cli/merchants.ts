@@ -1,4 +1,4 @@
-/** `merchants`: whose ledgers are synced. Tokens come by stdin or environment, never as an argument others can see. */
+/** `merchants`: whose ledgers are synced. Tokens come by stdin or the environment, as other users can see arguments. */
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
@@ -64,7 +64,7 @@ function addAddCommand(merchants: Command): void {
     });
 }
 
-/** Reads one page of today's ledger. Throws what the platform says no with. */
+/** Reads one page of today's ledger with the token. Throws the platform's refusal. */
 async function tryToken(
   settings: Settings,
   merchant: { readonly merchantNo: string; readonly token: string },
@@ -152,7 +152,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
     });
 }
 
-/** What the settings name is read whatever the database says of it. */
+/** Throws for the merchant of the settings: its ledger is read whatever the database says. */
 function assertNotOfSettings({ platform }: SettingsWithoutPlatform, merchantNo: string): void {
   if (platform?.merchant?.merchantNo !== merchantNo) return;
   throw new UsageError(
@@ -162,7 +162,8 @@ function assertNotOfSettings({ platform }: SettingsWithoutPlatform, merchantNo: 
 }
 
 function merchantNoFlag(name: string, given: string): string {
-  if (!MERCHANT_NO.test(given)) throw new UsageError(`${name} ${given} is none: it ${MERCHANT_NO_RULE}.`);
+  if (!MERCHANT_NO.test(given))
+    throw new UsageError(`${name} ${given} is no merchant number: it ${MERCHANT_NO_RULE}.`);
   return given;
 }
 

@@ -1,4 +1,7 @@
-/** `notifications`: what the platform pushed and what became of it; `process`, `show`, `apply` and `resolve`. */
+/**
+ * `notifications`: lists what the platform pushed and what became of it; with `process`, `show`, `apply` and
+ * `resolve`.
+ */
 import type { Command } from 'commander';
 import { applyNotification, type AppliedNotification } from '../notifications/apply.ts';
 import { processNotifications } from '../notifications/process.ts';
@@ -18,7 +21,7 @@ import { deedOf, doneBy, withBy } from './deeds.ts';
 import { counted, lines, table } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
-/** Newest ones; forged posts may be many. */
+/** Most rows listed, the newest first: there may be many forged posts. */
 const ROWS_MAX = 1_000;
 
 const needsPerson = ({ outcome, resolvedAt }: NotificationRow): boolean =>
@@ -114,11 +117,11 @@ function addApplyCommand(notifications: Command): void {
     .argument('<number>', 'a notification that needs a person')
     .option('--note <text>', 'how it is known to be the result; kept with it')
     .description(
-      'apply a notification that changed nothing, as asking the platform has shown it to be the result',
+      'apply a notification that changed nothing, once the platform has confirmed that it is the result',
     )
     .addHelpText(
       'after',
-      '\nIt decides whatever stood before. The token of an approval is stored encrypted, in place of an earlier one of the ' +
+      '\nIt replaces any earlier result. The token of an approval is stored encrypted, in place of an earlier one of the ' +
         '\nsame merchant; nobody has to copy it.\n\nExample:\n  daybook notifications apply 7 --note "asked the platform, case 4711"',
     )
     .action(async (text: string, { note }: { readonly note?: string }, self: Command) => {

@@ -40,7 +40,7 @@ import { timesOf, type Times } from './output/times.ts';
 
 const LISTED_MAX = 1_000;
 
-/** What each state means to a script that submits or asks. */
+/** The exit code that each state gives to a script that submits or asks. */
 const EXIT_OF: Readonly<Record<ApplicationState, ExitCode>> = {
   submitting: EXIT.done,
   accepted: EXIT.done,
@@ -54,7 +54,7 @@ const EXIT_OF: Readonly<Record<ApplicationState, ExitCode>> = {
 export function addOnboardCommand(program: Command): void {
   const onboard = program
     .command('onboard')
-    .description('applications for new merchants: check, submit, and how they stand');
+    .description('applications for new merchants: check, submit, and see their state');
   addCheckCommand(onboard);
   addSubmitCommand(onboard);
   addStatusCommand(onboard);
@@ -100,7 +100,7 @@ function addCheckCommand(onboard: Command): void {
           ? invalid(new ApplicationInvalid(checked.problems))
           : {
               document: { problems: [], warnings },
-              text: lines('nothing to mend; it can be submitted', ...warnings.map(warningText)),
+              text: lines('nothing to correct; it can be submitted', ...warnings.map(warningText)),
             },
       );
     });
@@ -120,7 +120,7 @@ function addSubmitCommand(onboard: Command): void {
     .addHelpText(
       'after',
       '\nThe platform does not promise to take the same application twice for one. When nobody can tell whether it ' +
-        'arrived,\nit stands as unknown and is never sent again by itself; `daybook onboard status ID` says what to do.\n' +
+        'arrived,\nits state is unknown, and it is never sent again by itself; `daybook onboard status ID` says what to do.\n' +
         '\nExample:\n  daybook onboard submit merchant.yaml',
     )
     .action(async (path: string, { replaces }: { readonly replaces?: string }, self: Command) => {
@@ -236,9 +236,9 @@ function addListCommand(onboard: Command): void {
 
 function addSettleCommand(onboard: Command): void {
   withBy(onboard.command('settle'))
-    .argument('<id>', 'an application that stands as unknown')
+    .argument('<id>', 'an application in the state unknown')
     .requiredOption('--biz-flow <flow>', 'the number the platform has it under')
-    .description('say that the platform has an unknown application after all, as asking it has shown')
+    .description('record that the platform has an unknown application after all, after asking it')
     .action(async (id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
       if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
         throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
@@ -284,7 +284,7 @@ function idOf(text: string): number {
   return Number(text);
 }
 
-/** One just submitted or settled: nobody has replaced it, and the platform has said nothing of it yet. */
+/** The status of an application that was just submitted or settled: nothing has replaced it, and no result has come. */
 const standingOf = (application: ApplicationRow): ApplicationStatus => ({
   application,
   replacedBy: null,

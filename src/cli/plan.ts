@@ -1,4 +1,4 @@
-/** `plan`: what `run` with the same flags would do, writing nothing. */
+/** `plan`: shows what `run` with the same flags would do, and writes nothing. */
 import type { Command } from 'commander';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/clock-text.ts';
@@ -9,7 +9,7 @@ import { planRun, type PlanReport } from '../run/plan.ts';
 import { sumOfSync } from '../run/stages/sync-tally.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
 import { createProgressLine } from './output/progress-line.ts';
-import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { syncDocument } from './output/run-document.ts';
 import { plannedDaysText } from './output/plan-days-text.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
@@ -27,7 +27,7 @@ export function addPlanCommand(program: Command): void {
         const request = {
           range: rangeOf(flags, timeZone, app.now()),
           currencies: currenciesOf(flags),
-          merchants: await chosenMerchants(app, flags.merchant),
+          merchants: await chosenMerchants(app, merchantsOf(flags)),
         };
         const progress = createProgressLine();
         const report = await planRun(request, runDeps(app, stopSignal(), progress.show)).finally(
@@ -69,7 +69,7 @@ function planText(report: PlanReport, zone: string): string {
       ]),
     ),
     clockNews(sumOfSync(sync)),
-    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     '',
     plannedDaysText(daysChanged),
     ...breakTexts(report.breaksOpened, zone).map((text) => `\nwould be found: ${text}`),

@@ -1,4 +1,4 @@
-/** Every command under one name. */
+/** Puts all commands together into the program `daybook`. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
@@ -38,7 +38,7 @@ const versionOf = (): string => {
   return (JSON.parse(text) as { version: string }).version;
 };
 
-/** The whole command line; parsing runs the command that is asked for. */
+/** The whole command line. Parsing it runs the command. */
 export function createProgram(): Command {
   const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
@@ -88,12 +88,12 @@ function everyCommand(command: Command, visit: (command: Command) => void): void
   for (const sub of command.commands) everyCommand(sub, visit);
 }
 
-/** Parses, runs and tells; the exit code is left in `process.exitCode`. */
+/** Parses the arguments, runs the command and prints its errors. The exit code is in `process.exitCode`. */
 export async function runCommandLine(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync([...argv]);
   } catch (error) {
-    // Commander has told its own errors already; asking for help is none.
+    // Commander has printed its own errors already. Asking for help is not an error.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
     else printError(error);
   }

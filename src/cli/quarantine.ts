@@ -1,4 +1,4 @@
-/** `quarantine`: what came as an entry and could not be read as one, with its raw text and the reason. */
+/** `quarantine`: lists what came as an entry and could not be read as one, with its raw text and the reason. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { acknowledgeQuarantined, listQuarantine } from '../store/amendments.ts';
@@ -23,7 +23,7 @@ export function addQuarantineCommand(program: Command): void {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async ({ database }) => {
-        const rows = await listQuarantine(database.db, { all: all ?? false });
+        const rows = await listQuarantine(database.db, { merchants: null, all: all ?? false });
         print(self, {
           document: rows,
           text:

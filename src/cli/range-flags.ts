@@ -1,5 +1,6 @@
-/** The flags that choose days, merchants and currencies, alike for every command that takes them. */
+/** The flags for days, merchants and currencies. They are the same in every command that has them. */
 import type { Command } from 'commander';
+import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -12,7 +13,7 @@ export interface RangeFlags {
   readonly currency: readonly string[];
 }
 
-/** For options that may be repeated. */
+/** Collects the values of an option that can be repeated. */
 export const collect = (value: string, earlier: readonly string[]): string[] => [...earlier, value];
 
 export const withRangeFlags = (command: Command): Command =>
@@ -22,7 +23,7 @@ export const withRangeFlags = (command: Command): Command =>
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only this currency (may be repeated)', collect, []);
 
-/** The range asked for, checked against today in the platform's zone; null for the nightly default. */
+/** The range asked for, checked against today in the platform's zone; null for the nightly range. */
 export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | null =>
   askedRange(
     {
@@ -33,23 +34,33 @@ export const rangeOf = (flags: RangeFlags, zone: string, now: Date): DayRange | 
     zone,
   );
 
-/** The zone whose days begin last of all, so that it has the earliest day: what is too early for it is so for any. */
+/** The zone in which days begin last. Its first possible day is the earliest of all zones. */
 const LAST_ZONE = 'Etc/GMT+12';
 
-/** A day that a statement may be of, for commands that know no zone. Throws `UsageError`, or `InvalidDay`. */
+/** Reads the day of a statement, for commands that know no zone. Throws `UsageError` or `InvalidDay`. */
 export function dayFlag(flag: string, text: string): BusinessDay {
   const day = parseDay(text);
   assertAskable(flag, day, LAST_ZONE);
   return day;
 }
 
-/** A currency asked for. Throws `UsageError` for what cannot be a code. */
+/** Reads a currency. Throws `UsageError` for what cannot be a currency code. */
 export function currencyFlag(code: string): string {
   if (!/^[A-Z]{3}$/.test(code))
     throw new UsageError(`--currency ${code} is no currency code; write three capitals, like USD.`);
   return code;
 }
 
-/** Currencies asked for, or null for all. Throws `UsageError` for what cannot be a code. */
-export const currenciesOf = ({ currency }: Pick<RangeFlags, 'currency'>): readonly string[] | null =>
+/** Currencies asked for; all where the flag is not given. Throws `UsageError` for what cannot be a code. */
+export const currenciesOf = ({ currency }: Pick<RangeFlags, 'currency'>): Chosen =>
   currency.length === 0 ? null : currency.map(currencyFlag);
+
+/** Merchants asked for; all where the flag is not given. */
+export const merchantsOf = ({ merchant }: Pick<RangeFlags, 'merchant'>): Chosen =>
+  merchant.length === 0 ? null : merchant;
+
+/** Accounts asked for. Throws `UsageError` for what cannot be a currency's code. */
+export const accountsFlagged = (flags: Pick<RangeFlags, 'merchant' | 'currency'>): AccountFilter => ({
+  merchants: merchantsOf(flags),
+  currencies: currenciesOf(flags),
+});

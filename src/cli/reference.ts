@@ -21,7 +21,7 @@ import { timesOf, type Times } from './output/times.ts';
 
 const KINDS = META_TYPES.join(', ');
 
-/** Throws `UsageError` for what cannot be a country. */
+/** Reads a country code. Throws `UsageError` for what cannot be one. */
 function countryOf(text: string): string {
   if (!isCountryCode(text))
     throw new UsageError(
@@ -30,7 +30,7 @@ function countryOf(text: string): string {
   return text;
 }
 
-/** `payout-method` does as well. Throws `UsageError`. */
+/** Reads the name of a list; `payout-method` means `payout_method`. Throws `UsageError`. */
 function kindOf(text: string): MetaType {
   const asked = text.replaceAll('-', '_');
   const kind = META_TYPES.find((one) => one === asked);
@@ -109,7 +109,10 @@ function syncText({ lists, notes }: ReferenceRunReport, countries: readonly stri
   );
 }
 
-/** What does not print, as JSON would spell it: a name may hold tabs, and may turn the direction of what follows. */
+/**
+ * Escapes what cannot be printed, as JSON does: a name may contain tabs, or characters that change the direction of
+ * the text after them.
+ */
 const withEscapes = (text: string): string =>
   text.replaceAll(/\p{C}/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 

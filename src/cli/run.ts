@@ -1,4 +1,4 @@
-/** `run`, and its stages by themselves: `sync`, `reconcile`, `publish`. */
+/** `run`, and its stages as commands of their own: `sync`, `reconcile`, `publish`. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf } from '../ledger/business-day.ts';
@@ -9,7 +9,7 @@ import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
 import { createProgressLine } from './output/progress-line.ts';
-import { currenciesOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
+import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { runDocument } from './output/run-document.ts';
 import { runText } from './output/run-text.ts';
 
@@ -68,7 +68,7 @@ async function runOnce(
 ): Promise<RunReport> {
   const range = rangeOf(flags, app.settings.platform.timeZone, app.now());
   const currencies = currenciesOf(flags);
-  const merchants = await chosenMerchants(app, flags.merchant);
+  const merchants = await chosenMerchants(app, merchantsOf(flags));
   const progress = createProgressLine();
   try {
     return await executeRun(
@@ -88,12 +88,17 @@ async function runOnce(
   }
 }
 
-/** Figures are shown of the days the run did something to, of one that is going on only where it was asked for. */
+/**
+ * The report, with the figures of the days that the run changed in some way. A day that is not over is only shown if
+ * it was asked for.
+ */
 async function reportText(report: RunReport, app: PlatformApp): Promise<string> {
-  const { keys, days } = accountDaysTouched(report);
+  const { keys, accounts, days } = accountDaysTouched(report);
   const today = dayOf(app.now().getTime(), app.settings.platform.timeZone);
   const rows =
-    days.length === 0 ? [] : await listAccountDays(app.database.db, { fromDay: days[0], toDay: days.at(-1) });
+    days.length === 0
+      ? []
+      : await listAccountDays(app.database.db, { ...accounts, fromDay: days[0], toDay: days.at(-1) });
   return runText(report, {
     days: rows.filter(
       ({ merchant_no: merchantNo, currency, day }) =>

@@ -1,4 +1,4 @@
-/** `runs`: what ran, how each run ended and why; one run's figures; and giving up a range that was asked for. */
+/** `runs`: lists runs, how each ended and why; shows the figures of one; and gives up a requested range. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { Reason } from '../run/verdict/judge.ts';
@@ -35,12 +35,12 @@ export function addRunsCommand(program: Command): void {
       else await showRun(idOf(id, `${id} is no run’s number; \`daybook runs\` lists them.`), self);
     });
   withBy(runs.command('forget-range'))
-    .argument('<id>', 'the range’s number, as `daybook status` tells it')
+    .argument('<id>', 'the range’s number, as `daybook status` shows it')
     .description(
       'give up days that were asked for with --from and --to and are not read; what was read stays',
     )
     .action(async (id: string, _flags: object, self: Command) => {
-      const unknown = `no open range has the number ${id}; \`daybook status\` tells them.`;
+      const unknown = `no open range has the number ${id}; \`daybook status\` lists them.`;
       await withApp(offlineSettings(self), async ({ database, now }) => {
         const rangeId = idOf(id, unknown);
         await doneBy(database.db, deedOf(self, rangeId), now(), async (trx) => {
@@ -56,7 +56,7 @@ function idOf(text: string, problem: string): number {
   return Number(text);
 }
 
-/** What a script reads of a run: its row, the state, and the first reason. */
+/** The `--json` form of a run: its row, its state and its first reason. */
 const runDocument = (run: KnownRun) => ({ ...run, reason: reasonOf(run) });
 
 async function listRuns(all: boolean, self: Command): Promise<void> {
@@ -88,7 +88,7 @@ const whatOf = ({ command, slot }: KnownRun): string => (slot === null ? command
 const daysOf = ({ fromDay, toDay }: KnownRun): string =>
   fromDay === null || toDay === null ? '' : fromDay === toDay ? fromDay : `${fromDay} to ${toDay}`;
 
-/** The first reason, short enough for a line. */
+/** The first reason, cut to fit on a line. */
 function whyOf(run: KnownRun): string {
   const reason = reasonOf(run) ?? '';
   return reason.length > REASON_SHOWN_MAX ? `${reason.slice(0, REASON_SHOWN_MAX).toWellFormed()}...` : reason;

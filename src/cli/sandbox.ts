@@ -1,4 +1,4 @@
-/** `sandbox`: the platform, acted out on loopback until it is stopped. */
+/** `sandbox`: acts the platform out on loopback until it is stopped. */
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -9,7 +9,7 @@ import { createSandbox } from '../sandbox/server.ts';
 import { stopSignal, print } from './context.ts';
 import { lines } from './output/text.ts';
 
-/** On loopback, unless another is asked for. */
+/** The port on loopback, unless another one is asked for. */
 export const PORT_DEFAULT = 8404;
 const SCENARIO_DEFAULT = new URL('../../config/sandbox.yaml', import.meta.url).pathname;
 
@@ -66,13 +66,13 @@ export function addSandboxCommand(program: Command): void {
     });
 }
 
-/** The last day of the ledger that is over by the clock the scenario has. */
+/** The last day of the scenario's ledger that is over by the scenario's clock. */
 function lastWholeDay({ from, to, now, timeZone }: Scenario): BusinessDay {
   const yesterday = addDays(dayOf(now === undefined ? Date.now() : Date.parse(now), timeZone), -1);
   return [from, [to, yesterday].sort()[0]!].sort()[1]!;
 }
 
-/** `order=descending` and the like, as the scenario's schema takes them. Throws `UsageError`. */
+/** Reads `order=descending` and the like, as the scenario's schema takes them. Throws `UsageError`. */
 function hostilityOf(asked: readonly string[]): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
   for (const one of asked) {

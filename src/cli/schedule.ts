@@ -8,7 +8,7 @@ import type { Schedule } from '../settings/settings.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 
-/** The jobs with their times, as the settings have them. */
+/** All jobs, with their times from the settings. */
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
   jobs.map(({ name, when }) => ({ job: name, when: when(schedule) }));
 

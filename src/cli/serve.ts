@@ -1,4 +1,4 @@
-/** `serve`: the HTTP server the platform pushes results to, with the processing of what it pushes. */
+/** `serve`: the HTTP server to which the platform pushes results. It also processes them. */
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
@@ -50,7 +50,7 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-/** The app with one more connection to a database server, which nothing but readiness uses. */
+/** The app. With a database server it has one more connection, which only /readyz uses. */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
   work: (app: ServeApp) => Promise<void>,

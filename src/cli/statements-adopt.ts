@@ -1,4 +1,4 @@
-/** `statements adopt`: go on with statements that another database published. */
+/** `statements adopt`: takes over a store that another database wrote. */
 import type { Command } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { underLease } from '../run/lease.ts';

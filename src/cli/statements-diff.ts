@@ -1,4 +1,7 @@
-/** `statements diff`: what came, went or changed between two revisions of a day's statements, each with its cause. */
+/**
+ * `statements diff`: shows which rows came, went or changed between two revisions of a day's statements, with the
+ * causes.
+ */
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -14,12 +17,12 @@ import {
   type StatementRow,
 } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import { collect, currenciesOf, dayFlag } from './range-flags.ts';
+import { accountsFlagged, collect, dayFlag } from './range-flags.ts';
 import { diffText, rowDocument, tallyRows } from './output/statements-diff-text.ts';
 import { counted, lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
-/** Accounts told in text; `--json` has all. */
+/** Most accounts shown as text; `--json` has all. */
 const ACCOUNTS_SHOWN_MAX = 20;
 
 interface DiffFlags {
@@ -45,12 +48,11 @@ export function addStatementsDiffCommand(statements: Command): void {
     .action(async (dayText: string, flags: DiffFlags, self: Command) => {
       const day = dayFlag('the day', dayText);
       const asked = flags.revisions === undefined ? null : revisionsOf(flags.revisions);
-      const currencies = currenciesOf(flags);
+      const accounts = accountsFlagged(flags);
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async (app) => {
-        const merchants = flags.merchant.length === 0 ? null : flags.merchant;
-        const published = await revisionsOnDay(app.database.db, day, { merchants, currencies });
+        const published = await revisionsOnDay(app.database.db, day, accounts);
         const pairs = pairsIn(published, asked, day);
         if (self.optsWithGlobals<GlobalFlags>().json === true) await writeDocument(app, day, pairs);
         else await tellText(app, { day, times, pairs, published: published.length }, self);
@@ -58,7 +60,7 @@ export function addStatementsDiffCommand(statements: Command): void {
     });
 }
 
-/** Throws `UsageError` for what names no two revisions. */
+/** Reads two revisions, such as `1..2`. Throws `UsageError`. */
 function revisionsOf(text: string): readonly [number, number] {
   const [, from, to] = /^([1-9]\d{0,8})\.\.([1-9]\d{0,8})$/.exec(text) ?? [];
   if (from === undefined || Number(from) >= Number(to))
@@ -74,7 +76,10 @@ interface Pair {
   readonly after: number;
 }
 
-/** The revisions to compare of each account that has both. Throws `UsageError` where nothing of what is asked exists. */
+/**
+ * For each account that has both revisions, the two to compare. Throws `UsageError` if nothing that was asked for
+ * exists.
+ */
 function pairsIn(
   published: readonly RevisionsOfAccount[],
   asked: readonly [number, number] | null,
@@ -147,7 +152,7 @@ async function tellText(
   });
 }
 
-/** What is wrong with a published file, as a sentence; null where nothing is. */
+/** A sentence that says what is wrong with a published file; null if nothing is. */
 async function problemIn(work: () => Promise<void>): Promise<string | null> {
   try {
     await work();
@@ -158,7 +163,7 @@ async function problemIn(work: () => Promise<void>): Promise<string | null> {
   }
 }
 
-/** One JSON document, written as the rows are found: a day may have a million of them. */
+/** Writes one JSON document while the rows are found, as a day may have a million of them. */
 async function writeDocument(app: App, day: BusinessDay, pairs: readonly Pair[]): Promise<void> {
   let isDamaged = false;
   await write(`{"day":${JSON.stringify(day)},"accounts":[`);
@@ -184,7 +189,7 @@ async function writeDocument(app: App, day: BusinessDay, pairs: readonly Pair[])
 
 const accountOf = ({ merchant_no: merchantNo, currency }: StatementRow) => ({ merchantNo, currency });
 
-/** Waits for a slow reader, and for none that went away. */
+/** Writes to stdout. Waits for a slow reader, but not for one that went away. */
 async function write(text: string): Promise<void> {
   const { stdout } = process;
   if (stdout.destroyed || stdout.write(showableLines(text))) return;

@@ -1,4 +1,4 @@
-/** `statements get --month`: a whole month as one ZIP, each file proven while it is packed. */
+/** `statements get --month`: downloads a whole month as one ZIP, and proves each file while it is packed. */
 import { PassThrough, Readable } from 'node:stream';
 import { basename, dirname } from 'node:path';
 import type { Command } from 'commander';
@@ -11,7 +11,7 @@ import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { deedOf } from './deeds.ts';
 import { download } from './download.ts';
-import { currenciesOf } from './range-flags.ts';
+import { currenciesOf, merchantsOf } from './range-flags.ts';
 import { counted, lines } from './output/text.ts';
 
 export interface MonthFlags {
@@ -26,7 +26,7 @@ export interface MonthFlags {
 
 const OPEN_SHOWN_MAX = 20;
 
-/** Throws `UsageError` for what is no month, or one nothing was published of; `StatementDamaged`. */
+/** Throws `UsageError` for what is no month, or for a month without statements; `StatementDamaged`. */
 export async function getMonth(flags: MonthFlags, self: Command): Promise<void> {
   const month = monthOf(flags.month);
   if (month === null) throw new UsageError(`--month ${flags.month} is no month; write it as YYYY-MM.`);
@@ -36,8 +36,7 @@ export async function getMonth(flags: MonthFlags, self: Command): Promise<void> 
     );
   const currencies = currenciesOf(flags);
   await withApp(offlineSettings(self), async ({ database: { db }, objects, now }) => {
-    const published = await publishedMerchants(db, month.from, month.to);
-    const merchants = flags.merchant.length === 0 ? published : flags.merchant;
+    const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
     const months = [];
     for (const merchantNo of merchants)
       months.push(await merchantMonth({ db, objects }, merchantNo, month, currencies));
@@ -85,13 +84,13 @@ const accountDocument = ({ merchantNo, currency, statements, openDays }: Account
   openDays,
 });
 
-/** `--out` names the ZIP, or the folder it goes into. */
+/** Where the ZIP goes. `--out` names the ZIP or its folder. */
 function placeOf({ out, merchant }: MonthFlags, { name }: Month): [folder: string, file: string] {
   if (out.endsWith('.zip')) return [dirname(out), basename(out)];
   return [out, `statements-${name}${merchant.length === 1 ? `-${merchant[0]!}` : ''}.zip`];
 }
 
-/** The ZIP as a stream; each file is read when its turn comes. Fails with what reading a file throws. */
+/** The ZIP as a stream. Each file is read when its turn comes. Fails with what reading a file throws. */
 async function* zipped(
   month: Month,
   accounts: readonly AccountMonth[],

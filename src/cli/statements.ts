@@ -1,4 +1,4 @@
-/** `statements`: find what was published, and download it proven. */
+/** `statements`: lists what was published, and downloads it with proof. */
 import type { Command } from 'commander';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
@@ -9,8 +9,8 @@ import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import {
+  accountsFlagged,
   collect,
-  currenciesOf,
   currencyFlag,
   dayFlag,
   withRangeFlags,
@@ -29,19 +29,16 @@ export function addStatementsCommand(program: Command): void {
     .description('published statements, current revisions')
     .option('--all', 'superseded revisions too, with when each was published, and why')
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
-      const currencies = currenciesOf(flags);
+      const accounts = accountsFlagged(flags);
       const settings = offlineSettings(self);
       await withApp(settings, async ({ database }) => {
         const rows = await listStatements(database.db, {
+          ...accounts,
           fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
-          ...(currencies === null ? {} : { currencies }),
         });
-        const asked = rows.filter(
-          (row) => flags.merchant.length === 0 || flags.merchant.includes(row.merchant_no),
-        );
-        const superseded = new Set(asked.map((row) => nameOf(row, row.supersedes ?? 0)));
-        const shown = flags.all === true ? asked : asked.filter((row) => !superseded.has(nameOf(row)));
+        const superseded = new Set(rows.map((row) => nameOf(row, row.supersedes ?? 0)));
+        const shown = flags.all === true ? rows : rows.filter((row) => !superseded.has(nameOf(row)));
         print(self, {
           document: shown,
           text: listText(shown, flags.all === true ? timesOf(settings) : null),
@@ -89,7 +86,7 @@ export function addStatementsCommand(program: Command): void {
 type GivenFlags = Omit<MonthFlags, 'month'> &
   Pick<GetFlags, 'revision' | 'forSpreadsheet'> & { readonly day?: string; readonly month?: string };
 
-/** Throws `UsageError` where it is not said which statement is meant. */
+/** Throws `UsageError` if the flags do not name one statement. */
 function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): GetFlags {
   if (day === undefined) throw new UsageError('say which: --day YYYY-MM-DD, or a whole --month YYYY-MM.');
   const [merchantNo, ...merchants] = merchant;
@@ -136,14 +133,14 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
   );
 }
 
-/** The manifest comes along, so that `verify` has what to check the statement against. */
+/** Downloads the manifest too, as `verify` checks the statement against it. */
 async function downloadManifest({ objects }: App, row: StatementRow, folder: string): Promise<void> {
   const bytes = await objects.get(manifestKey(row.merchant_no, row.day));
   if (bytes === null) return;
   await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));
 }
 
-/** With times, when each was published, and why. */
+/** With `times`, also when each was published and why. */
 function listText(rows: readonly StatementRow[], times: Times | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
   const history = times === null ? [] : ['published'];
@@ -176,7 +173,7 @@ function listText(rows: readonly StatementRow[], times: Times | null): string {
     ]),
   );
   if (times === null) return listed;
-  // Reasons name entries: no terminal is wide enough for a column of them.
+  // Reasons name entries, so they are too long for a column.
   const reasons = rows.flatMap(({ merchant_no, currency, day, revision, reason }) =>
     reason === null ? [] : line`${merchant_no} ${currency} ${day} r${revision}: ${reason}`,
   );

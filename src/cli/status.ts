@@ -1,4 +1,7 @@
-/** `status`: the last run and the next, and per merchant what is proven, missing and open; for people and for alerts. */
+/**
+ * `status`: the last run and the next one, and for each merchant what is proven, missing and open; for people and for
+ * alerts.
+ */
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
@@ -12,7 +15,7 @@ import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusExitCode, statusOf, type MerchantStatus } from '../run/status.ts';
 import type { Settings } from '../settings/settings.ts';
-import { listMerchants } from '../store/merchants.ts';
+import { activeMerchants } from '../store/merchants.ts';
 import type { OlderDaysStanding } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, print, withApp } from './context.ts';
@@ -24,7 +27,7 @@ import { timesOf, type Times } from './output/times.ts';
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MISSING_SHOWN_MAX = 10;
 
-/** `26h` in ms. Throws `UsageError`. */
+/** Reads an age such as `26h` as ms. Throws `UsageError`. */
 function parseAge(text: string): number {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const unitMs = UNIT_MS[unit ?? ''];
@@ -88,13 +91,11 @@ export function addStatusCommand(program: Command): void {
     });
 }
 
-/** The merchants whose ledgers are read: those added, and the settings' own. */
+/** The merchants whose ledgers are read: the active ones in the database, and the one in the settings. */
 async function readMerchants(db: Kysely<DB>, { platform }: Settings): Promise<string[]> {
-  const stored = (await listMerchants(db)).filter(({ status }) => status === 'active');
+  const stored = await activeMerchants(db);
   const own = platform.merchant;
-  return [
-    ...new Set([...stored.map(({ merchantNo }) => merchantNo), ...(own === null ? [] : [own.merchantNo])]),
-  ].sort();
+  return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
 function runsText({ last, unsettled }: LastRuns, next: NextRun | null, times: Times): string {
@@ -113,7 +114,7 @@ function runsText({ last, unsettled }: LastRuns, next: NextRun | null, times: Ti
   );
 }
 
-/** What the last run saw of the platform's clock, where that is off. */
+/** What the last run found about the platform's clock, if it is off. */
 function clockText({ last }: LastRuns): string | null {
   const [platformBehindMs, platformAheadMs] = ['platformBehindMs', 'platformAheadMs'].map((figure) =>
     Number(last?.figures[figure] ?? 0),
@@ -122,7 +123,7 @@ function clockText({ last }: LastRuns): string | null {
   return news === null ? null : `seen by run ${last!.id}: ${news}`;
 }
 
-/** One line where all merchants are alike, as they mostly are. */
+/** One line if it is the same for all merchants, as it mostly is. */
 function checkedLines(statuses: readonly MerchantStatus[]): string[] {
   const read = statuses.filter(({ lastGoodRunAt }) => lastGoodRunAt !== null);
   const byText = Map.groupBy(read, ({ checked }) => checkedText(checked));
@@ -139,7 +140,7 @@ function statusText(statuses: readonly MerchantStatus[], times: Times, maxAge: s
     spans.map((span) => `  ${merchantNo} ${spanText(span, times.zone)}: ${span.why}`),
   );
   const requested = statuses.flatMap((status) => status.requested);
-  // What two merchants have is in the status of both.
+  // A notice about two merchants is in the status of both.
   const notices = new Set(
     statuses.flatMap((status) => reasonsOfNotices(status.notices)).map(({ what }) => what),
   );
@@ -174,7 +175,7 @@ function statusText(statuses: readonly MerchantStatus[], times: Times, maxAge: s
       '\nasked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
     ...requested.slice(0, MISSING_SHOWN_MAX).map((range) => `  ${requestedText(range, times.zone)}`),
     requested.length > MISSING_SHOWN_MAX && `  and ${requested.length - MISSING_SHOWN_MAX} more`,
-    notices.size > 0 && '\nnoticed in the last 31 days, each told once:',
+    notices.size > 0 && '\nnoticed in the last 31 days, each reported once:',
     ...[...notices].slice(0, MISSING_SHOWN_MAX).map((what) => `  ${what}`),
     notices.size > MISSING_SHOWN_MAX && `  and ${notices.size - MISSING_SHOWN_MAX} more`,
     missing.length > 0 && '\nmissing:',

@@ -1,19 +1,19 @@
-/** Who may open a file or folder, told from its mode: for whatever holds secrets, personal data or statements. */
+/** Checks the mode of files and folders that hold secrets, personal data or statements: who may open them. */
 
 const ANYBODY_ELSE = 0o077;
 const GROUP_MAY_READ = 0o050;
 
-/** `owner`: nobody else may do anything. `group`: the group may read, as PostgreSQL allows it. */
+/** `owner`: nobody else has any access. `group`: the group may read too, as PostgreSQL allows. */
 export type Audience = 'owner' | 'group';
 
-/** Whether somebody may open it, or write to it, who should not. */
+/** Whether the mode gives others more access than the audience allows. */
 export const isTooOpen = (mode: number, audience: Audience): boolean =>
   (mode & ANYBODY_ELSE & (audience === 'group' ? ~GROUP_MAY_READ : ~0)) !== 0;
 
-/** `0755`, as chmod takes it. */
+/** The mode as chmod takes it: `0755`. */
 export const modeText = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0');
 
-/** What `chmod` takes away from whom, to be typed. */
+/** The command that a person types to take the access away. */
 export const chmodText = (path: string, audience: Audience): string =>
   `chmod -R ${audience === 'group' ? 'g-w,o=' : 'go='} ${quoted(path)}`;
 

@@ -1,11 +1,11 @@
-/** Whether a host is this machine: plain transport is for it alone, wherever that rule is applied. */
+/** Tells whether a host is this machine. Only there may a connection be unencrypted. */
 
 const NUMBERS = /^127\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 const IPV6 = ['::1', '[::1]'];
 
 /**
- * True for the literal loopback addresses and `localhost`. Not for names below it, such as `db.localhost`: they go where
- * the resolver says, and not every resolver keeps them here.
+ * True for the literal loopback addresses and for `localhost`. Not for names below it such as `db.localhost`: not
+ * every resolver maps those to this machine.
  */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase();

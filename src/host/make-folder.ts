@@ -1,6 +1,6 @@
-/** Makes a folder with those above it, and always comes to an end. The file system comes in. */
+/** Creates a folder and its missing parents, and never loops for ever. The file system is a parameter. */
 
-/** What is asked of the file system, as `node:fs/promises` and `node:path` have it. */
+/** The functions needed of `node:fs/promises` and `node:path`. */
 export interface FolderMaking {
   readonly mkdir: (path: string, options: { readonly mode?: number }) => Promise<unknown>;
   readonly stat: (path: string) => Promise<{ readonly isDirectory: () => boolean }>;
@@ -11,9 +11,9 @@ const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined;
 
 /**
- * Like `mkdir` with `recursive`, which goes round for ever where a file system says that a folder above is missing while
- * it is there, as /proc does. Returns the uppermost folder it made, or null where all were there. Throws what `mkdir` and
- * `stat` throw; a file in the way is `ENOTDIR` or `EEXIST`.
+ * Like `mkdir` with `recursive`, which loops for ever where a file system says that an existing parent is missing, as
+ * /proc does. Returns the uppermost folder it created, or null if all existed. Throws what `mkdir` and `stat` throw.
+ * If a file is in the way, that is `ENOTDIR` or `EEXIST`.
  */
 export async function makeFolder(
   files: FolderMaking,
@@ -37,7 +37,7 @@ export async function makeFolder(
       await files.mkdir(folder, options);
       first ??= folder;
     } catch (error) {
-      // Another process made it meanwhile.
+      // Another process has created it meanwhile.
       if (codeOf(error) !== 'EEXIST') throw error;
     }
   }

@@ -1,8 +1,11 @@
-/** Names this process so that another one can tell whether it still runs: behind the lease and the folder lock. */
+/** Names a process, so that another process can tell whether it still runs. The lease and the folder lock use this. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** `host:pid:boot`, where boot pins machine start, pid namespace and process start (Linux), or is `-` elsewhere. */
+/**
+ * `host:pid:boot`. On Linux, boot names the machine's start, the pid namespace and the process's start. Elsewhere it
+ * is `-`.
+ */
 export type Holder = string;
 
 const read = (path: string): string | null => {
@@ -13,13 +16,16 @@ const read = (path: string): string | null => {
   }
 };
 
-/** Start of a process in ticks since boot: field 22 of its stat line, counted after the name, which may hold spaces. */
+/**
+ * Start of a process in ticks since boot: field 22 of its stat file. It is counted from behind the process's name,
+ * which may contain spaces.
+ */
 const startTicks = (pid: number | 'self'): string | null => {
   const stat = read(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 };
 
-/** Where a pid means the same process: this boot of this machine, this pid namespace. Null where there is no /proc. */
+/** Names the space in which a pid is unique: this boot of this machine, and this pid namespace. Null without /proc. */
 const pidSpace = (): string | null => {
   const boot = read('/proc/sys/kernel/random/boot_id')?.trim();
   if (boot === undefined) return null;
@@ -47,8 +53,8 @@ const signalReaches = (pid: number): boolean => {
 };
 
 /**
- * Whether the holder is certainly gone: only a process of the same machine, boot and pid namespace can be known to be
- * dead, so two containers that share a host name never take each other's place. False where it cannot be known.
+ * Whether the holder has certainly ended. Only a process of the same machine, boot and pid namespace can be known to
+ * have ended, so two containers with the same host name never take over from each other. False if it cannot be known.
  */
 export function isGone(holder: Holder): boolean {
   const [, host, pidText, boot] = /^(.*):(\d+):([^:]*)$/.exec(holder) ?? [];

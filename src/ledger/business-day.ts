@@ -1,4 +1,4 @@
-/** Business days and wall-clock times of the platform's zone, turned into instants and back. */
+/** Turns business days and wall-clock times of the platform's time zone into instants, and back. */
 import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
 import { utc } from '@date-fns/utc';
@@ -21,7 +21,7 @@ export class InvalidDay extends ExpectedError {
   }
 }
 
-/** Midnight of a day read as if it were UTC, whatever this machine's zone is; invalid where the calendar has no such day. */
+/** Midnight of the day in UTC, whatever zone this machine is in. An invalid date where the calendar has no such day. */
 const utcMidnight = (day: string): Date =>
   /^\d{4}-\d{2}-\d{2}$/.test(day) ? parseISO(day, { in: utc }) : new Date(Number.NaN);
 
@@ -37,7 +37,7 @@ export function parseDay(text: string): BusinessDay {
 export const addDays = (day: BusinessDay, days: number): BusinessDay =>
   dayText(daysLater(utcMidnight(day), days));
 
-/** Every day from `from` to `to`, both included; none where `from` lies after `to`. */
+/** Every day from `from` to `to`, both included; empty where `from` lies after `to`. */
 export const daysFromTo = (from: BusinessDay, to: BusinessDay): BusinessDay[] =>
   from > to ? [] : eachDayOfInterval({ start: utcMidnight(from), end: utcMidnight(to) }).map(dayText);
 
@@ -57,7 +57,7 @@ const offsetMs = (zone: string, ms: number): number => Math.round(tzOffset(zone,
 /** The calendar day an instant falls on in a zone. */
 export const dayOf = (ms: number, zone: string): BusinessDay => dayText(new Date(ms + offsetMs(zone, ms)));
 
-/** Instant the offset changes in (fromMs, toMs], the first ms of the new offset; null where it stays. */
+/** The first instant of the new offset if the zone's offset changes once in (fromMs, toMs], else null. */
 function transitionIn(zone: string, fromMs: number, toMs: number): number | null {
   const before = offsetMs(zone, fromMs);
   if (offsetMs(zone, toMs) === before) return null;
@@ -72,17 +72,17 @@ function transitionIn(zone: string, fromMs: number, toMs: number): number | null
 }
 
 interface DayClock {
-  /** Midnight of the day read as if it were UTC; NaN where the calendar has no such day. */
+  /** Midnight of the day in UTC; NaN where the calendar has no such day. */
   readonly utcMs: number;
-  /** Offsets that can apply: one, or two where it changes around that day. */
+  /** The zone's offsets that can apply on that day: one, or two where the clock changes around it. */
   readonly offsets: readonly number[];
 }
 
 const SURROUNDING_MS = 15 * HOUR_MS;
-/** Days remembered a zone: some eleven years. */
+/** Days cached per zone: about eleven years. */
 const CLOCK_DAYS_MAX = 4_000;
 
-/** Remembers what a day's clock does per zone, as an entry's instant is asked for once an entry. */
+/** Caches the offsets of each day, because the instant of every single entry needs them. */
 function createClockCache() {
   const zones = new Map<string, Map<string, DayClock>>();
   return (zone: string, day: string): DayClock => {
@@ -105,8 +105,9 @@ const clockOf = createClockCache();
 const TIME_OF_DAY = /^ ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
 
 /**
- * Instants a wall-clock time `YYYY-MM-DD HH:mm:ss` can mean in a zone, in order: one nearly always, none in the hour
- * a clock skips, two in the hour it repeats. Empty also where the text is no time of the calendar.
+ * The instants that a wall-clock time `YYYY-MM-DD HH:mm:ss` can mean in a zone, earliest first. Nearly always there
+ * is one. There is none in the hour that a clock skips, or if the text is no valid time, and there are two in the
+ * hour that a clock repeats.
  */
 export function instantsOf(bookedAt: string, zone: string): readonly number[] {
   const time = TIME_OF_DAY.exec(bookedAt.slice(10));
@@ -120,7 +121,7 @@ export function instantsOf(bookedAt: string, zone: string): readonly number[] {
     .sort((a, b) => a - b);
 }
 
-/** First instant of a day: midnight, or the moment the clock jumps to where midnight is skipped. */
+/** First instant of a day. It is midnight, or where the clock skips midnight, the first instant after the skip. */
 function dayStartMs(day: BusinessDay, zone: string): number {
   const midnight = instantsOf(`${day} 00:00:00`, zone)[0];
   if (midnight !== undefined) return midnight;
@@ -129,13 +130,13 @@ function dayStartMs(day: BusinessDay, zone: string): number {
   return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
 }
 
-/** The instants of a business day; 23 and 25 hours long where the clock changes. */
+/** The instants of a business day. The day is 23 or 25 hours long where the clock changes. */
 export const dayWindow = (day: BusinessDay, zone: string): Window => ({
   beginMs: dayStartMs(day, zone),
   endMs: dayStartMs(addDays(day, 1), zone) - 1,
 });
 
-/** Cuts a window where the zone's offset changes, so that inside each part a wall-clock time means one instant. */
+/** Cuts a window where the zone's offset changes. Inside each part a wall-clock time means exactly one instant. */
 export function splitAtTransitions(window: Window, zone: string): Window[] {
   const parts: Window[] = [];
   let beginMs = window.beginMs;

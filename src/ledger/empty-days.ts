@@ -1,29 +1,29 @@
-/** Which days without entries are odd: those whose weekday was busy in each of the last weeks. Pure. */
+/** Finds suspicious days without entries: their weekday was busy in each of the last weeks. Reads no database. */
 import { addDays } from './business-day.ts';
 import type { BusinessDay } from './entry.ts';
 
-/** Weeks whose same weekday says what is usual. */
+/** How many weeks back the same weekday is compared. */
 const WEEKS = 4;
-/** That weekday had so many entries in every one of them, */
+/** A weekday is busy if it had at least this many entries in each of those weeks, */
 const FEWEST_MIN = 5;
-/** and so many on average: a day that only happens to be empty is then rarer than one in 100,000. */
+/** and at least this many on average. A busy day is then empty by chance less than once in 100,000 days. */
 const AVERAGE_MIN = 12;
-/** Days before a judged one whose entries have to be known. */
+/** How many days before a judged day must be known. */
 export const USUAL_DAYS = 7 * (WEEKS + 1);
 
-/** A busy day without entries, and how many entries its weekday had in the weeks before it. */
+/** A busy day without entries, with the fewest and the most entries of its weekday in the weeks before. */
 export interface EmptyDay {
   readonly day: BusinessDay;
   readonly fewest: number;
   readonly most: number;
 }
 
-/** Entries by day; a day that is not in it has none. */
+/** Number of entries by day; a day that is missing has none. */
 export type EntriesADay = ReadonlyMap<BusinessDay, number>;
 
 /**
- * Of `days`, those that have no entries though they usually do. Of empty busy days in a row only the first: whoever
- * closes for a week is told of once, and so is a ledger that ends.
+ * Those of `days` that are empty though their weekday is busy. Of several such days in a row only the first is
+ * returned: a merchant who closes for a week is reported once, and so is a ledger that ends.
  */
 export function emptyBusyDays(entries: EntriesADay, days: readonly BusinessDay[]): EmptyDay[] {
   return days.flatMap((day) => {
@@ -32,7 +32,7 @@ export function emptyBusyDays(entries: EntriesADay, days: readonly BusinessDay[]
   });
 }
 
-/** How many entries the day's weekday had in the weeks before; null where that was not busy. */
+/** The fewest and the most entries of that weekday in the weeks before; null if the weekday is not busy. */
 function usual(entries: EntriesADay, day: BusinessDay): Pick<EmptyDay, 'fewest' | 'most'> | null {
   const counts = Array.from({ length: WEEKS }, (_, week) => entries.get(addDays(day, -7 * (week + 1))) ?? 0);
   const fewest = Math.min(...counts);
@@ -46,7 +46,7 @@ function emptyDay(entries: EntriesADay, day: BusinessDay): EmptyDay | null {
   return range && { day, ...range };
 }
 
-/** The last day within a week before that is usually busy: the day before, or the Friday before a Monday. */
+/** The last busy weekday within the week before: the day before, or the Friday before a Monday. */
 function busyDayBefore(entries: EntriesADay, day: BusinessDay): { readonly isEmpty: boolean } | null {
   for (let back = 1; back <= 7; back += 1) {
     const before = addDays(day, -back);

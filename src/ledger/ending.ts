@@ -1,4 +1,4 @@
-/** How a command ends: CONTRACT's exit codes, and the errors that know theirs. Here, because every layer may import it. */
+/** How a command ends: the exit codes (docs/reference), and the errors that know theirs. Here, because every layer may import it. */
 
 export const EXIT = {
   done: 0,
@@ -11,9 +11,9 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * An error that is no fault of daybook: something a person can mend or wait out. Its message is a whole sentence that
- * says what was wrong and what to do, and each class declares the exit code that a command ends with because of it.
- * Any other error is a fault in daybook itself, and ends with 70.
+ * An error that is not a bug in daybook: a person can fix it, or wait. Its message is a whole sentence that says what
+ * is wrong and what to do. Each class has the exit code that the command ends with. Any other error is a bug in
+ * daybook, and the command ends with 70.
  */
 export abstract class ExpectedError extends Error {
   abstract readonly exitCode: Exclude<ExitCode, typeof EXIT.done | typeof EXIT.fault>;

@@ -1,15 +1,15 @@
-/** The domain's few types: what the ledger holds, free of how the platform or the database spells it. */
+/** The few types that the whole program is about, independent of how the platform or the database writes them. */
 
 /**
  * One booked line of a merchant's account (docs/platform.md 2.1).
  *
- * Amounts are plain decimals without exponent or sign tricks, padded to the currency's minor units and longer only
- * where the platform sent more significant decimals. Exactly one of credit and debit is set; `balance` is the
- * available balance after the entry and may be negative.
+ * Amounts are plain decimals such as `12.30`: no exponent, and at least the currency's minor units. They are longer
+ * only where the platform sent more significant decimals. Exactly one of credit and debit is set. `balance` is the
+ * available balance after the entry, and may be negative.
  */
 export interface LedgerEntry {
   readonly batchNo: string;
-  /** ISO 4217 code, or a well-formed code no list knows. */
+  /** ISO 4217 code, or another well-formed code that is not in that list. */
   readonly currency: string;
   readonly transactionType: string;
   readonly credit: string | null;
@@ -17,11 +17,14 @@ export interface LedgerEntry {
   readonly balance: string;
   /** `YYYY-MM-DD HH:mm:ss` in the platform's zone, as the platform sent it. */
   readonly bookedAt: string;
-  /** The instant of `bookedAt`, whole seconds in ms since 1970; tells the two passes of a repeated hour apart. */
+  /**
+   * The instant of `bookedAt`, whole seconds in ms since 1970. Where the clock repeats an hour, it says which of the
+   * two is meant.
+   */
   readonly bookedMs: number;
 }
 
-/** What the platform sent as an entry and cannot be read as one: kept with its raw text and the reason. */
+/** What the platform sent as an entry but cannot be read as one. It is kept with its raw text and the reason. */
 export interface RejectedEntry {
   /** The entry's JSON exactly as sent. */
   readonly raw: string;
@@ -30,13 +33,13 @@ export interface RejectedEntry {
   readonly batchNo: string | null;
 }
 
-/** One account is one merchant in one currency. */
+/** One merchant in one currency. */
 export interface Account {
   readonly merchantNo: string;
   readonly currency: string;
 }
 
-/** A span of instants in ms since 1970, both ends inclusive, as sp2404 takes them (docs/platform.md 4.1). */
+/** A span of time in ms since 1970. Both ends are included, as in sp2404 (docs/platform.md 4.1). */
 export interface Window {
   readonly beginMs: number;
   readonly endMs: number;
@@ -46,7 +49,7 @@ export interface Window {
 export type BusinessDay = string;
 
 export type Verdict = 'continuous' | 'reordered' | 'broken';
-/** What a break comes from, as far as its neighbourhood tells; told as a sentence by `hints.ts`. */
+/** The likely cause of a break, judged by what is around it. `chain/break-stories.ts` makes sentences of it. */
 export type BreakHint =
   | 'quarantined-entry'
   | 'quarantined-in-span'
@@ -66,27 +69,29 @@ export type BreakHint =
   | 'amount-off'
   | 'unexplained';
 
-/** A place where an account's balance does not follow from the entry before it. */
+/** A place where an entry does not start from the balance that the entry before it ended on. */
 export interface ContinuityBreak {
-  /** Last entry before the jump, null where the day's opening itself disagrees with nothing before it. */
+  /** The last entry before the break; null if the day's opening was expected there and no entry is before it. */
   readonly afterBatchNo: string | null;
   readonly beforeBatchNo: string;
-  /** Balance the chain had reached. */
+  /** The balance that the chain had reached. */
   readonly expectedBalance: string;
-  /** Balance the next entry starts from. */
+  /** The balance that the next entry starts from. */
   readonly foundBalance: string;
-  /** found - expected: the net amount of what is missing. */
+  /** found - expected: the net amount that is missing, a credit above zero. */
   readonly missingNet: string;
   readonly hint: BreakHint;
-  /** The entry the hint speaks of, where it speaks of one; the same for all breaks of one cause. */
+  /** The entry that the hint names, if it names one; the same for all breaks of one cause. */
   readonly hintBatchNo: string | null;
-  /** Narrowest span of instants what is missing can lie in. */
+  /** The narrowest span of time in which the missing thing can lie. */
   readonly span: Window;
-  /** Business day of the entry after the jump. */
+  /** The business day of the entry after the break. */
   readonly day: BusinessDay;
 }
 
-/** One account's figures for one business day: opening + creditTotal - debitTotal = closing, or the day is broken. */
+/**
+ * One account's figures for one business day. opening + creditTotal - debitTotal = closing, unless the day is broken.
+ */
 export interface AccountDay {
   readonly currency: string;
   readonly day: BusinessDay;
@@ -97,8 +102,8 @@ export interface AccountDay {
   readonly debitCount: number;
   readonly closing: string;
   readonly verdict: Verdict;
-  /** Every break that has an entry of the day on either side. */
+  /** All breaks that have an entry of this day on either side. */
   readonly breakCount: number;
-  /** Those of them between an entry of the day and the entry of another day that comes next. */
+  /** How many of them lie between this day's last entry and an entry of another day. */
   readonly breaksAfter: number;
 }

@@ -1,21 +1,25 @@
-/** Exact money: decimal digits as text outside, scaled bigint inside, never a JS number. */
+/** Exact money: decimal text outside, scaled bigint inside, never a JS number. */
 import { data as isoCurrencies } from 'currency-codes';
 
 /**
- * Digits an amount of the platform may have before its point, and after it. Far beyond any ledger, and far within what
- * sums, PostgreSQL's numeric and a statement carry: nothing that is worked out from amounts has a limit of its own.
+ * The most digits before the point, and after it, that an amount from the platform may have. No real ledger comes
+ * near. Sums, PostgreSQL's numeric and statements can all carry far more, so calculated amounts need no limit of
+ * their own.
  */
 export const WHOLE_DIGITS_MAX = 30;
 export const DECIMALS_MAX = 30;
-/** Digits a number written with an exponent may come to: 1E+400000 costs no memory. */
+/** The most digits that a number with an exponent may expand to, so that 1E+400000 costs no memory. */
 const EXPANDED_DIGITS_MAX = WHOLE_DIGITS_MAX + DECIMALS_MAX;
 
 export interface Currencies {
-  /** Minor units of a code (ISO 4217), or null where no list knows it. */
+  /** The minor units of a currency (ISO 4217), or null if the code is not known. */
   readonly minorUnits: (code: string) => number | null;
 }
 
-/** ISO 4217's maintained list, plus codes in use that ISO does not have (`extra`: code to minor units, CNH: 2). */
+/**
+ * Currencies of ISO 4217, plus codes in use that ISO does not have. `extra` maps a code to its minor units: `{ CNH: 2
+ * }`.
+ */
 export function createCurrencies(extra: Readonly<Record<string, number>>): Currencies {
   const units = new Map(isoCurrencies.map(({ code, digits }) => [code, digits]));
   for (const [code, digits] of Object.entries(extra)) units.set(code, digits);
@@ -26,8 +30,8 @@ const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/;
 
 /**
- * A JSON number's digits without exponent (`1E+3` gives `1000`). Null where it is none, or where its exponent makes it
- * longer than 60 digits; what has no exponent may be of any length.
+ * The digits of a JSON number without its exponent: `1E+3` gives `1000`. Null if the text is no number, or if its
+ * exponent makes it longer than 60 digits. A number without an exponent may have any length.
  */
 export function plainDecimal(digits: string): string | null {
   if (PLAIN.test(digits)) return digits === '-0' ? '0' : digits;
@@ -44,22 +48,23 @@ export function plainDecimal(digits: string): string | null {
   return sign + left + (right === '' ? '' : `.${right}`);
 }
 
-/** Whether a plain decimal has no more digits than an amount of the platform may have. */
+/** Whether a plain decimal has no more digits than an amount from the platform may have. */
 export function isWithinDigits(amount: string): boolean {
   const decimals = decimalsOf(amount);
   const whole = amount.length - (decimals === 0 ? 0 : decimals + 1) - (amount.startsWith('-') ? 1 : 0);
   return whole <= WHOLE_DIGITS_MAX && decimals <= DECIMALS_MAX;
 }
 
-/** Decimals written in a plain decimal. */
+/** How many decimals a plain decimal has. */
 export function decimalsOf(amount: string): number {
   const point = amount.indexOf('.');
   return point === -1 ? 0 : amount.length - point - 1;
 }
 
 /**
- * The one spelling of an amount: at least the currency's minor units, longer only by significant decimals (`excess`).
- * Without known minor units (null) the decimals stay as sent. Null where `digits` is no number.
+ * The amount in its one canonical form: padded to the currency's minor units, and longer only by significant
+ * decimals (then `excess` is true). If the minor units are unknown (null), the decimals stay as sent. Null if `digits`
+ * is no number.
  */
 export function canonicalAmount(
   digits: string,
@@ -82,7 +87,7 @@ export function canonicalAmount(
   return { amount: unsigned.slice(0, end), excess: end > keep };
 }
 
-/** `amount` times 10^scale. Throws where the amount has more decimals than `scale`: nothing is rounded. */
+/** `amount` times 10^scale. Throws if the amount has more decimals than `scale`, because nothing is ever rounded. */
 export function toScaled(amount: string, scale: number): bigint {
   const decimals = decimalsOf(amount);
   if (decimals > scale) throw new RangeError(`${amount} has more than ${scale} decimals`);

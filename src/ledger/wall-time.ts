@@ -1,8 +1,8 @@
-/** Wall-clock times for people and for slots. */
+/** Formats instants as wall-clock times, for people and for the schedule's slots. */
 import { tzOffset } from '@date-fns/tz';
 import type { Window } from './entry.ts';
 
-/** What a zone's clock shows at an instant, as ms of the same reading in UTC. */
+/** What a clock in the zone shows at an instant, as the ms at which a clock in UTC shows the same. */
 export const wallMs = (ms: number, zone: string): number => ms + tzOffset(zone, new Date(ms)) * 60_000;
 
 /** `YYYY-MM-DD HH:mm` in a zone. */
@@ -13,10 +13,10 @@ export const wallTime = (ms: number, zone: string): string =>
 export const wallSecond = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 19).replace('T', ' ');
 
-/** `2026-03-31 22:00:00 to 2026-03-31 23:00:00 (Asia/Shanghai)`: up to the first instant after the window. */
+/** `2026-03-31 22:00:00 to 2026-03-31 23:00:00 (Asia/Shanghai)`. The second time is the first one after the window. */
 export const wallSpan = ({ beginMs, endMs }: Window, zone: string): string =>
   `${wallInstant(beginMs, zone)} to ${wallInstant(endMs + 1, zone)} (${zone})`;
 
-/** To the millisecond where it is no whole second. */
+/** With milliseconds, unless it is a whole second. */
 const wallInstant = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 23).replace('T', ' ').replace('.000', '');

@@ -1,12 +1,12 @@
-/** Arithmetic of windows: spans of instants with both ends inside, in ms since 1970. */
+/** Arithmetic on windows: spans of time in ms since 1970, both ends included. */
 import type { Window } from './entry.ts';
 
-/** Instants a window holds, in ms. */
+/** How many ms a window covers. */
 export const lengthMs = (window: Window): number => window.endMs - window.beginMs + 1;
 
 /**
- * Cuts a window into at most `parts` pieces of like length that cover it exactly. Cuts lie on whole seconds while the
- * pieces are a second or longer, because the platform's timestamps do; a one-millisecond window stays whole.
+ * Cuts a window into at most `parts` pieces of about equal length that cover it exactly. Pieces of a second or longer
+ * are cut at whole seconds, because the platform's timestamps are whole seconds. A window of one ms stays whole.
  */
 export function splitWindow(window: Window, parts: number): Window[] {
   const length = lengthMs(window);
@@ -21,7 +21,7 @@ export function splitWindow(window: Window, parts: number): Window[] {
   return begins.map((beginMs, index) => ({ beginMs, endMs: (begins[index + 1] ?? window.endMs + 1) - 1 }));
 }
 
-/** The union of windows, in order, with overlapping and adjacent ones joined. */
+/** The union of windows, in order. Overlapping and adjacent ones are joined. */
 export function mergeWindows(windows: readonly Window[]): Window[] {
   const ordered = [...windows].sort((a, b) => a.beginMs - b.beginMs);
   const merged: Window[] = [];
@@ -34,7 +34,7 @@ export function mergeWindows(windows: readonly Window[]): Window[] {
   return merged;
 }
 
-/** What is left of `windows` once `taken` is cut out; in order, joined. */
+/** What is left of `windows` without `taken`; in order and joined. */
 export function subtractWindows(windows: readonly Window[], taken: readonly Window[]): Window[] {
   const holes = mergeWindows(taken);
   return mergeWindows(windows).flatMap((window) => {
@@ -50,6 +50,6 @@ export function subtractWindows(windows: readonly Window[], taken: readonly Wind
   });
 }
 
-/** Whether every instant of `window` lies in the union of `windows`. */
+/** Whether `windows` together cover every instant of `window`. */
 export const covers = (windows: readonly Window[], window: Window): boolean =>
   subtractWindows([window], windows).length === 0;

@@ -4,7 +4,7 @@
  * their share goes. To the sender both look the same.
  */
 import type { Kysely } from 'kysely';
-import { isConnectionError } from '../store/engine/errors.ts';
+import { lastError, retry } from '../store/engine/retry.ts';
 import { knownAmong, type NotifyPath } from '../store/notifications/known-paths.ts';
 import {
   keepNotifications,
@@ -118,11 +118,5 @@ export function createInbox(deps: InboxDeps): Inbox {
 const storedBytes = (body: string): number => Math.ceil((Buffer.byteLength(body) * 4) / 3) + 64;
 
 /** A connection that died idle, as after the server's restart, says so only when used: once more, on another. */
-async function keepTwice(db: Kysely<DB>, sealed: readonly SealedNotification[]): Promise<void> {
-  try {
-    await keepNotifications(db, sealed);
-  } catch (error) {
-    if (!isConnectionError(error)) throw error;
-    await keepNotifications(db, sealed);
-  }
-}
+const keepTwice = (db: Kysely<DB>, sealed: readonly SealedNotification[]): Promise<void> =>
+  retry(() => keepNotifications(db, sealed), { delaysMs: [0], atEnd: lastError });

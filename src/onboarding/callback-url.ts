@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP } from 'node:net';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../store/notifications/notify-path.ts';
-import { text, type Reader } from './field-rules.ts';
+import { text } from './values.ts';
 
 const PRIVATE = new BlockList();
 for (const [network, prefix] of [
@@ -42,8 +42,5 @@ function wrongAddress(value: string): string | null {
 }
 
 /** `ours` is taken as the settings have it, on loopback too; only its length is the platform's matter. */
-export const callbackUrl = (ours: string | null): Reader =>
-  text({
-    max: CALLBACK_URL_CHARACTERS_MAX,
-    wrong: (value) => (value === ours ? null : wrongAddress(value)),
-  });
+export const callbackUrl = (ours: string | null) =>
+  text(CALLBACK_URL_CHARACTERS_MAX, (value) => (value === ours ? null : wrongAddress(value)));

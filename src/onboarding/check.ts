@@ -2,49 +2,32 @@
  * The whole application (sp1101, docs/platform.md 2.3, 2.4, 4.3), field by field in the document's order,
  * checked before anything is sent: the platform is not known to take the same application twice.
  */
+import type { z } from 'zod';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { isCountryCode } from '../ledger/countries.ts';
+import { fieldsOf, isFields, isGiven, listOf, required, type Fields } from '../forms/fields.ts';
+import { problemsOf, unknownField, type Problem } from '../forms/problem.ts';
+import type { CodeLists } from '../settings/settings.ts';
 import { callbackUrl } from './callback-url.ts';
+import { filePaths, personImages, type FilePathRules } from './file-paths.ts';
+import { odditiesIn } from './oddities.ts';
 import {
   choice,
-  conditional,
-  isFields,
-  isGiven,
-  listOf,
-  mandatory,
-  objectOf,
-  optional,
-  readFields,
-  text,
-  type FieldRule,
-  type Fields,
-  type Problem,
-} from './field-rules.ts';
-import { filePaths, personImages, type FilePathRules } from './file-paths.ts';
-import {
   codes,
   countries,
   country,
   date,
   email,
   englishName,
-  natureCodes,
   pastDate,
   phoneAreaCode,
   phoneNum,
   processVersion,
+  text,
   webAddress,
   webOrAppAddress,
   yesOrNo,
 } from './values.ts';
-
-/** Codes of the appendix the document does not show; null: whatever looks like one. */
-export interface CodeLists {
-  readonly sourceFunds: readonly string[] | null;
-  readonly paymentPurpose: readonly string[] | null;
-  readonly customerIdentity: readonly string[] | null;
-  readonly natures: readonly string[] | null;
-}
 
 /** What the check goes by beside the file. */
 export interface ApplicationRules extends FilePathRules {
@@ -104,79 +87,92 @@ const MONTHLY_VOLUME_USD = {
   '5': 'over 5,000,000',
 };
 
-/** docs/platform.md 2.4 */
-const personRules = (rules: ApplicationRules): FieldRule[] => [
-  mandatory('type', choice({ '0': 'national ID card', '1': 'passport' })),
-  mandatory('issuPlace', country),
-  mandatory('certName', text({ max: 64 })),
-  mandatory('certNo', text({ max: 32 })),
-  mandatory('certificates', personImages(rules)),
-  optional('dateOfBirth', pastDate(rules.today)),
-  optional('certValidEndDate', date),
-  mandatory('currentCountry', country),
-  mandatory('currentAddress', text({ max: 255 })),
-];
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/** docs/platform.md 2.4. `type` is the person's, as the file has it. */
+const personShape = (rules: ApplicationRules, type?: unknown): Shape => ({
+  type: choice({ '0': 'national ID card', '1': 'passport' }),
+  issuPlace: country,
+  certName: text(64),
+  certNo: text(32),
+  certificates: personImages(rules, type),
+  dateOfBirth: pastDate(rules.today).optional(),
+  certValidEndDate: date.optional(),
+  currentCountry: country,
+  currentAddress: text(255),
+});
+
+const peopleOf = (rules: ApplicationRules) =>
+  listOf({
+    element: (person) => fieldsOf(personShape(rules, isFields(person) ? person['type'] : undefined)),
+  });
 
 /** docs/platform.md 2.3, sub-fields of businessNature */
-const natureRules = ({ codeLists }: ApplicationRules): FieldRule[] => [
-  mandatory('natureType', choice({ '0': 'goods trade', '1': 'services trade', [E_COMMERCE]: 'e-commerce' })),
-  mandatory('natures', natureCodes(codeLists.natures)),
-];
+const natureShape = ({ codeLists }: ApplicationRules): Shape => ({
+  natureType: choice({ '0': 'goods trade', '1': 'services trade', [E_COMMERCE]: 'e-commerce' }),
+  natures: codes(codeLists.natures, 'natures'),
+});
 
-/** docs/platform.md 2.3 */
-function applicationRules(rules: ApplicationRules): FieldRule[] {
+const neededIf = (isNeeded: boolean, schema: z.ZodType, missing: string): z.ZodType =>
+  isNeeded ? required(schema, missing) : schema.optional();
+
+/** docs/platform.md 2.3. Some fields are needed for some of `fields` only. */
+function applicationShape(rules: ApplicationRules, fields: Fields): Shape {
   const { codeLists, defaults } = rules;
-  const people = listOf(objectOf(personRules(rules)));
-  return [
-    optional('merOrderNo', text({ max: 32 })),
-    mandatory('email', email(255)),
-    mandatory('phoneAreaCode', phoneAreaCode),
-    mandatory('phoneNum', phoneNum),
-    mandatory('referralChannel', text({ max: 16 }), 'is required, here or as PLATFORM_REFERRAL_CHANNEL'),
-    mandatory('countryCode', country),
-    mandatory('merNameEn', englishName(255)),
-    conditional('merNameCn', text({ max: 255 }), isChina, 'is required where countryCode is CN'),
-    mandatory('payerCity', text({ max: 128 })),
-    mandatory('realCompanyAddress', text({ max: 255 })),
-    mandatory('addressType', choice(ADDRESS_TYPES)),
-    mandatory('certificateNo', text({ max: 18 })),
-    mandatory('certificate', filePaths(rules)),
-    optional('companyWebsite', webAddress),
-    conditional(
-      'webSiteOrApp',
+  const people = peopleOf(rules);
+  return {
+    merOrderNo: text(32).optional(),
+    email,
+    phoneAreaCode,
+    phoneNum,
+    referralChannel: required(text(16), 'is required, here or as PLATFORM_REFERRAL_CHANNEL'),
+    countryCode: country,
+    merNameEn: englishName,
+    merNameCn: neededIf(isChina(fields), text(255), 'is required where countryCode is CN'),
+    payerCity: text(128),
+    realCompanyAddress: text(255),
+    addressType: choice(ADDRESS_TYPES),
+    certificateNo: text(18),
+    certificate: filePaths(rules),
+    companyWebsite: webAddress.optional(),
+    webSiteOrApp: neededIf(
+      isShop(fields),
       webOrAppAddress,
-      isShop,
       `is required where businessNature.natureType is ${E_COMMERCE}`,
     ),
-    mandatory('clientCountry', countries),
-    mandatory('businessMainActors', choice({ '0': 'company', '1': 'individual' })),
-    mandatory('lastYearTurnover', choice(LAST_YEAR_TURNOVER_USD)),
-    mandatory('estimatedTradingVolume', choice(MONTHLY_VOLUME_USD)),
-    mandatory('sourceFunds', codes(codeLists.sourceFunds, 'sourceFunds')),
-    mandatory('paymentPurpose', codes(codeLists.paymentPurpose, 'paymentPurpose')),
-    mandatory('riskCountryTransaction', yesOrNo),
-    mandatory('customerIdentity', codes(codeLists.customerIdentity, 'customerIdentity')),
-    mandatory('customerId', people),
-    mandatory('shareholder', people),
-    conditional(
-      'director',
+    clientCountry: countries,
+    businessMainActors: choice({ '0': 'company', '1': 'individual' }),
+    lastYearTurnover: choice(LAST_YEAR_TURNOVER_USD),
+    estimatedTradingVolume: choice(MONTHLY_VOLUME_USD),
+    sourceFunds: codes(codeLists.sourceFunds, 'sourceFunds'),
+    paymentPurpose: codes(codeLists.paymentPurpose, 'paymentPurpose'),
+    riskCountryTransaction: yesOrNo,
+    customerIdentity: codes(codeLists.customerIdentity, 'customerIdentity'),
+    customerId: people,
+    shareholder: people,
+    director: neededIf(
+      isElsewhere(fields),
       people,
-      isElsewhere,
       'is required for a merchant registered outside mainland China',
     ),
-    conditional('legalPerson', people, isChina, 'is required where countryCode is CN'),
-    mandatory('authorization', filePaths(rules)),
-    mandatory('parentRemark', yesOrNo),
-    mandatory('branchRemark', yesOrNo),
-    mandatory('noticeMarker', yesOrNo),
-    mandatory(
-      'callbackUrl',
+    legalPerson: neededIf(isChina(fields), people, 'is required where countryCode is CN'),
+    authorization: filePaths(rules),
+    parentRemark: yesOrNo,
+    branchRemark: yesOrNo,
+    noticeMarker: yesOrNo,
+    callbackUrl: required(
       callbackUrl(defaults.callbackUrl),
       'is required, or DAYBOOK_PUBLIC_URL, from which one is made for each application',
     ),
-    optional('processVersion', processVersion),
-    mandatory('businessNature', objectOf(natureRules(rules))),
-  ];
+    processVersion: processVersion.optional(),
+    businessNature: fieldsOf(natureShape(rules)),
+  };
+}
+
+/** The fields there are in the mapping at this place: the application, its businessNature, or a person. */
+function namesAt(at: readonly PropertyKey[], rules: ApplicationRules): readonly string[] {
+  if (at.length === 0) return Object.keys(applicationShape(rules, {}));
+  return Object.keys(at[0] === 'businessNature' ? natureShape(rules) : personShape(rules));
 }
 
 /**
@@ -187,11 +183,15 @@ export function checkApplication(file: unknown, rules: ApplicationRules): Checke
   if (!isFields(file)) {
     return { problems: [{ path: 'the file', problem: 'must be a mapping of the application’s fields' }] };
   }
-  const problems: Problem[] = [];
   const defaults = Object.entries(rules.defaults).filter(([name]) => !isGiven(file[name]));
-  const filled: Fields = { ...file, ...Object.fromEntries(defaults) };
-  const note = (problem: Problem) => void problems.push(problem);
-  const warn = (warning: Problem) => rules.onWarning?.(warning);
-  const payload = readFields(applicationRules(rules), filled, { path: '', fields: filled, note, warn });
-  return problems.length > 0 ? { problems } : { payload: payload as ApplicationPayload };
+  const fields: Fields = { ...file, ...Object.fromEntries(defaults) };
+  for (const oddity of odditiesIn(fields, rules.codeLists.natures)) rules.onWarning?.(oddity);
+  const read = fieldsOf(applicationShape(rules, fields)).safeParse(fields);
+  if (read.success) return { payload: read.data as unknown as ApplicationPayload };
+  const problems = problemsOf(read.error.issues, (names, at) => {
+    const known = namesAt(at, rules);
+    const problem = 'is no field of the platform’s document';
+    return names.map((name) => unknownField(name, { at, known, problem }));
+  });
+  return { problems };
 }

@@ -1,18 +1,14 @@
 /** Why an application is not sent, as values a caller decides on. None repeats anything of the application. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import type { Problem } from './field-rules.ts';
+import { counted } from '../ledger/text.ts';
+import { FormInvalid, type Problem } from '../forms/problem.ts';
 
 /** The file breaks rules of the document; all of them are told. */
-export class ApplicationInvalid extends ExpectedError {
+export class ApplicationInvalid extends FormInvalid {
   override readonly name = 'ApplicationInvalid';
-  readonly exitCode = EXIT.usage;
-  readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    const count = problems.length === 1 ? '1 thing needs' : `${problems.length} things need`;
-    const list = problems.map(({ path, problem }) => `  ${path} ${problem}`);
-    super([`${count} mending; nothing was sent.`, ...list].join('\n'));
-    this.problems = problems;
+    super(`${counted(problems.length, 'thing needs', 'things need')} mending; nothing was sent.`, problems);
   }
 }
 

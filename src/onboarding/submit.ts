@@ -4,7 +4,6 @@
  * itself.
  */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { isPlatformError, PlatformRejected, type PlatformError } from '../platform/errors.ts';
 import type { ApplicationReceipt, ApplicationClient } from '../platform/application.ts';
@@ -22,7 +21,8 @@ import { callbackUrlOf, notifyHashOf } from '../store/notifications/notify-path.
 import type { Holder } from '../host/process-identity.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
-import { RETRY_DELAYS_MS } from '../store/engine/retry.ts';
+import { lastError, retry } from '../store/engine/retry.ts';
+import { isUniqueViolation } from '../store/engine/unique-violation.ts';
 import { checkApplication, type ApplicationRules } from './check.ts';
 import { ApplicationInvalid, ReceiptNotStored } from './errors.ts';
 import { findingsOf } from './findings.ts';
@@ -175,21 +175,6 @@ async function keepReceipt(
   }
 }
 
-const isUniqueViolation = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '23505';
-
 /** The call cannot be made again, so its outcome is not given up for a connection that was cut. */
-async function persistently<Result>(
-  { storeDelaysMs = RETRY_DELAYS_MS }: SubmitDeps,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const delayMs = storeDelaysMs[attempt];
-      if (!isConnectionError(error) || delayMs === undefined) throw error;
-      await sleep(delayMs);
-    }
-  }
-}
+const persistently = <Result>({ storeDelaysMs }: SubmitDeps, work: () => Promise<Result>): Promise<Result> =>
+  retry(work, { delaysMs: storeDelaysMs, withinMs: Infinity, atEnd: lastError });

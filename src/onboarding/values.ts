@@ -2,105 +2,110 @@
  * The kinds of value an application has: countries, dates, codes, addresses, phones
  * (docs/platform.md 2.3, 2.4).
  */
-import { parseDay } from '../ledger/business-day.ts';
 import { isCountryCode } from '../ledger/countries.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { choice, listOf, matching, text, type Reader } from './field-rules.ts';
+import { listOf } from '../forms/fields.ts';
+import {
+  charactersIn,
+  hasLatinLettersOnly,
+  isDay,
+  LIES_AHEAD,
+  matching,
+  oneOf,
+  textsOf,
+  type TextProblem,
+} from '../forms/text.ts';
 
 const URL_CHARACTERS_MAX = 255;
 const CODE_CHARACTERS_MAX = 64;
 const COUNTRY_CHARACTERS_MAX = 60;
 const DATE_CHARACTERS_MAX = 10;
 
+const formText = textsOf((value) =>
+  typeof value === 'number' || typeof value === 'boolean' ? 'must be text; put it in quotes' : 'must be text',
+);
+
+/** A text of one line, of at most `max` characters; `wrong` is asked about one that is not too long. */
+export const text = (max: number, wrong: TextProblem = () => null) =>
+  formText((value) => {
+    const length = charactersIn(value);
+    return length > max ? `has ${length} characters; the platform takes at most ${max}` : wrong(value);
+  });
+
+/** One of the document's own codes, each with what it means. */
+export function choice(meanings: Readonly<Record<string, string>>) {
+  const codes = Object.entries(meanings).map(([code, meaning]) => `${code} (${meaning})`);
+  return oneOf(Object.keys(meanings), `one of ${codes.join(', ')}, in quotes`);
+}
+
 /** `0` no, `1` yes. */
 export const yesOrNo = choice({ '0': 'no', '1': 'yes' });
 
 /** Longer names are told to be no code rather than too long. */
-export const country = text({
-  max: COUNTRY_CHARACTERS_MAX,
-  wrong: (code) =>
-    isCountryCode(code) ? null : 'is no ISO 3166-1 country code of two capital letters, like HK',
-});
+export const country = text(COUNTRY_CHARACTERS_MAX, (code) =>
+  isCountryCode(code) ? null : 'is no ISO 3166-1 country code of two capital letters, like HK',
+);
 
-export const countries = listOf(country);
+export const countries = listOf({ element: () => country });
 
 const EMAIL = /^[^\s@<>()[\],;:"\\]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
-export const email = (max: number): Reader =>
-  matching(max, EMAIL, 'is no e-mail address, like name@company.example');
+export const email = text(255, matching(EMAIL, 'is no e-mail address, like name@company.example'));
 
-export const phoneAreaCode = matching(
+export const phoneAreaCode = text(
   10,
-  /^(?=(?:\D*\d){1,9}\D*$)[+(\d][\d()+ -]*$/,
-  'is no international dialling code, like +852 or 1-684',
+  matching(
+    /^(?=(?:\D*\d){1,9}\D*$)[+(\d][\d()+ -]*$/,
+    'is no international dialling code, like +852 or 1-684',
+  ),
 );
-export const phoneNum = matching(
+export const phoneNum = text(
   32,
-  /^[\d(][\d ().-]*$/,
-  'is no phone number without its area code: digits, and blanks, dots, dashes or parentheses between them',
+  matching(
+    /^[\d(][\d ().-]*$/,
+    'is no phone number without its area code: digits, and blanks, dots, dashes or parentheses between them',
+  ),
 );
 
 /** Latin letters, digits, signs: whatever is on a certificate in English. */
-export const englishName = (max: number): Reader =>
-  text({
-    max,
-    wrong: (name) =>
-      /\p{Script=Latin}/u.test(name) && !/[^\P{L}\p{Script=Latin}]/u.test(name)
-        ? null
-        : 'is no English name: it takes letters of the Latin alphabet',
-  });
+export const englishName = text(255, (name) =>
+  /\p{Script=Latin}/u.test(name) && hasLatinLettersOnly(name)
+    ? null
+    : 'is no English name: it takes letters of the Latin alphabet',
+);
 
 const isWebAddress = (value: string): boolean =>
   /^https?:\/\//i.test(value) && URL.canParse(value) && new URL(value).hostname.includes('.');
-export const webAddress = text({
-  max: URL_CHARACTERS_MAX,
-  wrong: (value) => (isWebAddress(value) ? null : 'is no URL, like https://www.company.example'),
-});
+export const webAddress = text(URL_CHARACTERS_MAX, (value) =>
+  isWebAddress(value) ? null : 'is no URL, like https://www.company.example',
+);
 
-/**
- * An app's address has a scheme of its own: market://details?id=..., itms-apps://... (docs/platform.md 2.3).
- */
+/** An app's address has a scheme of its own: market://details?id=..., itms-apps://... (docs/platform.md 2.3). */
 const isAppAddress = (value: string): boolean =>
   /^[a-z][a-z\d+.-]*:\/\/[^\s/]/i.test(value) && !/^(?:https?|ftp|file):/i.test(value) && URL.canParse(value);
-export const webOrAppAddress = text({
-  max: URL_CHARACTERS_MAX,
-  wrong: (value) =>
-    isWebAddress(value) || isAppAddress(value)
-      ? null
-      : 'is no URL, like https://www.company.example or market://details?id=com.company.app',
-});
+export const webOrAppAddress = text(URL_CHARACTERS_MAX, (value) =>
+  isWebAddress(value) || isAppAddress(value)
+    ? null
+    : 'is no URL, like https://www.company.example or market://details?id=com.company.app',
+);
 
 /**
  * Whether a resubmission tells the version: only one of V2 or later is supplied (docs/platform.md 2.3, 9).
  * One without a number may be.
  */
 export const isSuppliedVersion = (version: string): boolean => Number(/\d+/.exec(version)?.[0] ?? 2) >= 2;
-export const processVersion = text({
-  max: 10,
-  wrong: (version) => (isSuppliedVersion(version) ? null : 'is supplied from V2 on only; leave it out'),
-});
+export const processVersion = text(10, (version) =>
+  isSuppliedVersion(version) ? null : 'is supplied from V2 on only; leave it out',
+);
 
-const isDate = (value: string): boolean => {
-  try {
-    parseDay(value);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const NO_DATE = 'is no date of the form yyyy-MM-dd';
 
 /** A day of the calendar, `yyyy-MM-dd`; `9999-12-31` where there is no end (docs/platform.md 2.4). */
-export const date = text({
-  max: DATE_CHARACTERS_MAX,
-  wrong: (value) => (isDate(value) ? null : 'is no date of the form yyyy-MM-dd'),
-});
+export const date = text(DATE_CHARACTERS_MAX, (value) => (isDay(value) ? null : NO_DATE));
 
-export const pastDate = (today: BusinessDay): Reader =>
-  text({
-    max: DATE_CHARACTERS_MAX,
-    wrong: (value) => {
-      if (!isDate(value)) return 'is no date of the form yyyy-MM-dd';
-      return value <= today ? null : 'lies in the future';
-    },
+export const pastDate = (today: BusinessDay) =>
+  text(DATE_CHARACTERS_MAX, (value) => {
+    if (!isDay(value)) return NO_DATE;
+    return value <= today ? null : LIES_AHEAD;
   });
 
 /** What is wrong with a code of an appendix the document does not show: by the settings' list, or by its looks. */
@@ -112,21 +117,7 @@ function wrongCode(code: string, list: readonly string[] | null, field: string):
 }
 
 /** `list` null: whatever looks like a code. */
-export const codes = (list: readonly string[] | null, field: string): Reader =>
-  listOf(text({ max: CODE_CHARACTERS_MAX, wrong: (code) => wrongCode(code, list, field) }));
-
-/**
- * Codes of business natures. `OTHER` is the catalog's prompt to enter a name (docs/platform.md 2.2); whether
- * the appendix has it as well is not shown, so the settings' list decides, and without one it is told.
- */
-export const natureCodes = (list: readonly string[] | null): Reader =>
-  listOf(
-    text({
-      max: CODE_CHARACTERS_MAX,
-      wrong: (code) => wrongCode(code, list, 'natures'),
-      odd: (code) =>
-        code === 'OTHER' && list === null
-          ? 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant'
-          : null,
-    }),
-  );
+export function codes(list: readonly string[] | null, field: string) {
+  const code = text(CODE_CHARACTERS_MAX, (value) => wrongCode(value, list, field));
+  return listOf({ element: () => code });
+}

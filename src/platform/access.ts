@@ -1,25 +1,25 @@
-/** Who a call speaks for, and what that puts into its headers (docs/platform.md 5). */
+/** On whose behalf a call is made, and the headers that follow from it (docs/platform.md 5). */
 import { PlatformRejected } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
 import { fillTemplates } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
 
 /**
- * A merchant's calls carry its number and token; the agent's own carry what the settings say
+ * A merchant's calls carry the merchant's number and token. The agent's own calls carry what the settings say
  * (docs/platform.md 5, rules 1 and 2).
  */
 export type PlatformAccess =
   { readonly kind: 'merchant'; readonly merchant: MerchantAccess } | { readonly kind: 'agent' };
 
 export interface Credentials {
-  /** `for merchant M1`: how messages speak of it. */
+  /** Used in messages: `for merchant M1`. */
   readonly whose: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What must never be repeated. */
+  /** Texts that no message may ever repeat. */
   readonly secrets: readonly string[];
-  /** Header values that are no secret. */
+  /** Header values that are not secret. */
   readonly known: readonly string[];
-  /** What to do about a 401 or 403. */
+  /** What a person should do about a 401 or 403. */
   readonly mend: string;
 }
 
@@ -32,7 +32,7 @@ function printable(headers: Record<string, string>, problem: (name: string) => s
   return headers;
 }
 
-/** Throws `PlatformRejected` where a value cannot stand in a header. */
+/** Throws `PlatformRejected` if a value cannot be put into a header. */
 export function credentialsOf(settings: PlatformSettings, access: PlatformAccess): Credentials {
   const notAscii = 'as it holds a line break or something else than printable ASCII';
   if (access.kind === 'agent') {

@@ -1,5 +1,5 @@
 /**
- * sp1101, merchant access application: hands one in, once, and tells a receipt from anything else
+ * sp1101, merchant access application: submits one, once, and recognizes the receipt among all other replies
  * (docs/platform.md 4.3).
  */
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from './errors.ts';
@@ -7,35 +7,32 @@ import { cameOf, codesIn, isPrintable, opened, openReply, saysNo, type Opened } 
 import type { Excerpt, Transport } from './transport.ts';
 import { APPLICATION_ACCEPTED } from './wire.ts';
 
-/** Of bizFlow and merOrderNo (docs/platform.md 8). */
+/** Longest bizFlow and merOrderNo (docs/platform.md 8). */
 const REFERENCE_CHARACTERS_MAX = 32;
 const REPLY_FIELDS = ['bizFlow', 'merOrderNo', 'status'];
 
-/**
- * The receipt of an application that awaits review (docs/platform.md 4.3). It is not an approval
- * (docs/platform.md 4.3, rule 2).
- */
+/** The receipt of an application that now awaits review. It is no approval (docs/platform.md 4.3, rule 2). */
 export interface ApplicationReceipt {
-  /** Null where the receipt names none, or none that could be one: received all the same. */
+  /** Null if the receipt has none or an unusable one. The application was received all the same. */
   readonly bizFlow: string | null;
   readonly merOrderNo: string | null;
 }
 
 export interface ApplicationClient {
   /**
-   * Hands an application in. The operation is not documented as idempotent, so it is sent again only where nobody
-   * answered and nothing was left behind. Rejects with `PlatformRejected` where the platform said no, and with a
-   * `PlatformError` whose `mayHaveArrived` is true, or the signal's reason, where nobody knows whether it took the
-   * application on: that one must not be handed in again by itself.
+   * Submits an application. The operation is not documented as idempotent. So it is repeated only if the platform did
+   * not answer and certainly did not receive it. Rejects with `PlatformRejected` if the platform refused it. Rejects
+   * with a `PlatformError` whose `mayHaveArrived` is true, or with the signal's reason, if it is unknown whether the
+   * platform accepted it: then it must not be submitted again automatically.
    */
   readonly submit: (payload: object, signal?: AbortSignal) => Promise<ApplicationReceipt>;
 }
 
-/** Code S00001 (docs/platform.md 4.3), in whatever envelope and by whatever field tells a code. */
+/** Whether any layer of the reply has the code S00001 (docs/platform.md 4.3), in any of the fields for codes. */
 const isReceipt = ({ layers }: Opened): boolean =>
   layers.some((layer) => codesIn(layer).includes(APPLICATION_ACCEPTED.code));
 
-/** The reply's text as a receipt, for the order number that was sent, if it names one. */
+/** Reads the reply as a receipt. If the receipt names an order number, it must be the one that was sent. */
 function receiptOf(text: string, excerpt: Excerpt, payload: object): ApplicationReceipt {
   const came = () => cameOf(text, excerpt);
   const reply = openReply(text, excerpt, REPLY_FIELDS);
@@ -58,9 +55,9 @@ function receiptIn(reply: Opened, payload: object): ApplicationReceipt {
 }
 
 /**
- * What an answer that is no success says, where it is a receipt all the same: HTTP statuses are not shown
- * (docs/platform.md 7). Throws `PlatformReplyInvalid` for one that is for another order: received, and not to
- * be taken for a refusal.
+ * The receipt, if an error reply is one nevertheless: the document does not say which HTTP status a receipt has
+ * (docs/platform.md 7). Throws `PlatformReplyInvalid` if it is for another order, because then something was
+ * received, and it must not count as refused.
  */
 function receiptDespite(error: unknown, payload: object): ApplicationReceipt | null {
   const isAnswer = error instanceof PlatformRejected || error instanceof PlatformUnreachable;
@@ -77,7 +74,7 @@ function openedOrNull(text: string): Opened | null {
   }
 }
 
-/** Calls of the agent itself, whose number stands in the body (docs/platform.md 5, rule 2). */
+/** These are calls of the agent itself, whose number is in the body (docs/platform.md 5, rule 2). */
 export function createApplicationClient(transport: Transport): ApplicationClient {
   return {
     submit: async (payload, signal) => {

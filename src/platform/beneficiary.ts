@@ -1,23 +1,20 @@
-/**
- * sp1401, register a beneficiary: hands one in under its order number, as often as it takes
- * (docs/platform.md 4.4).
- */
+/** sp1401, register a beneficiary: submits one under its order number, repeatedly if needed (docs/platform.md 4.4). */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
 import { cameOf, isPrintable, openReply, saysNo, type Opened } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { BENEFICIARY_ACCEPTED, BENEFICIARY_STATUSES, type BeneficiaryStatus } from './wire.ts';
 
-/** A bound of our own, as the document shows none for sp1401 (docs/platform.md 8). */
+/** A limit of our own, as the document has none for sp1401 (docs/platform.md 8). */
 const REFERENCE_CHARACTERS_MAX = 64;
 const REPLY_FIELDS = ['merOrderNo', 'bizFlowNo', 'payeeId', 'status', 'respCode'];
 
-/** What the platform made of a registration (docs/platform.md 2.6). */
+/** The platform's answer to a registration (docs/platform.md 2.6). */
 export interface RegistrationReply {
   readonly merOrderNo: string;
-  /** Null where the reply names none, as with a rejection. */
+  /** Null if the reply has none, as in a rejection. */
   readonly bizFlowNo: string | null;
-  /** Null where it is not given in real time; the notification brings it (docs/platform.md 2.6, 6.2). */
+  /** Null if the platform does not return it at once; then the notification brings it (docs/platform.md 2.6, 6.2). */
   readonly payeeId: string | null;
   readonly status: BeneficiaryStatus;
   readonly respCode: string | null;
@@ -25,9 +22,9 @@ export interface RegistrationReply {
 
 export interface BeneficiaryClient {
   /**
-   * Hands a registration in. The same merOrderNo is not processed twice (docs/platform.md 2.5), so it is sent
-   * again after a failure that may pass, and may be handed in again later under the same number. Rejects with
-   * a `PlatformError`, and with the signal's reason when aborted.
+   * Submits a registration. The platform does not process the same merOrderNo twice (docs/platform.md 2.5). So this
+   * repeats it after a temporary failure, and it may be submitted again later under the same number. Rejects with a
+   * `PlatformError`, or with the signal's reason when aborted.
    */
   readonly register: (
     merchant: MerchantAccess,
@@ -40,8 +37,8 @@ const isStatus = (value: unknown): value is BeneficiaryStatus =>
   (BENEFICIARY_STATUSES as readonly unknown[]).includes(value);
 
 /**
- * The status, as the reply has it or as the number it would be (`1` for `01`). An envelope's own status may be a flag of
- * success, so it counts only where it is written as the document writes one.
+ * The status in the reply; `1` counts as `01`. A status in the envelope around the reply may only mean success of the
+ * call. It counts only if it is written exactly as in the document.
  */
 function statusOf({ body, field }: Opened): unknown {
   const own = body['status'];
@@ -52,7 +49,7 @@ function statusOf({ body, field }: Opened): unknown {
   return own.padStart(2, '0');
 }
 
-/** An identifier of the reply; null where it has none. */
+/** An identifier from the reply; null if it has none. */
 function referenceOf({ field }: Opened, name: string): string | null {
   const value = field(name) ?? null;
   if (value !== null && !isPrintable(value, REFERENCE_CHARACTERS_MAX)) {
@@ -62,8 +59,8 @@ function referenceOf({ field }: Opened, name: string): string | null {
 }
 
 /**
- * The reply (docs/platform.md 2.6). S00000 alone says that it is taken for review; another code without a
- * status is a refusal (docs/platform.md 7).
+ * Reads the reply (docs/platform.md 2.6). Without a status, S00000 means accepted for review, and any other code
+ * means refused (docs/platform.md 7).
  */
 function registrationOf(text: string, excerpt: Excerpt, payload: object): RegistrationReply {
   const came = () => cameOf(text, excerpt);
@@ -93,7 +90,7 @@ function registrationOf(text: string, excerpt: Excerpt, payload: object): Regist
 const UNDER_REVIEW = '01';
 const isAcceptance = (code: unknown): boolean => code === BENEFICIARY_ACCEPTED;
 
-/** Calls made for a merchant carry its number and token (docs/platform.md 5, rule 1). */
+/** These are calls for a merchant, with its number and token (docs/platform.md 5, rule 1). */
 export function createBeneficiaryClient(transport: Transport): BeneficiaryClient {
   return {
     register: (merchant, payload, signal) =>

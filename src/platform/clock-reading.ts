@@ -1,21 +1,24 @@
-/** What a reply tells of the platform's clock: its Date header, exact to a second and to the time the call took. */
+/**
+ * Reads the platform's clock from the Date header of a reply. It is as exact as a second and the duration of the
+ * call.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How far the platform's clock is ahead of ours, in ms, at least and at most; less than 0: behind. */
+/** By how many ms the platform's clock is ahead of ours, at least and at most; negative if it is behind. */
 export interface ClockReading {
   readonly aheadMinMs: number;
   readonly aheadMaxMs: number;
 }
 
-/** A Date header has whole seconds: the platform's clock was up to this much later. */
+/** A Date header has whole seconds, so the platform's clock may have shown up to this many ms more. */
 const GRAIN_MS = 999;
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that HTTP lets be sent. */
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that HTTP allows to be sent. */
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * The reading of one reply, which was sent for and came at these instants of our clock; the platform wrote its date in
- * between. Null where the reply tells nothing: no date, one that cannot be read, one that a cache kept (Age), or our own
- * clock was set back meanwhile.
+ * The reading from one reply. `sentMs` and `receivedMs` are when, by our clock, the request was sent and the reply
+ * came. The platform wrote its date in between. Null if the reply has no readable date, if it comes from a cache
+ * (Age), or if our own clock was set back meanwhile.
  */
 export function clockReadingOf(
   headers: IncomingHttpHeaders,

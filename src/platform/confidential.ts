@@ -1,16 +1,16 @@
 /**
- * What may be said of a reply to a call that carried personal data. The reply may repeat any of it, whole, cut or in
- * other letters, so nothing of it is quoted: only its code, and which fields of the request it names.
+ * Decides what a message may quote from the reply to a call that carried personal data. The reply may repeat that
+ * data, whole, in parts or in other letters. So only its code and the names of the request's fields in it are quoted.
  */
 
 const NAMED_FIELDS_MAX = 10;
-/** Codes have six characters at most (docs/platform.md 8). */
+/** A code has at most six characters (docs/platform.md 8). */
 const CODE = /^[A-Z0-9]{1,6}$/;
 const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'status'];
 
 interface Vocabulary {
   readonly fields: Set<string>;
-  /** In small letters. */
+  /** In lower case. */
   readonly values: string[];
 }
 
@@ -28,7 +28,7 @@ function collect(node: unknown, into: Vocabulary): Vocabulary {
   return into;
 }
 
-/** The first code in the reply that is no piece of what was sent. */
+/** The first code in the reply that is not part of a value that was sent. */
 function codeIn(text: string, { values }: Vocabulary): string | undefined {
   let reply: unknown;
   try {

@@ -1,21 +1,24 @@
 /**
- * Finds a secret that a reply repeats in another form: reversed, in hex, in base64, escaped, in other case, with
- * something between its letters. Asked only of replies that an error quotes.
+ * Finds a secret in a reply even if it is disguised: reversed, in hex, in base64, escaped, in other case, or with
+ * characters inserted. Used only for replies that an error quotes.
  */
 
-/** A piece of a secret this long, in any form, is taken for the secret; shorter secrets are looked for whole. */
+/** A piece of this many characters, in any form, counts as the whole secret. Shorter secrets are searched for whole. */
 const PIECE_CHARACTERS = 8;
-/** Below this, chance alone finds it in any text. */
+/** Shorter secrets are not searched for, as they occur in any text by chance. */
 const SECRET_CHARACTERS_MIN = 6;
-/** Of a text no more is searched: a message repeats far less. */
+/** Only this much of a text is searched; a message quotes far less. */
 const SEARCHED_CHARACTERS_MAX = 16_384;
 
-/** Letters and digits alone, small: what stands between them and their case do not matter. */
+/** Letters and digits only, in lower case. So case and inserted characters make no difference. */
 const bare = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 const reversed = (text: string): string => Array.from(text).reverse().join('');
 
-/** Base64 of the text wherever in a longer one it begins, without the characters that depend on its neighbours. */
+/**
+ * The base64 forms of the text at the three positions it can have in a longer text, without the characters that
+ * depend on what is around it.
+ */
 const base64Forms = (text: string): string[] =>
   [0, 1, 2].map((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
@@ -25,7 +28,7 @@ const base64Forms = (text: string): string[] =>
 
 const decimals = (text: string): string => [...Buffer.from(text)].join('');
 
-/** Every form a secret may take, each bare. */
+/** Every form that a secret may have, each reduced by `bare`. */
 function formsOf(secret: string): string[] {
   const cases = [secret, secret.toLowerCase(), secret.toUpperCase()];
   const both = [...cases, ...cases.map(reversed)];
@@ -37,7 +40,7 @@ function formsOf(secret: string): string[] {
   return [...both, ...encoded].map(bare);
 }
 
-/** Runs of a form that are so long, or a short form whole. */
+/** All pieces of that many characters, or the whole form if it is shorter. */
 function* piecesOf(form: string, characters: number): Generator<string> {
   if (form.length < SECRET_CHARACTERS_MIN) return;
   for (let at = 0; at === 0 || at + characters <= form.length; at += 1) {
@@ -50,13 +53,13 @@ const character = (code: string, base: number): string => {
   return point <= 0x10_ff_ff ? String.fromCodePoint(point) : '';
 };
 
-/** Escapes of URLs, JSON and HTML read as the characters they stand for. */
+/** Replaces the escapes of URLs, JSON and HTML by the characters they mean. */
 const unescaped = (text: string): string =>
   text
     .replaceAll(/(?:%|\\x|\\u00|\\u\{|&#x)([0-9a-f]{2})[};]?/gi, (_, code: string) => character(code, 16))
     .replaceAll(/&#(\d{1,7});?/g, (_, code: string) => character(code, 10));
 
-/** Whether the text holds one of the secrets, or a good piece of it, in a form other than its own. */
+/** Whether the text holds one of the secrets, or a piece of one, in another form. */
 export function holdsDisguised(
   text: string,
   secrets: readonly string[],

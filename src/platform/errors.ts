@@ -1,7 +1,10 @@
-/** How a call to the platform can fail, as values a caller decides on. None ever shows a token or a header. */
+/**
+ * The ways in which a call to the platform can fail, as values a caller can decide on. None ever shows a token or a
+ * header.
+ */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
-/** Ended without success, with what was answered where anything was. */
+/** A call without success, and the reply if there was one. */
 abstract class Unsuccessful extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
   abstract readonly mayHaveArrived: boolean;
@@ -13,18 +16,21 @@ abstract class Unsuccessful extends ExpectedError {
   }
 
   /**
-   * What the platform answered, in full: may repeat what it was sent, personal data included. To be kept encrypted,
-   * never to be printed or logged; no serializer reaches it.
+   * The whole reply. It may repeat personal data that was sent. Store it only encrypted, and never print or log it.
+   * It is a method so that no serializer includes it.
    */
   replyText(): string | null {
     return this.#reply;
   }
 }
 
-/** No usable answer after every retry: the network, a time-out, 5xx or 429 throughout. */
+/** No usable reply even after all retries: a network error, a time-out, or always 5xx or 429. */
 export class PlatformUnreachable extends Unsuccessful {
   override readonly name = 'PlatformUnreachable';
-  /** False: nothing of the call ever left, or the platform asked to come back later. True: it may have been done. */
+  /**
+   * False if the call was certainly not sent, or if the platform asked to come back later. True if it may have been
+   * done.
+   */
   readonly mayHaveArrived: boolean;
 
   constructor(message: string, mayHaveArrived = true, reply: string | null = null) {
@@ -33,10 +39,10 @@ export class PlatformUnreachable extends Unsuccessful {
   }
 }
 
-/** The platform answered and said no: 401, 403, another 4xx, an error document, a redirect. */
+/** The platform refused: 401, 403, another 4xx, an error document, or a redirect. */
 export class PlatformRejected extends Unsuccessful {
   override readonly name = 'PlatformRejected';
-  /** True where it said no in a way that does not tell whether the call was done: a redirect to look elsewhere. */
+  /** True if the refusal does not tell whether the call was done: a redirect. */
   readonly mayHaveArrived: boolean;
 
   constructor(message: string, mayHaveArrived = false, reply: string | null = null) {
@@ -45,11 +51,11 @@ export class PlatformRejected extends Unsuccessful {
   }
 }
 
-/** The platform answered with something that is not the reply its contract promises. */
+/** The platform replied, but the reply is not what its contract promises. */
 export class PlatformReplyInvalid extends ExpectedError {
   override readonly name = 'PlatformReplyInvalid';
   readonly exitCode = EXIT.incomplete;
-  /** It answered, so it may have done what it was asked. */
+  /** The platform replied, so it may have done what was asked. */
   readonly mayHaveArrived = true;
 }
 
@@ -60,7 +66,10 @@ export const isPlatformError = (error: unknown): error is PlatformError =>
   error instanceof PlatformRejected ||
   error instanceof PlatformReplyInvalid;
 
-/** The same failure in other words. `mayHaveArrived` can only be added: what an earlier try left open stays open. */
+/**
+ * The same error with another message. `mayHaveArrived` can become true but never false: if an earlier attempt may
+ * have arrived, that stays so.
+ */
 export function saying(message: string, error: PlatformError, mayHaveArrived = false): PlatformError {
   const may = mayHaveArrived || error.mayHaveArrived;
   if (error instanceof PlatformUnreachable) return new PlatformUnreachable(message, may, error.replyText());

@@ -1,16 +1,20 @@
 /**
- * Reads JSON without letting a number through a JS number, so that amounts keep the digits the platform sent.
+ * Reads JSON so that numbers keep exactly the digits the platform sent. They never become a JS number.
  *
- * `JSON.parse` with a reviver that asks for `context.source` does the same, three times slower. Here one scan turns
- * each number token into a string that begins with a marker the text does not contain, and plain `JSON.parse` reads
- * that.
+ * `JSON.parse` with a reviver that reads `context.source` would do the same, three times slower. Here one scan turns
+ * each number into a string that begins with a marker, a character the text does not contain. Then plain `JSON.parse`
+ * reads it.
+ *
+ * ### Example
+ *
+ * `{"inAmount": 10.10}` becomes `{"inAmount": "¤10.10"}`, if `¤` is the marker.
  */
 
-/** JSON read with its numbers' digits. */
+/** A JSON document and the digits of its numbers. */
 export interface ExactJson {
-  /** The document; numbers stand in it as marked strings, see `digitsOf`. */
+  /** The document. Its numbers are marked strings, see `digitsOf`. */
   readonly value: unknown;
-  /** Digits of a number exactly as sent; null where `value` is not a number of the document. */
+  /** The digits of a number exactly as sent; null if `value` is not a number of the document. */
   readonly digitsOf: (value: unknown) => string | null;
 }
 
@@ -22,7 +26,7 @@ const NINE = 57;
 const COLON = 58;
 const BACKSLASH = 92;
 
-/** Control characters that JSON allows unescaped and that keep a text in one byte a character. */
+/** Control characters that JSON allows unescaped. With them the text still takes one byte per character. */
 const MARKER_CODES = Array.from({ length: 33 }, (_, index) => 0x7f + index);
 
 function unusedMarker(text: string): string {
@@ -36,7 +40,7 @@ function unusedMarker(text: string): string {
   return String.fromCharCode(code);
 }
 
-/** Index of the quote that ends the string beginning at `start`, or -1. */
+/** Index of the quote that ends the string starting at `start`, or -1. */
 function stringEnd(text: string, start: number): number {
   let quote = text.indexOf('"', start + 1);
   while (quote !== -1) {
@@ -56,7 +60,7 @@ function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/** The text with every number token made a marked string; what is no JSON stays none. */
+/** Turns every number in the text into a marked string. Invalid JSON stays invalid. */
 function markNumbers(text: string, marker: string): string {
   let marked = '';
   let copied = 0;
@@ -71,7 +75,7 @@ function markNumbers(text: string, marker: string): string {
       NUMBER_TOKEN.lastIndex = at;
       if (!NUMBER_TOKEN.test(text)) break;
       const end = NUMBER_TOKEN.lastIndex;
-      // A number cannot be a key, and as a string it could.
+      // A number is no valid key, but a string would be. So leave it, and `JSON.parse` refuses the text.
       if (text.charCodeAt(skipSpace(text, end)) === COLON) break;
       marked += `${text.slice(copied, at)}"${marker}${text.slice(at, end)}"`;
       copied = at = end;
@@ -82,7 +86,7 @@ function markNumbers(text: string, marker: string): string {
   return marked + text.slice(copied);
 }
 
-/** Reads a JSON text. Throws `SyntaxError` for what `JSON.parse` would refuse. */
+/** Reads a JSON text. Throws `SyntaxError` where `JSON.parse` does. */
 export function parseExactJson(text: string): ExactJson {
   const marker = unusedMarker(text);
   return {
@@ -92,8 +96,8 @@ export function parseExactJson(text: string): ExactJson {
 }
 
 /**
- * The texts, exactly as sent, of the elements of the array under `key` of a JSON object, or of one so many objects within
- * it. `text` must be valid JSON.
+ * The elements of the array under `key`, each as its exact text. The array belongs to the outermost object, or to an
+ * object `within` levels inside it. `text` must be valid JSON.
  */
 export function elementTexts(text: string, key: string, within = 0): string[] {
   const keyDepth = within + 1;
@@ -114,7 +118,7 @@ export function elementTexts(text: string, key: string, within = 0): string[] {
       const value = skipSpace(text, colon + 1);
       const isKey = depth === keyDepth && text[colon] === ':';
       if (isKey && JSON.parse(text.slice(at, end + 1)) === key && text[value] === '[') {
-        // Of a key given twice the last counts, as with JSON.parse.
+        // If a key comes twice, the last one counts, as with JSON.parse.
         elements = [];
         inArray = true;
         depth = keyDepth + 1;

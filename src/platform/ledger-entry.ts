@@ -1,4 +1,4 @@
-/** One entry of a reply, checked field by field: what can be read is an entry, the rest is kept with the reason. */
+/** Reads one entry of a reply and checks each field. What cannot be read goes into quarantine, with the reason. */
 import { instantsOf, parseDay, InvalidDay } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import {
@@ -12,29 +12,29 @@ import type { ExactJson } from './exact-json.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './wire.ts';
 
 /**
- * Longest batch number or transaction type kept: the document names no length (docs/platform.md 2.1), and its
- * longest text has this.
+ * Longest batch number or transaction type accepted. The document gives no length (docs/platform.md 2.1); this is its
+ * longest for any text.
  */
 const NAME_CHARACTERS_MAX = 255;
 const HOUR_MS = 3_600_000;
 /**
- * Earliest and latest booking kept. An entry is asked about again, to prove the zone or to read the span of a break, and
- * then at up to a day from its own time: all of that must be an instant the platform can be asked about.
+ * Earliest and latest time of booking accepted. To prove the time zone or to read the span of a break, windows up to
+ * a day before and after an entry are asked for. The platform must accept all of these instants.
  */
 const BOOKED_MS_MIN = INSTANT_MS_MIN + 48 * HOUR_MS;
 const BOOKED_MS_MAX = INSTANT_MS_MAX - 48 * HOUR_MS;
-/** Widest steps clocks have skipped: an hour, and a whole day where the date line moved. */
+/** The largest steps that clocks have skipped, in hours: one hour, and a whole day where the date line moved. */
 const SKIPPED_HOURS = [1, 24];
 
 export interface EntryReading {
   readonly zone: string;
   readonly currencies: Currencies;
-  /** The window asked for: tells which of two instants a time of a repeated hour means. */
+  /** The window asked for. It decides which instant is meant when the clock repeats an hour. */
   readonly window: Window;
   readonly digitsOf: ExactJson['digitsOf'];
-  /** Days found to be in the calendar, as a page's entries share a few. */
+  /** Days already checked to be in the calendar. A page's entries share only a few. */
   readonly realDays: Set<string>;
-  /** Called with a sentence for each oddity of an entry that is kept. */
+  /** Called with a sentence for each oddity of an accepted entry. */
   readonly onNotice: (notice: string) => void;
 }
 
@@ -42,7 +42,7 @@ export type EntryOutcome =
   | { readonly ok: true; readonly entry: LedgerEntry }
   | { readonly ok: false; readonly reason: string; readonly batchNo: string | null };
 
-/** Why an entry cannot be read; stays inside this file. */
+/** Why an entry cannot be read. Never leaves this file. */
 class Unreadable extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, onNot
     throw new Unreadable(`${field} is ${value === undefined ? 'missing' : 'not text'}`);
   const digits = digitsOf(value);
   if (digits !== null) {
-    // A type's code is the same written either way; of a number that identifies an entry, zeros in front may be lost.
+    // A type's code means the same as number or text. But a batchNo sent as a number may have lost leading zeros.
     if (field === 'batchNo') throw new Unreadable(`${field} is a number, not text`);
     onNotice(`${field} sent as a number instead of text`);
     return digits;
@@ -83,7 +83,7 @@ function currencyOf(fields: Fields): string {
   return value;
 }
 
-/** An amount in its one spelling; null where the field is null or missing. */
+/** An amount in canonical form; null if the field is null or missing. */
 function amountOf(
   fields: Fields,
   field: 'inAmount' | 'outAmount' | 'vailAmount',
@@ -107,7 +107,7 @@ function amountOf(
   return canonical.amount;
 }
 
-/** Where a wall-clock time the zone skips would have been, had the clock not moved. */
+/** The instant of a wall-clock time that the zone skips, as if the clock had not moved. */
 function skippedInstant(bookedAt: string, zone: string): number | undefined {
   const wallMs = Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
   for (const hours of SKIPPED_HOURS) {
@@ -129,7 +129,7 @@ function isRealDay(day: string, { realDays }: EntryReading): boolean {
   }
 }
 
-/** The time as sent, and the instant it means: of several the one inside the window asked for, else the first. */
+/** The time as sent, and its instant. If two instants are possible: the one in the window asked for, else the first. */
 function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; bookedMs: number } {
   const { zone, window } = reading;
   const bookedAt = fields['busiDate'];
@@ -156,7 +156,7 @@ function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; b
 const isZero = (amount: string | null): boolean => amount !== null && /^-?0(?:\.0*)?$/.test(amount);
 
 /**
- * Credit and debit; a zero beside the other amount stands for the null that the document has there
+ * Credit and debit. If one is 0 and the other is not, the 0 is read as the null that the document has there
  * (docs/platform.md 2.1).
  */
 function amountsOf(fields: Fields, currency: string, reading: EntryReading) {

@@ -1,6 +1,5 @@
 /**
- * sp2404, transaction history: asks for one page, and lets through only a page that is what was asked for
- * (docs/platform.md 4.1).
+ * sp2404, transaction history: asks for one page, and accepts only a reply that is that page (docs/platform.md 4.1).
  */
 import type { LedgerEntry, RejectedEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
@@ -23,7 +22,7 @@ export interface LedgerReading {
 const isBetween = (value: number, min: number, max: number): boolean =>
   Number.isInteger(value) && value >= min && value <= max;
 
-/** The request's body. Throws `RangeError` before anything the contract forbids is sent. */
+/** The request's body. Throws `RangeError` for a query that the contract forbids, before anything is sent. */
 function requestOf(
   { window, pageNum, currency, batchNo }: LedgerPageQuery,
   pageSize: number,
@@ -56,10 +55,13 @@ const ERROR_FIELDS = ['code', 'respCode', 'errorCode', 'error', 'message', 'msg'
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Objects around a page that are opened: what surrounds a reply is not shown (docs/platform.md 4). */
+/**
+ * How many objects around a page are searched. The document does not show what is around a reply (docs/platform.md
+ * 4).
+ */
 const AROUND_MAX = 3;
 
-/** A page inside `data`, `result` or the like, and how deep it lies there; null where there is none. */
+/** A page inside `data`, `result` or the like, and how many levels deep it is; null if there is none. */
 function pageWithin(root: Fields): { readonly fields: Fields; readonly within: number } | null {
   let level = [root];
   for (let within = 1; within <= AROUND_MAX; within += 1) {
@@ -70,7 +72,7 @@ function pageWithin(root: Fields): { readonly fields: Fields; readonly within: n
   return null;
 }
 
-/** The envelope, or an error that tells what came instead: no JSON, an error document, another shape. */
+/** The fields of the page. Throws an error that says what came instead: no JSON, an error document, another shape. */
 function envelopeOf(json: unknown, came: () => string): { readonly fields: Fields; readonly within: number } {
   if (!isFields(json)) {
     throw new PlatformReplyInvalid(`answered by something else than a ledger page: ${came()}`);
@@ -92,7 +94,7 @@ interface EnvelopeReading {
   readonly came: () => string;
 }
 
-/** A whole number of the envelope; sent as text, or as `1.0`, it is one all the same, and told. */
+/** A whole number of the page, also if sent as text or as `1.0`, which adds a notice. */
 function wholeNumberOf(fields: Fields, field: string, { digitsOf, notices, came }: EnvelopeReading): number {
   const value = fields[field];
   const number = digitsOf(value);
@@ -120,7 +122,7 @@ function parseReply(text: string, came: () => string): ExactJson {
   }
 }
 
-/** The entries as sent. A list sent as null where there is none is an empty one. */
+/** The entries as sent. Null counts as an empty list if the total is 0. */
 function listOf(fields: Fields, total: number, notices: string[], came: () => string): readonly unknown[] {
   const list: unknown = fields['list'];
   if (Array.isArray(list)) return list;
@@ -180,10 +182,15 @@ function pageOf(
   return { total, entries, rejected, notices };
 }
 
-/** Oldest windows first, so that a platform that dies leaves them whole; the zone's proof, which all wait for, before. */
+/**
+ * Order of calls. The calls that prove the time zone come first, as all others wait for them. Then the oldest windows
+ * come first: if the platform fails midway, the oldest windows are already complete.
+ */
 const rankOf = ({ window, isUrgent }: LedgerPageQuery): number => (isUrgent === true ? 0 : window.beginMs);
 
-/** Reads pages of a merchant's ledger. Throws `RangeError` where a query breaks the contract: that is a fault of ours. */
+/**
+ * Reads pages of a merchant's ledger. Throws `RangeError` if a query breaks the contract, which is a bug in daybook.
+ */
 export function createLedgerReader(transport: Transport, reading: LedgerReading): LedgerReader {
   return {
     page: async (query, signal) => {

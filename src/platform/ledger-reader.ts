@@ -1,4 +1,4 @@
-/** What the other rooms know of sp2404: one page of one merchant's ledger, already read and checked. */
+/** One page of one merchant's ledger, read and checked: all that the other rooms need to know of sp2404. */
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './clock-reading.ts';
 
@@ -11,30 +11,30 @@ export interface MerchantAccess {
 export interface LedgerPageQuery {
   readonly merchant: MerchantAccess;
   readonly window: Window;
-  /** Tells which of two instants a time of a repeated hour means, where that is not the window asked for. */
+  /** Decides which instant is meant when the clock repeats an hour. Without it the window asked for decides. */
   readonly bookedWithin?: Window;
-  /** From 1. */
+  /** The first page is 1. */
   readonly pageNum: number;
   readonly currency?: string;
   readonly batchNo?: string;
-  /** Others wait for it: sent before the merchant's other calls. */
+  /** Other calls of the merchant wait for this one, so it is sent before them. */
   readonly isUrgent?: boolean;
 }
 
 export interface LedgerPage {
-  /** Records the platform says match the whole query. */
+  /** How many records match the whole query, as the platform says. */
   readonly total: number;
   readonly entries: readonly LedgerEntry[];
   readonly rejected: readonly RejectedEntry[];
-  /** Sentences about entries kept but odd: too many decimals, a code no list knows. */
+  /** Sentences about oddities of accepted entries: too many decimals, an unknown code. */
   readonly notices: readonly string[];
-  /** How the platform's clock stood to ours; absent where the reply did not tell. */
+  /** How far the platform's clock is ahead of ours; missing if the reply did not show it. */
   readonly clock?: ClockReading;
 }
 
 /**
- * Reads pages of 100. Rejects with `PlatformUnreachable`, `PlatformRejected` or `PlatformReplyInvalid` once bounded
- * retries are used up, and with the signal's reason when aborted.
+ * Reads pages of 100. Rejects with `PlatformUnreachable`, `PlatformRejected` or `PlatformReplyInvalid` after a
+ * limited number of retries, and with the signal's reason when aborted.
  */
 export interface LedgerReader {
   readonly page: (query: LedgerPageQuery, signal?: AbortSignal) => Promise<LedgerPage>;

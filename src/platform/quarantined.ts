@@ -1,4 +1,4 @@
-/** What can be told of a quarantined entry's raw text: a glance at the fields that matter to the balance. */
+/** Reads currency and amounts from the raw text of a quarantined entry, as far as possible, to explain breaks. */
 import { canonicalAmount, isWithinDigits, subtractAmounts } from '../ledger/money.ts';
 import type { QuarantinedReading } from '../ledger/chain/quarantined-entries.ts';
 import { parseExactJson, type ExactJson } from './exact-json.ts';
@@ -6,8 +6,9 @@ import { parseExactJson, type ExactJson } from './exact-json.ts';
 const NOTHING: QuarantinedReading = { currency: null, nets: [] };
 
 /**
- * The currency and the signed amounts that the text may mean: with one amount, that; with both, either of them or their
- * difference; and of a negative one, the same with the other sign. Never throws.
+ * The currency, and the signed amounts that the text may mean. If it has one amount: that one. If it has credit and
+ * debit: their difference, or either of them. If its only amount is negative: also the same with the other sign.
+ * Never throws.
  */
 export function readQuarantined(raw: string): QuarantinedReading {
   const json = parsed(raw);
@@ -44,7 +45,7 @@ function parsed(raw: string): ExactJson | null {
   }
 }
 
-/** A number, or a text that is one. */
+/** The amount, if it is a number or a text that reads as one. */
 function amountOf(value: unknown, { digitsOf }: ExactJson): string | null {
   if (typeof value !== 'string') return null;
   const canonical = canonicalAmount(digitsOf(value) ?? value, null);

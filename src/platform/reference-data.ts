@@ -1,6 +1,6 @@
 /**
- * sp2502, metadata lists: asks for one list, keeps the items that can be what was asked for, and tells the
- * others (docs/platform.md 4.2).
+ * sp2502, metadata lists: asks for one list and checks its items. Items that cannot be used are returned apart, with
+ * the reason (docs/platform.md 4.2).
  */
 import { storableText } from '../ledger/text.ts';
 import { PlatformReplyInvalid } from './errors.ts';
@@ -8,11 +8,11 @@ import { cameOf, isPrintable, openReply, type ReplyFields } from './reply.ts';
 import type { Excerpt, Transport } from './transport.ts';
 import { META_TYPES_BY_COUNTRY, NOTHING_FOUND_CODE, type MetaType } from './wire.ts';
 
-/** A bound of our own, as the document shows none: longer ones are no codes. */
+/** A limit of our own, as the document has none. Anything longer is no code. */
 const CODE_CHARACTERS_MAX = 64;
-/** A longer name is kept, and told. */
+/** A longer name is kept, with a notice. */
 const NAME_CHARACTERS_MAX = 500;
-/** A country has some thousands of banks at most. */
+/** No country has more than a few thousand banks. */
 const LIST_LENGTH_MAX = 50_000;
 
 /** An item of a list (docs/platform.md 2.2). */
@@ -23,42 +23,41 @@ export interface MetaItem {
   readonly type: 'WALLET' | 'BANK' | null;
 }
 
-/** An item that cannot be kept, as it came. */
+/** An item that cannot be used, as it came. */
 export interface ItemSetAside {
-  /** From 1. */
+  /** Its position in the list, from 1. */
   readonly place: number;
-  /** What is wrong with it, to be read after its place: `has no code`. */
+  /** What is wrong with it, as the end of a sentence that begins with its place: `has no code`. */
   readonly reason: string;
-  /** Its JSON, numbers as text. */
+  /** Its JSON, with numbers as text. */
   readonly raw: string;
-  /** Null where it cannot be told: it may be any code that the list seems to lack. */
+  /** Null if it has no readable code. Then it may be any item that is missing from the list. */
   readonly code: string | null;
 }
 
 export interface MetaList {
   readonly items: readonly MetaItem[];
   readonly setAside: readonly ItemSetAside[];
-  /** Oddities of items that were kept, a sentence each: `the name of CN1 is empty`. */
+  /** Oddities of items that were kept, one sentence each: `the name of CN1 is empty`. */
   readonly notices: readonly string[];
 }
 
 export interface ListQuery {
   readonly metaType: MetaType;
-  /** ISO 3166-1 alpha-2; just for banks and payout methods (docs/platform.md 4.2). */
+  /** ISO 3166-1 alpha-2. Only for banks and payout methods (docs/platform.md 4.2). */
   readonly countryCode?: string;
 }
 
 export interface ReferenceReader {
   /**
-   * One whole list; empty where the platform says that nothing is found (docs/platform.md 2.2). An item that
-   * cannot be kept is set aside; a list of which no item can be is refused whole. Rejects with a
-   * `PlatformError`, and with the signal's reason when aborted; throws `RangeError` where a query breaks the
-   * contract.
+   * One whole list; empty if the platform says that nothing is found (docs/platform.md 2.2). Unusable items are set
+   * aside. If no item at all is usable, the whole list is refused. Rejects with a `PlatformError`, or with the
+   * signal's reason when aborted. Throws `RangeError` if a query breaks the contract.
    */
   readonly list: (query: ListQuery, signal?: AbortSignal) => Promise<MetaList>;
 }
 
-/** The request's body (docs/platform.md 4.2): a country exactly where the list is one of a country. */
+/** The request's body (docs/platform.md 4.2). It has a country only if the list is one per country. */
 function requestOf({ metaType, countryCode }: ListQuery): object {
   if (META_TYPES_BY_COUNTRY.includes(metaType)) {
     if (!/^[A-Z]{2}$/.test(countryCode ?? '')) throw new RangeError(`${metaType} needs a country`);
@@ -68,7 +67,7 @@ function requestOf({ metaType, countryCode }: ListQuery): object {
   return { metaType };
 }
 
-/** What keeps an element from being an item of the list (docs/platform.md 2.2), or null. */
+/** Why an element cannot be an item of the list (docs/platform.md 2.2); null if it can. */
 function itemProblem(element: unknown, { metaType, countryCode }: ListQuery): string | null {
   if (typeof element !== 'object' || element === null) return 'is no object';
   const { code, name, type } = element as Record<string, unknown>;
@@ -83,7 +82,7 @@ function itemProblem(element: unknown, { metaType, countryCode }: ListQuery): st
   return null;
 }
 
-/** What is odd about a name that is kept all the same, or null. */
+/** What is odd about a name that is kept nevertheless, or null. */
 function nameNotice(name: string): string | null {
   if (name.trim() === '') return 'is empty';
   if (/\p{C}/u.test(name)) return 'holds characters that are not printed';
@@ -92,8 +91,8 @@ function nameNotice(name: string): string | null {
 }
 
 /**
- * The list's elements: it is described as an object and returned as an array (docs/platform.md 2.2), so
- * either may come.
+ * The list's elements. The document describes an object and shows an array (docs/platform.md 2.2), so either may
+ * come.
  */
 function elementsOf(metaDataList: unknown): readonly unknown[] | null {
   if (Array.isArray(metaDataList)) return metaDataList as unknown[];
@@ -109,7 +108,7 @@ const codeOf = (element: unknown): string | null => {
   return isPrintable(code, CODE_CHARACTERS_MAX) ? code : null;
 };
 
-/** The items of a reply (docs/platform.md 2.2), without the single one that stands for nothing found. */
+/** The items of a reply (docs/platform.md 2.2), without the single one that means that nothing is found. */
 function listOf(text: string, excerpt: Excerpt, query: ListQuery): MetaList {
   const elements = elementsOf(openReply(text, excerpt, ['metaDataList']).field('metaDataList'));
   if (elements === null) throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, excerpt)}`);
@@ -152,9 +151,7 @@ function secondMeaning(items: ReadonlyMap<string, MetaItem>, { code, name, type 
     : `gives code ${code} a second meaning`;
 }
 
-/**
- * Calls that belong to no merchant, as the document shows no authentication for them (docs/platform.md 5).
- */
+/** These calls belong to no merchant: the document shows no authentication for them (docs/platform.md 5). */
 export function createReferenceReader(transport: Transport): ReferenceReader {
   return {
     list: async (query, signal) => {

@@ -1,6 +1,6 @@
 /**
- * Reads a JSON reply wherever its fields stand: the document shows fields and no envelope around them, so they may be
- * inside `data` or `result`, and a code of digits may come as a number (docs/platform.md 4, 7).
+ * Finds the fields of a JSON reply wherever they are. The document shows the fields, but no envelope around them. So
+ * they may be inside `data` or `result`, and a code of digits may come as a number (docs/platform.md 4, 7).
  */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
 import { parseExactJson } from './exact-json.ts';
@@ -8,19 +8,19 @@ import type { Excerpt } from './transport.ts';
 
 export type ReplyFields = Readonly<Record<string, unknown>>;
 
-/** Envelopes within envelopes that are opened. */
+/** How many levels of envelopes are opened. */
 const ENVELOPES_MAX = 4;
-/** Objects looked at; a reply of an operation has a handful. */
+/** How many objects are looked at; a real reply has a few. */
 const OBJECTS_MAX = 50;
-/** Deeper than any reply: what lies below is left as it is. */
+/** Deeper than any real reply. Below this depth numbers are not turned into text. */
 const DEPTH_MAX = 64;
 
 /**
- * Where a reply says by a code how the call went, as the document does not show the shape of errors
+ * Fields that may hold a code for how the call went. The document does not show what errors look like
  * (docs/platform.md 7).
  */
 const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'retCode', 'error'];
-/** Codes by which others say that all is well; none of them is a refusal. */
+/** Codes that commonly mean success. A reply with one of them is no refusal. */
 const WELL = /^(?:0+|2\d\d|S\d+|OK|SUCCE(?:SS|EDED?)|ACCEPT(?:ED)?|TRUE)$/i;
 
 export const cameOf = (text: string, excerpt: Excerpt): string =>
@@ -29,7 +29,10 @@ export const cameOf = (text: string, excerpt: Excerpt): string =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON with every number as the text of its digits: an identifier sent as a number keeps them all. Throws `SyntaxError`. */
+/**
+ * Reads JSON with every number as text, so that an identifier sent as a number keeps all digits. Throws
+ * `SyntaxError`.
+ */
 function parseDigitsAsText(text: string): unknown {
   const { value, digitsOf } = parseExactJson(text.replace(/^\uFEFF/, ''));
   const plain = (node: unknown, depth: number): unknown => {
@@ -41,7 +44,7 @@ function parseDigitsAsText(text: string): unknown {
   return plain(value, 0);
 }
 
-/** The object a value is or holds: itself, the only element of a list, or JSON written as text. */
+/** The object itself, the object that is the only element of a list, or the object in a text of JSON. */
 function objectIn(value: unknown): ReplyFields | null {
   if (isObject(value)) return value;
   if (Array.isArray(value)) return value.length === 1 && isObject(value[0]) ? value[0] : null;
@@ -54,7 +57,7 @@ function objectIn(value: unknown): ReplyFields | null {
   }
 }
 
-/** An object and the objects within it, from the outside in. */
+/** An object and all objects inside it, the outermost first. */
 function layersOf(root: ReplyFields): ReplyFields[] {
   const layers = [root];
   let level = [root];
@@ -70,35 +73,39 @@ function layersOf(root: ReplyFields): ReplyFields[] {
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 
-/** A reply, or a notification, with its envelopes open. */
+/** A reply or a notification, with its envelopes opened. */
 export interface Opened {
-  /** The object that holds most of the expected fields: the reply itself. */
+  /** The object with most of the expected fields: the reply itself. */
   readonly body: ReplyFields;
-  /** Every object there is, from the outside in. */
+  /** All objects, the outermost first. */
   readonly layers: readonly ReplyFields[];
-  /** A field of the body, or of the outermost envelope that has it; undefined where it is nowhere filled. */
+  /**
+   * A field of the body, or else of the outermost object that has it; undefined if it is missing or empty everywhere.
+   */
   readonly field: (name: string) => unknown;
 }
 
-/** Opens what surrounds the expected fields. Null where there is no object. Throws `SyntaxError` where it is no JSON. */
+/**
+ * Finds the object with the expected fields. Null if there is no object. Throws `SyntaxError` if the text is no JSON.
+ */
 export function opened(text: string, expected: readonly string[]): Opened | null {
   const root = objectIn(parseDigitsAsText(text));
   if (root === null) return null;
   const layers = layersOf(root);
   const countIn = (layer: ReplyFields) => expected.filter((name) => name in layer).length;
-  // Of equals the outermost, which is the first.
+  // If several have equally many of the fields, the outermost wins, as it comes first.
   const body = layers.reduce((best, layer) => (countIn(layer) > countIn(best) ? layer : best), root);
   const field = (name: string) => [body, ...layers].map((layer) => layer[name]).find(isGiven);
   return { body, layers, field };
 }
 
-/** What an object says by its fields for codes. */
+/** The codes that an object holds in the fields for codes. */
 export const codesIn = (layer: ReplyFields): readonly unknown[] =>
   CODE_FIELDS.map((name) => layer[name]).filter(isGiven);
 
 /**
- * Whether the reply says no: by the codes beside its fields, or where there are none by those around them. A code by which
- * others say that all is well is no refusal.
+ * Whether the reply is a refusal. The codes in the body decide; if it has none, those of all objects around it. A
+ * reply with a common code for success is no refusal.
  */
 export function saysNo({ body, layers }: Opened): boolean {
   const own = codesIn(body);
@@ -107,8 +114,8 @@ export function saysNo({ body, layers }: Opened): boolean {
 }
 
 /**
- * The reply, opened. Throws `PlatformReplyInvalid` where it is no JSON object, and `PlatformRejected` where none of the
- * `expected` fields is there but a code that says no.
+ * Opens the reply. Throws `PlatformReplyInvalid` if it is no JSON object. Throws `PlatformRejected` if it has none of
+ * the `expected` fields but a code that means refusal.
  */
 export function openReply(text: string, excerpt: Excerpt, expected: readonly string[]): Opened {
   let reply: Opened | null;
@@ -127,7 +134,7 @@ export function openReply(text: string, excerpt: Excerpt, expected: readonly str
   return reply;
 }
 
-/** Text as an identifier or code may be: printable, without spaces at its ends, 1 to `max` characters. */
+/** Whether a value can be an identifier or code: text of 1 to `max` printable characters, no space at either end. */
 export const isPrintable = (value: unknown, max: number): value is string =>
   typeof value === 'string' &&
   value.length >= 1 &&

@@ -1,18 +1,21 @@
-/** Fills header templates, and keeps what is in them out of every message. */
+/** Fills header templates, and removes their secrets from messages. */
 import { cutText } from '../ledger/text.ts';
 import { holdsDisguised } from './disguises.ts';
 
-/** A fixed header value shorter than this is taken for a word, not for a secret. */
+/** A fixed header value shorter than this is an ordinary word, not a secret. */
 const FIXED_SECRET_CHARACTERS_MIN = 8;
-/** A piece of a fixed header value this long gives it away; shorter ones are words, as in `application/json`. */
+/**
+ * Finding a piece of a fixed header value counts from this length on. Shorter pieces are words, as in
+ * `application/json`.
+ */
 const FIXED_PIECE_CHARACTERS = 16;
 const NOT_SHOWN = '(it repeats a secret in another form and is not shown)';
-/** How much of a reply a message repeats. */
+/** How much of a reply a message quotes. */
 const EXCERPT_CHARACTERS_MAX = 120;
-/** How much of a reply is searched for secrets before it is cut, so that none is cut in half and missed. */
+/** How much of a reply is searched for secrets. It is searched before it is cut, so that no cut hides half a secret. */
 const SEARCHED_CHARACTERS_MAX = 4_096;
 
-/** Puts values into `{name}` of each template, once: a value that reads like a template is not filled again. */
+/** Replaces each `{name}` in the templates by its value. If a value contains `{name}` itself, that is not replaced. */
 export function fillTemplates(
   templates: Readonly<Record<string, string>>,
   values: Readonly<Record<string, string>>,
@@ -22,7 +25,7 @@ export function fillTemplates(
   return Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
 }
 
-/** Spellings in which a secret may come back in a reply. */
+/** The forms in which a secret may come back in a reply. */
 const spellings = (secret: string): string[] => [
   secret,
   JSON.stringify(secret).slice(1, -1),
@@ -32,8 +35,8 @@ const spellings = (secret: string): string[] => [
 ];
 
 /**
- * Replaces the secrets, and whatever else stands in the headers and is not `known`, by `***`. A text that holds one of
- * them in another form is not shown at all, as its other pieces may be more of it.
+ * Replaces secrets by `***`, and so all other fixed header values that are not in `known`. If a text holds one of
+ * them in a disguised form, it is not shown at all, as its other parts may be disguised as well.
  */
 export function createRedactor({
   headers,
@@ -58,7 +61,7 @@ export function createRedactor({
   };
 }
 
-/** The beginning of what came, on one line, printable, without secrets. */
+/** The beginning of a reply on one line, printable, without secrets. */
 export function excerptOf(text: string, redact: (text: string) => string): string {
   const printable = redact(cutText(text, SEARCHED_CHARACTERS_MAX)).replaceAll(/[\p{C}\s]+/gu, ' ');
   const line = redact(printable).trim();

@@ -1,8 +1,6 @@
-/**
- * What the client must be told of the platform, as its document leaves it open (docs/platform.md 5, 7, 8).
- */
+/** Settings of the client, for what the platform's document leaves open (docs/platform.md 5, 7, 8). */
 export interface PlatformSettings {
-  /** Without a trailing slash; `/api/sp2404` is put behind it. */
+  /** Without a slash at the end; `/api/sp2404` is appended. */
   readonly baseUrl: string;
   /** Header templates of a merchant's calls, with `{token}` and `{merchantNo}`. */
   readonly headers: Readonly<Record<string, string>>;
@@ -10,11 +8,11 @@ export interface PlatformSettings {
   readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
   readonly referralChannel: string | null;
-  /** Calls in flight, all merchants together. */
+  /** Most calls at the same time, over all merchants. */
   readonly concurrency: number;
   readonly rateLimitPerS: number | null;
-  /** One call, from sending to the last byte. */
+  /** Time limit of one call, from sending to the last byte of the reply. */
   readonly timeoutMs: number;
-  /** Times one call is sent again after a failure that may pass. */
+  /** How often a call is repeated after a temporary failure. */
   readonly retriesMax: number;
 }

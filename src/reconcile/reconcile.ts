@@ -1,5 +1,6 @@
 /** Makes the figures of account days whose entries changed, and of every later day they move; of no other. */
 import type { Kysely } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import {
@@ -10,7 +11,6 @@ import {
   restartedDays,
   saveAccountDays,
   type DayFigures,
-  type DayFilter,
 } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/break-hints.ts';
 import { replaceBreaks, type BreakRow } from '../store/breaks/breaks.ts';
@@ -29,9 +29,8 @@ export interface ReconcileOptions {
   readonly currencies: Currencies;
   /** What amounts a quarantined entry's raw text may mean; where absent, none is read. */
   readonly readQuarantined?: QuarantinedReader;
-  /** Null: all. */
-  readonly merchants: readonly string[] | null;
-  readonly currenciesAsked: readonly string[] | null;
+  /** Whose days get figures. Hints are given to every account of these merchants. */
+  readonly accounts: AccountFilter;
   /** How much one transaction takes, `PASS_MAX` where not given. */
   readonly passMax?: { readonly days: number; readonly breaks: number };
   readonly runId: number;
@@ -112,8 +111,8 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
 
 /** What breaks come from, of every merchant that has any: an entry chained anew may explain a break of long ago. */
 async function settleHints(options: ReconcileOptions): Promise<void> {
-  const { db, lease, merchants, currencies, signal, readQuarantined } = options;
-  for (const merchantNo of await merchantsWithBreaks(db, merchants)) {
+  const { db, lease, accounts, currencies, signal, readQuarantined } = options;
+  for (const merchantNo of await merchantsWithBreaks(db, accounts.merchants)) {
     signal.throwIfAborted();
     const hints = await hintsToChange(db, merchantNo, currencies.minorUnits, readQuarantined);
     if (hints.size > 0) await writeTransaction(db, lease, (trx) => writeHints(trx, hints));
@@ -182,31 +181,26 @@ async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]
     if (known === undefined) work.set(key, { account, days: [...days] });
     else known.days = [...new Set([...known.days, ...days])];
   };
-  const { db, merchants, currenciesAsked } = options;
-  for (const merchantNo of merchants ?? [undefined]) {
-    const filter: DayFilter = { merchantNo, currencies: currenciesAsked ?? undefined };
-    for (const { account, days } of await changedDays(db, filter)) add(account, days);
-    for (const { account, days } of await restartedDays(db, filter)) {
-      const joining = await joiningDays({ ...options, account }, days);
-      if (joining.length > 0) add(account, joining);
-    }
-    for (const { account, days } of await emptyDays(filter, [...work.values()], options))
-      if (days.length > 0) add(account, days);
+  const { db, accounts } = options;
+  for (const { account, days } of await changedDays(db, accounts)) add(account, days);
+  for (const { account, days } of await restartedDays(db, accounts)) {
+    const joining = await joiningDays({ ...options, account }, days);
+    if (joining.length > 0) add(account, joining);
   }
+  for (const { account, days } of await emptyDays([...work.values()], options))
+    if (days.length > 0) add(account, days);
   return [...work.values()];
 }
 
 /** Of each account that passes the filter, the days that hold no entry and are to have figures. */
 async function emptyDays(
-  filter: DayFilter,
   work: readonly AccountWork[],
-  { db, zone }: ReconcileOptions,
+  { db, zone, accounts: asked }: ReconcileOptions,
 ): Promise<readonly AccountWork[]> {
   const accounts = new Map<string, { account: Account; last: BusinessDay | null; changed: BusinessDay[] }>();
-  for (const { account, day } of await lastDays(db, filter))
+  for (const { account, day } of await lastDays(db, asked))
     accounts.set(accountKey(account), { account, last: day, changed: [] });
   for (const { account, days } of work) {
-    if (filter.merchantNo !== undefined && account.merchantNo !== filter.merchantNo) continue;
     const known = accounts.get(accountKey(account));
     accounts.set(accountKey(account), { account, last: known?.last ?? null, changed: days });
   }

@@ -1,6 +1,6 @@
 /**
- * Reads the platform's lists and keeps them: the five of sp2502, two of them per country
- * (docs/platform.md 4.2).
+ * Reads the platform's lists and stores them: the five of sp2502, two of them for each country (docs/platform.md
+ * 4.2).
  */
 import type { Kysely } from 'kysely';
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
@@ -16,14 +16,14 @@ import {
 import type { DB } from '../store/engine/schema.ts';
 
 export interface ListOutcome extends ReferenceListKey {
-  /** Null where the list could not be read; what was stored stays. */
+  /** Null if the list could not be read. What was stored before is kept. */
   readonly itemCount: number | null;
   readonly changes: ReferenceChanges;
-  /** Items that could not be kept, each by its place and what is wrong with it; the rest was read. */
+  /** Items that could not be stored, each with its position and what is wrong with it. The other items were read. */
   readonly setAside: readonly string[];
-  /** Oddities of items that were kept, a sentence each. */
+  /** One sentence for each oddity of items that were stored. */
   readonly notices: readonly string[];
-  /** Why it could not be read, a sentence. */
+  /** A sentence that says why the list could not be read; null if it was. */
   readonly problem: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface ReferenceSyncReport {
 export interface ReferenceSync {
   readonly db: Kysely<DB>;
   readonly reader: ReferenceReader;
-  /** ISO alpha-2 codes to read banks and payout methods of. */
+  /** ISO alpha-2 codes of the countries whose banks and payout methods are read. */
   readonly countries: readonly string[];
   readonly now: () => Date;
   readonly signal: AbortSignal;
@@ -42,11 +42,11 @@ export interface ReferenceSync {
 
 interface List {
   readonly kind: MetaType;
-  /** '' where the list is no country's. */
+  /** '' for a list that belongs to no country. */
   readonly country: string;
 }
 
-/** Every list there is for the countries asked for, in a fixed order (docs/platform.md 4.2). */
+/** All lists for the given countries, in a fixed order (docs/platform.md 4.2). */
 export function listsFor(countries: readonly string[]): List[] {
   const each = [...new Set(countries)].sort();
   return META_TYPES.flatMap((kind) =>
@@ -56,7 +56,10 @@ export function listsFor(countries: readonly string[]): List[] {
   );
 }
 
-/** `OTHER` among business natures asks for one of one's own and is none itself (docs/platform.md 2.2). */
+/**
+ * Among business natures, `OTHER` asks for text of one's own and is not a business nature itself (docs/platform.md
+ * 2.2).
+ */
 const itemOf =
   (kind: MetaType) =>
   ({ code, name, type }: MetaItem): ReferenceItem => ({
@@ -67,8 +70,9 @@ const itemOf =
   });
 
 /**
- * Reads every list once. A list that cannot be read keeps what is stored and is told in the report; once the platform
- * cannot be reached at all, the rest is not asked for. Rejects with the signal's reason, and where the store fails.
+ * Reads every list once. If a list cannot be read, the report says so and the stored list is kept. If the platform
+ * cannot be reached at all, the remaining lists are not asked for. Rejects with the signal's reason, or if the store
+ * fails.
  */
 export async function syncReferences({
   db,

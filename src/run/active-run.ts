@@ -1,5 +1,6 @@
-/** What a run works on and gathers, shared by its stages. */
+/** The types of what a run works with and of what it gathers; all its stages share them. */
 import type { Kysely } from 'kysely';
+import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
@@ -15,7 +16,7 @@ import type { MerchantDays } from './merchant-ranges.ts';
 import type { DayRange } from './range.ts';
 import type { HealingRead, MerchantSync, MerchantTrouble, PublishOutcome, RunCommand } from './report.ts';
 
-/** Everything a run touches, opened and owned by the caller. */
+/** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
   readonly db: Kysely<DB>;
   readonly reader: LedgerReader;
@@ -25,34 +26,41 @@ export interface RunDeps {
   readonly zone: string;
   readonly settleDelayMs: number;
   readonly resweepDays: number;
-  /** Late entries are looked for so far back, where the ledger has been read that far. */
+  /** How many days back to look for late entries, as far as the ledger was read before. */
   readonly lateSweepDays?: number;
   readonly clockToleranceS: number;
-  /** What a nightly run looks at beyond the days it reads; all of it where absent. */
+  /** The checks that a nightly run makes beyond the days it reads. If left out, all of them. */
   readonly checks?: readonly Check[];
-  /** The zone is not proven: a person answers for it. */
+  /** The time zone is not proven: a person vouches for it. */
   readonly timeZoneTrusted?: boolean;
-  /** What the run takes for now: decides days and settled windows; a rehearsal may set it. */
+  /** The present for this run: it decides which days are over and which windows are settled. A rehearsal may set it. */
   readonly now: () => Date;
   readonly holder: string;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
-  /** Told of each error that ended one merchant's stage, for the log. */
+  /** Called with each error that ended a stage for one merchant, to log it. */
   readonly onTrouble?: (merchantNo: string, error: unknown) => void;
 }
 
 export interface RunRequest {
   readonly command: RunCommand;
-  /** Null: each merchant's nightly default. */
+  /** Null: for each merchant the days that a night reads. */
   readonly range: DayRange | null;
   readonly merchants: readonly MerchantAccess[];
-  /** Null: every currency. */
-  readonly currencies: readonly string[] | null;
+  readonly currencies: Chosen;
   /** Every published file of the days is read whole and compared; without a range, of all days. */
   readonly repairs?: boolean;
-  /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
+  /** Set if the schedule runs it: the job, and the wall-clock time at which it was due. */
   readonly scheduled?: DueJob;
 }
+
+/** The accounts that a run was asked for. */
+export const accountsAsked = ({
+  merchants,
+  currencies,
+}: Pick<RunRequest, 'merchants' | 'currencies'>): AccountFilter & {
+  readonly merchants: readonly string[];
+} => ({ merchants: merchants.map(({ merchantNo }) => merchantNo), currencies });
 
 /** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */
 export interface StageOutcome {
@@ -60,11 +68,11 @@ export interface StageOutcome {
   reconcile: ReconcileReport | null;
   healingReads: readonly HealingRead[];
   publish: PublishOutcome | null;
-  /** Merchants whose stage failed while the others' went on. */
+  /** Merchants for whom a stage failed while it went on for the others. */
   troubles: readonly MerchantTrouble[];
 }
 
-/** Before the first stage. */
+/** The outcome before the first stage. */
 export const nothingDone = (): StageOutcome => ({
   sync: [],
   reconcile: null,
@@ -73,22 +81,22 @@ export const nothingDone = (): StageOutcome => ({
   troubles: [],
 });
 
-/** One run at work: what was asked, with what, under which lease. */
+/** A run at work: what was asked for, what it works with, and its lease. */
 export interface ActiveRun {
   readonly request: RunRequest;
   readonly deps: RunDeps;
   readonly lease: Lease;
   readonly runId: number;
-  /** What is proven of the zone serves the whole run. */
+  /** The time zone is proven once for the whole run. */
   readonly zoneGate: ZoneGate;
   readonly ranges: ReadonlyMap<string, MerchantDays>;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** What it looks at beyond the days it reads. */
+  /** The checks that this run makes beyond the days it reads. */
   readonly checked: readonly Check[];
 }
 
-/** Nothing is proven at a run's begin. */
+/** A new zone gate: nothing is proven when a run begins. */
 export const runZoneGate = ({
   zone,
   clockToleranceS,

@@ -1,4 +1,7 @@
-/** Opens everything a command works with, from settings, and closes it again. The only place that knows all the parts. */
+/**
+ * Opens everything a command works with, from the settings, and closes it again. The only file that knows all the
+ * parts.
+ */
 import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
@@ -8,7 +11,12 @@ import { createLedgerReader } from '../platform/ledger-history.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { createApplicationClient, type ApplicationClient } from '../platform/application.ts';
 import { createReferenceReader, type ReferenceReader } from '../platform/reference-data.ts';
-import { createTransport, systemTransportDeps, type Retry } from '../platform/transport.ts';
+import {
+  createTransport,
+  systemTransportDeps,
+  type Retry,
+  type TransportDeps,
+} from '../platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
@@ -27,7 +35,7 @@ export interface App {
   readonly close: () => Promise<void>;
 }
 
-/** The app with what it takes to speak to the platform. */
+/** The app, together with the platform's client. */
 export interface PlatformApp extends App {
   readonly reader: LedgerReader;
   readonly references: ReferenceReader;
@@ -39,7 +47,16 @@ export interface PlatformApp extends App {
 export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
+  /** Clock, chance and waits of the calls to the platform; where not given, those of the machine. */
+  readonly transport?: TransportDeps;
+  /** What counts as now; where not given, the clock, or the instant that DAYBOOK_NOW sets. */
+  readonly now?: () => Date;
 }
+
+const machineDeps: TransportDeps = {
+  ...systemTransportDeps,
+  random: () => randomInt(2 ** 31) / 2 ** 31,
+};
 
 /** The clock, or the instant that DAYBOOK_NOW sets. */
 export const clockOf =
@@ -48,8 +65,8 @@ export const clockOf =
     nowMs === null ? new Date() : new Date(nowMs);
 
 /**
- * Opens database and object store. The embedded database is brought to this version by itself; a server's is not
- * touched, and `MigrationsPending` says what to do. Throws what opening them throws, and `SecretKeyWrong`.
+ * Opens the database and the object store. The embedded database is migrated to this version. A server's database is
+ * not changed; `MigrationsPending` says what to do about it. Throws what opening them throws, and `SecretKeyWrong`.
  */
 export async function openApp(settings: SettingsWithoutPlatform, options: AppOptions): Promise<App> {
   const database = await openDatabase(settings);
@@ -61,7 +78,7 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
       database,
       objects: openObjectStore({ ...settings, env: options.env }),
       currencies: createCurrencies(settings.currencies),
-      now: clockOf(settings),
+      now: options.now ?? clockOf(settings),
       close: database.close,
     };
   } catch (error) {
@@ -71,12 +88,9 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
 }
 
 /** The platform's client, one part for each operation. Opens without connecting. */
-export function openPlatform(settings: Settings, { onRetry }: Pick<AppOptions, 'onRetry'>) {
-  const transport = createTransport(settings.platform, {
-    ...systemTransportDeps,
-    random: () => randomInt(2 ** 31) / 2 ** 31,
-    ...(onRetry === undefined ? {} : { onRetry }),
-  });
+export function openPlatform(settings: Settings, options: Pick<AppOptions, 'onRetry' | 'transport'>) {
+  const { onRetry, transport: deps = machineDeps } = options;
+  const transport = createTransport(settings.platform, onRetry === undefined ? deps : { ...deps, onRetry });
   return {
     reader: createLedgerReader(transport, {
       zone: settings.platform.timeZone,
@@ -90,7 +104,7 @@ export function openPlatform(settings: Settings, { onRetry }: Pick<AppOptions, '
   };
 }
 
-/** Opens the platform's client as well. */
+/** Opens the app together with the platform's client. */
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
   const platform = openPlatform(settings, options);
@@ -105,7 +119,7 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
   };
 }
 
-/** What a run takes, from an open app. */
+/** What a run needs, taken from an open app. */
 export function runDeps(
   app: PlatformApp,
   signal: AbortSignal,

@@ -1,4 +1,7 @@
-/** Which looks beyond the days read a run makes: told by its report, by `status`, and by the manifest of each day it writes. */
+/**
+ * Says which checks a run makes beyond the days it reads. Its report, `status` and the manifests that it writes list
+ * them.
+ */
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { CHECKS, isChecked, type Check } from '../ledger/checks.ts';
 import { frontierEndMs } from './stages/frontier.ts';
@@ -10,7 +13,7 @@ type Clocks = Pick<RunDeps, 'now' | 'zone' | 'settleDelayMs' | 'timeZoneTrusted'
 const reads = ({ command }: Asked): boolean => command === 'run' || command === 'sync';
 const chains = ({ command }: Asked): boolean => command === 'run' || command === 'reconcile';
 
-/** When a check that is on is made. */
+/** The conditions under which a check that is switched on is made. */
 const MADE: Readonly<Record<Check, (asked: Asked, clocks: Clocks) => boolean>> = {
   frontier: (asked, clocks) => {
     const nowMs = clocks.now().getTime();
@@ -24,10 +27,10 @@ const MADE: Readonly<Record<Check, (asked: Asked, clocks: Clocks) => boolean>> =
   shared: reads,
 };
 
-/** In the order of `CHECKS`. */
+/** The checks that a run makes, in the order of `CHECKS`. */
 export const checkedBy = (asked: Asked, deps: Clocks & Pick<RunDeps, 'checks'>): Check[] =>
   CHECKS.filter((check) => isChecked(check, deps.checks) && MADE[check](asked, deps));
 
-/** `frontier, wide`; `nothing` where there are none. */
+/** `frontier, wide`; `nothing` if there are none. */
 export const checkedText = (checked: readonly string[]): string =>
   checked.length === 0 ? 'nothing' : checked.join(', ');

@@ -1,44 +1,45 @@
 /** Whose ledgers a run reads: the one in the settings, those added, or just the ones asked for. */
+import type { Chosen } from '../ledger/account-filter.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { merchantTokens, type LockedMerchant } from '../store/merchants.ts';
+import { merchantTokens, type LockedMerchant, type MerchantToken } from '../store/merchants.ts';
 import { UsageError } from './verdict/exit-codes.ts';
 import type { PlatformApp } from './app.ts';
 
 /**
- * The merchants of a run, in order. One whose stored token cannot be read is among them: what needs no call is done for
- * it, and the first use of its token throws what is wrong with it, which is then that merchant's own failure.
+ * The merchants of a run, in order. A merchant whose stored token cannot be read is included: work that needs no call
+ * is done for it. Using its token throws the reason, and this failure is then that merchant's own.
  *
- * Throws `UsageError` for a merchant nobody knows, or where there is none at all; `UnknownSecretKey` or
- * `SecretUnreadable` where no chosen merchant's token can be read.
+ * Throws `UsageError` for an unknown merchant, or if there is no merchant at all; `UnknownSecretKey` or
+ * `SecretUnreadable` if none of the chosen merchants' tokens can be read.
  */
 export async function chosenMerchants(
   { database, settings }: Pick<PlatformApp, 'database' | 'settings'>,
-  asked: readonly string[],
+  asked: Chosen,
 ): Promise<MerchantAccess[]> {
-  const stored = await merchantTokens(database.db, settings.secretKeys);
   const { merchant } = settings.platform;
-  const known = new Map(stored.map((one) => [one.merchantNo, one]));
-  if (merchant !== null) known.set(merchant.merchantNo, merchant);
-  if (known.size === 0) {
-    throw new UsageError(
-      'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
-        '`daybook merchants add`.',
-    );
-  }
-  const wanted = asked.length === 0 ? [...known.keys()].sort() : asked;
-  const chosen = wanted.map((merchantNo) => {
-    const found = known.get(merchantNo);
-    if (found === undefined) {
-      throw new UsageError(
-        `merchant ${merchantNo} is not known or disabled; known: ${[...known.keys()].sort().join(', ')}.`,
-      );
-    }
-    return found;
-  });
+  const readable = async (merchants: Chosen): Promise<Map<string, MerchantToken | LockedMerchant>> => {
+    const stored = await merchantTokens(database.db, settings.secretKeys, merchants);
+    const known = new Map(stored.map((one) => [one.merchantNo, one]));
+    return merchant === null ? known : known.set(merchant.merchantNo, merchant);
+  };
+  const known = await readable(asked);
+  const wanted = asked ?? [...known.keys()].sort();
+  const unknown = wanted.find((merchantNo) => !known.has(merchantNo));
+  if (wanted.length === 0 || unknown !== undefined)
+    throw notReadable(unknown, [...(await readable(null)).keys()].sort());
+  const chosen = wanted.map((merchantNo) => known.get(merchantNo)!);
   const [first] = chosen;
   if (first?.token === null && chosen.every(({ token }) => token === null)) throw first.problem;
   return chosen.map((one) => (one.token === null ? locked(one) : one));
 }
+
+const notReadable = (merchantNo: string | undefined, known: readonly string[]): UsageError =>
+  merchantNo === undefined || known.length === 0
+    ? new UsageError(
+        'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
+          '`daybook merchants add`.',
+      )
+    : new UsageError(`merchant ${merchantNo} is not known or disabled; known: ${known.join(', ')}.`);
 
 /** Stands for the merchant wherever no call is made; who reads the token learns why there is none. */
 const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({

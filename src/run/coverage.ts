@@ -1,20 +1,26 @@
-/** What certificates say about time: up to where a merchant's ledger is proven, and which spans are missing. Pure. */
+/** Works out from certificates up to where a merchant's ledger is proven, and which spans are missing. Pure. */
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
 
-/** A longer stretch without certificates lies between two histories read on purpose, and is not a missed night. */
+/**
+ * A longer gap between certificates is no missed night. It lies between two ranges of days that were each read on
+ * purpose.
+ */
 const GAP_MAX_MS = 31 * 24 * 3_600_000;
 
 export interface Coverage {
-  /** Last instant of unbroken proof, null where nothing was ever certified. */
+  /** Last instant before the first missing span; null if nothing was ever certified. */
   readonly provenThroughMs: number | null;
   /** Spans without a certificate that a run should still read. */
   readonly missing: readonly Window[];
 }
 
-/** Coverage by `certified` windows, in any order, overlapping or not, up to and including `untilMs`. */
+/**
+ * The coverage by the `certified` windows up to and including `untilMs`. The windows may overlap and come in any
+ * order.
+ */
 export function coverageOf(certified: readonly Window[], untilMs: number): Coverage {
   const united = mergeWindows(certified);
   if (united.length === 0) return { provenThroughMs: null, missing: [] };
@@ -30,13 +36,13 @@ export function coverageOf(certified: readonly Window[], untilMs: number): Cover
   return { provenThroughMs: first === undefined ? united.at(-1)!.endMs : first.beginMs - 1, missing };
 }
 
-/** The business days a window touches. */
+/** The first and the last business day of which a part lies in the window. */
 export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange => ({
   from: dayOf(beginMs, zone),
   to: dayOf(endMs, zone),
 });
 
-/** The business days that lie wholly in the window; null where none does. */
+/** The business days that lie in the window whole; null if there are none. */
 export function wholeDays(window: Window, zone: string): DayRange | null {
   const first = dayOf(window.beginMs, zone);
   const from = dayWindow(first, zone).beginMs === window.beginMs ? first : addDays(first, 1);
@@ -45,10 +51,14 @@ export function wholeDays(window: Window, zone: string): DayRange | null {
 }
 
 /**
- * The unbroken stretch of proven days that a ledger's proof has come to: it begins with the first proven day, passes
- * over a long stretch between two histories that nobody asked for, and ends before the first day after it that should
- * be proven and is not. `missing` are spans still to be read; `unproven` are days that have a break or no figures yet.
- * The stretch begins after the last gap it passed over. Null where no day is proven.
+ * The days without a gap up to which the ledger is proven. `missing` are spans still to be read; `unproven` are days
+ * with a break or without figures. The search begins at the first proven day. It stops before the next day that
+ * should be proven and is not. A gap that nobody asked to be read (not in `missing`) does not stop it, but the result
+ * then begins after that gap. Null if no day is proven.
+ *
+ * ### Example
+ * Certified are 1 to 10 March and 1 to 10 July, and nothing is missing: the result is 1 to 10 July. With a break on 5
+ * July: 1 to 4 July. With a break on 5 March: 1 to 4 March.
  */
 export function provenStretch(
   certified: readonly Window[],
@@ -71,7 +81,7 @@ export function provenStretch(
   };
 }
 
-/** The first day of the ranges that no obstacle lies on; both in order. */
+/** The first day of `ranges` that lies in none of the `obstacles`. Both are in order. */
 function firstFree(ranges: readonly DayRange[], obstacles: readonly DayRange[]): BusinessDay | null {
   for (const { from, to } of ranges) {
     let day = from;

@@ -1,4 +1,7 @@
-/** Checks everything a run needs, one thing after the other, each with the mend where it fails; no failure ends it. */
+/**
+ * Checks everything a run needs, one thing after the other, and says how to correct what fails. A failure does not
+ * end it.
+ */
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -20,18 +23,18 @@ import { exitCodeOf, type ExitCode, EXIT } from './verdict/exit-codes.ts';
 import { wallTime } from '../ledger/wall-time.ts';
 import { TIME_ZONE_ON_TRUST } from './report.ts';
 
-/** Days looked back for an entry that can prove the time zone. */
+/** How many days back to look for an entry that can prove the time zone. */
 const PROOF_DAYS_MAX = 31;
 
 export interface Finding {
   readonly what: string;
   readonly ok: boolean;
-  /** What was found, or what is wrong and how to mend it. */
+  /** What was found, or what is wrong and how to correct it. */
   readonly detail: string;
   readonly exitCode: ExitCode;
 }
 
-/** What is looked at. Each part is opened by its own check, so that one that cannot be opened hides no other. */
+/** What is checked. Each part is opened by its own check, so a part that cannot be opened does not hide the others. */
 export interface Patient {
   readonly settings: Settings;
   readonly jobs: readonly ScheduledJob[];
@@ -41,7 +44,7 @@ export interface Patient {
   readonly now: () => Date;
 }
 
-/** Runs one check; an error a person can mend becomes its finding. */
+/** Runs one check. An error that a person can correct becomes its finding. */
 export async function finding(what: string, check: () => Promise<string>): Promise<Finding> {
   try {
     return { what, ok: true, detail: await check(), exitCode: EXIT.done };
@@ -52,7 +55,10 @@ export async function finding(what: string, check: () => Promise<string>): Promi
   }
 }
 
-/** Checks schedule, database, object store, platform and time zone; each that can be checked whatever the others say. */
+/**
+ * Checks schedule, database, object store, platform and time zone. Each is checked if it can be, whatever the others
+ * gave.
+ */
 export async function examine(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
   const { settings, openObjects, reader, now } = patient;
   const findings = [await finding('schedule', () => Promise.resolve(nextTimes(patient)))];
@@ -95,7 +101,9 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
   return findings;
 }
 
-/** Where the platform's clock is off; a platform that is behind for longer than the settle delay keeps days open. */
+/**
+ * Says how far the platform's clock is off. If it is behind by more than the settle delay, days stay open for longer.
+ */
 function clockFindings(clock: PlatformClock, { settleDelayS }: Settings): Finding[] {
   const apart = { platformBehindMs: clock.behindMs(), platformAheadMs: clock.aheadMs() };
   const news = clockNews(apart);
@@ -113,7 +121,7 @@ function nextTimes({ jobs, settings, now }: Patient): string {
 
 interface DatabaseExamined {
   readonly findings: readonly Finding[];
-  /** Of the database and the settings, or of the settings alone where the database cannot tell. */
+  /** From the database and the settings; from the settings alone if the database cannot be read. */
   readonly merchants: readonly MerchantAccess[];
 }
 
@@ -128,7 +136,7 @@ async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
     if (database === undefined) return withoutTables(settings, [opened]);
     const { db, kind } = database;
     const tables = await finding('tables', async () => {
-      // As any command does: the embedded database is brought to this version by itself.
+      // As with any command, the embedded database is migrated to this version.
       if (kind === 'embedded') await migrate(db);
       const pending = await pendingMigrations(db);
       if (pending.length === 0) return 'at this version';
@@ -141,7 +149,7 @@ async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
   }
 }
 
-/** Names what goes unprotected to the server. */
+/** Names a connection that is not protected. */
 function serverFound({ databaseUrl }: Settings): string {
   const protection = databaseUrl === null ? 'local' : protectionOf(databaseUrl);
   if (protection === 'plain') return 'PostgreSQL, spoken to WITHOUT TLS, as DAYBOOK_ALLOW_INSECURE says';
@@ -151,7 +159,7 @@ function serverFound({ databaseUrl }: Settings): string {
   return 'PostgreSQL';
 }
 
-/** What the settings alone tell. */
+/** The result if only the settings can be read. */
 function withoutTables({ platform }: Settings, found: readonly Finding[]): DatabaseExamined {
   const { exitCode } = found.find(({ ok }) => !ok)!;
   const { merchant } = platform;
@@ -181,7 +189,7 @@ async function examineRows(
       return keysFound(await secretKeysInUse(database.db), settings);
     }),
     await finding('merchants', async () => {
-      merchants = await chosenMerchants({ database, settings }, []);
+      merchants = await chosenMerchants({ database, settings }, null);
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];
@@ -191,7 +199,7 @@ async function examineRows(
   return { findings: [...findings, files], merchants };
 }
 
-/** Whether the settings have every key that something stored is encrypted with. Throws `UnknownSecretKey`. */
+/** Checks that the settings hold every key that stored data is encrypted with. Throws `UnknownSecretKey`. */
 function keysFound(inUse: ReadonlyMap<string, number>, { secretKeys }: Settings): string {
   if (inUse.size === 0) return 'none needed yet';
   const missing = [...inUse].filter(([id]) => !secretKeys.some((key) => key.id === id));
@@ -227,7 +235,7 @@ async function provenZone(
   return `${zone}, not proven: no merchant has an entry in the last ${PROOF_DAYS_MAX} days`;
 }
 
-/** The code `doctor` ends with: settings to mend before what cannot be reached. */
+/** The exit code of `doctor`. Wrong settings come before what cannot be reached. */
 export const examinedExitCode = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ exitCode }) => exitCode === EXIT.usage)
     ? EXIT.usage

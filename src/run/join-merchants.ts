@@ -1,6 +1,6 @@
 /**
- * Merchants an approval made known (docs/platform.md 3.2, 5): their ledger joins the nightly job once a first
- * authenticated call succeeds, so that a token that does not work yet spoils nobody's night.
+ * Lets merchants that an approval made known (docs/platform.md 3.2, 5) join the nightly job once a first call with
+ * their token succeeds. So a token that does not work yet makes no night fail.
  */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
@@ -20,20 +20,20 @@ export interface JoinDeps {
 /** Why a known merchant did not join. */
 export interface NotJoined {
   readonly problem: string;
-  /** The platform could not be reached: the same call may succeed later by itself. */
+  /** The platform could not be reached: the same call may succeed later. */
   readonly mayPass: boolean;
 }
 
-/** Whether one merchant is in the job: null where it is, joined just now or before. */
+/** Makes sure that a merchant is in the nightly job. Null if it is, since now or earlier. */
 export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
 
-/** Tries one call with the token of each merchant that is known only; one page of yesterday's ledger. */
+/** Tries one call for each merchant that is known and has not joined: it asks for one page of yesterday's ledger. */
 export async function createJoining(
   merchants: readonly MerchantAccess[],
   { db, reader, zone, now, signal }: JoinDeps,
 ): Promise<Joining> {
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
-  const known = new Set(await notJoined(db, merchantNos));
+  const known = await notJoined(db, merchantNos);
   return async (merchant) => {
     if (!known.has(merchant.merchantNo)) return null;
     const window = dayWindow(addDays(dayOf(now().getTime(), zone), -1), zone);

@@ -1,34 +1,34 @@
-/** How the last runs ended, for whoever is on call: the very last one, and those that left their job undone. */
+/** Says how the last runs ended: the very last one, and those whose work is still undone. */
 import type { Kysely } from 'kysely';
 import { latestOfEachJob, latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { isGoodEnd } from './verdict/exit-codes.ts';
 import { withStates, type KnownRun } from './run-state.ts';
 
-/** Runs looked at behind one that is at work. */
+/** Runs of a job that are looked at, as the latest ones may still be at work. */
 const RUNS_LOOKED_AT = 5;
-/** Runs by hand that may have done what a scheduled one left undone. */
+/** Runs by hand that are looked at, as they may have done the work of a scheduled run. */
 const RUNS_BY_HAND_LOOKED_AT = 50;
 
 export interface LastRuns {
-  /** Null where nothing ran yet. */
+  /** Null if nothing ran yet. */
   readonly last: KnownRun | null;
   /**
-   * The last run of the ledger's jobs, and of each other job, where it did not end well and no later run did its work.
-   * One at work has not ended yet, and the one before it counts.
+   * The last run of the ledger's jobs, and the last run of each other job, if it did not end well and no later run
+   * did its work. A run that is still at work does not count; the one before it does.
    */
   readonly unsettled: readonly KnownRun[];
 }
 
 const endedWell = (run: KnownRun): boolean => isGoodEnd(run.exitCode);
 
-/** `ledgerJobs` all read the ledger, so that a later good one of them makes up for an earlier bad one. */
+/** All `ledgerJobs` read the ledger, so a later good run of one of them replaces an earlier bad run of another. */
 export async function lastRunsOf(
   db: Kysely<DB>,
   options: {
     readonly ledgerJobs: readonly string[];
     readonly otherJobs: readonly string[];
-    /** Merchants a run by hand must have read to make up for a scheduled one. */
+    /** A run by hand replaces a scheduled one if it read all of these merchants. */
     readonly merchants: readonly string[];
     readonly now: Date;
   },

@@ -1,19 +1,19 @@
-/** Holds the run's lease while work goes on: renews it in time, and stops the work when it is lost. */
+/** Holds the lease while a run works: renews it in time, and stops the work if the lease is lost. */
 import type { Kysely } from 'kysely';
 import { acquireLease, LeaseLost, releaseLease, renewLease, type Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 
-/** Long enough to sit out a database fail-over, short enough that a dead host does not cost a night. */
+/** Long enough for a database fail-over, short enough that a dead host does not cost a night. */
 export const LEASE_TTL_MS = 60_000;
 const RENEW_EVERY_MS = 15_000;
-/** `plan` sits in one transaction and renews nothing. */
+/** `plan` works in one transaction and does not renew its lease. */
 export const REHEARSAL_TTL_MS = 15 * 60_000;
 
 export const LEASE_NAME = 'ledger';
 
 /**
- * Runs `work` as the only holder of the ledger's lease. Throws `LeaseHeld` when another run has it; the signal given
- * to `work` aborts with `LeaseLost` when a renewal finds it gone, or none succeeds for as long as the lease lasts.
+ * Runs `work` as the only holder of the ledger's lease. Throws `LeaseHeld` if another run has it. The signal given to
+ * `work` aborts with `LeaseLost` if the lease is gone, or if no renewal succeeds for as long as the lease lasts.
  */
 export async function underLease<Result>(
   options: {
@@ -47,15 +47,16 @@ export async function underLease<Result>(
 }
 
 /**
- * One renewal at a time, however often it is called. Where none got through for `ttlMs` by our own monotonic clock,
- * counted from when it was sent, the lease may be another's by now: `onLost` is told, whether the database answers or not.
+ * Returns a function that renews the lease; only one renewal is sent at a time, however often it is called. If none
+ * succeeds for `ttlMs`, another run may have the lease by now, so `onLost` is called even if the database does not
+ * answer. The time counts from when the last successful renewal was sent, by this process's monotonic clock.
  */
 export function createRenewal(options: {
   readonly lease: Lease;
   readonly ttlMs: number;
   /** When the lease was asked for. */
   readonly heldSinceMs: number;
-  /** Ms from anywhere, never going back. */
+  /** A clock in ms that never goes back; its zero does not matter. */
   readonly monotonicMs: () => number;
   readonly renew: () => Promise<void>;
   readonly onLost: (error: LeaseLost) => void;
@@ -83,7 +84,7 @@ export function createRenewal(options: {
       heldSinceMs = askedAtMs;
     } catch (error) {
       if (error instanceof LeaseLost) onLost(error);
-      // A database that cannot be reached for a moment is for the write transactions to judge.
+      // If the database cannot be reached for a moment, the write transactions decide what to do.
       else checkAge();
     } finally {
       isAsking = false;

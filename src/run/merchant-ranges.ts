@@ -1,5 +1,6 @@
-/** The days each merchant's ledger is read for: those asked for, or its nightly default from what is proven. */
+/** Works out the days for which each merchant's ledger is read: the days asked for, or those that a night reads. */
 import type { Kysely } from 'kysely';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
@@ -11,23 +12,26 @@ import { nightlyRange, outerRange, type DayRange } from './range.ts';
 import { requestedStanding, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
 
-/** The days one merchant's ledger is read for. */
+/** The days for which one merchant's ledger is read. */
 export interface MerchantDays extends DayRange {
-  /** Days besides, of ranges asked for earlier and not finished. */
+  /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   /**
-   * Days of a nightly default that nothing proven lies before: were they not read whole, no gap would tell a later run of
-   * them. Null where there are none.
+   * Days of the nightly range before everything that is proven. If the run fails to read them, they leave no gap
+   * between proven days, so a later run would not notice. Null if there are none.
    */
   readonly beforeProof: DayRange | null;
-  /** What was proven and reconciled before the run, of all time or, where days were asked for, of those. */
+  /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */
   readonly knownBefore: readonly Window[];
 }
 
-/** All time, for questions about everything certified. */
+/** All time, for queries about everything that is certified. */
 export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
 
-/** Days per merchant number. With `asked`, those and no others; without, what is left of earlier requests as well. */
+/**
+ * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier
+ * requests.
+ */
 async function merchantRanges(options: {
   readonly db: Kysely<DB>;
   readonly merchants: readonly string[];
@@ -50,16 +54,19 @@ async function merchantRanges(options: {
     );
     return new Map(days);
   }
-  const requested = await requestedStanding(db, merchants, { zone, now });
+  const requested = Map.groupBy(
+    await requestedStanding(db, merchants, { zone, now }),
+    ({ merchantNo }) => merchantNo,
+  );
   const ranges = await Promise.all(
     merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
       const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
       const { provenThroughMs } = coverageOf(certified, now.getTime());
-      // A day counts as proven once its last instant is: the day of the first unproven instant is read again.
+      // A day is proven once its last instant is. So the day of the first unproven instant is read again.
       const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
       const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
       const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
-      const own = requested.filter((one) => one.merchantNo === merchantNo);
+      const own = requested.get(merchantNo) ?? [];
       const beforeProof = daysBeforeProof(range, certified, own, zone);
       const takenUp = takenUpDays(own, range);
       const knownBefore = await reconciled(db, merchantNo, certified, zone);
@@ -70,8 +77,8 @@ async function merchantRanges(options: {
 }
 
 /**
- * The first day from `day` on that was read before: a sweep for late entries reads no day that nobody asked for. Null
- * where there is none. Pure.
+ * The first day from `day` on that was read before. The sweep for late entries begins there, so that it reads no day
+ * that nobody asked for. Null if there is none. Pure.
  */
 export function firstRead(certified: readonly Window[], day: BusinessDay, zone: string): BusinessDay | null {
   const { beginMs } = dayWindow(day, zone);
@@ -79,21 +86,21 @@ export function firstRead(certified: readonly Window[], day: BusinessDay, zone: 
   return begins.length === 0 ? null : dayOf(Math.max(beginMs, Math.min(...begins)), zone);
 }
 
-/** The windows without days whose entries are still to be reconciled. */
+/** The certified windows, without the days whose entries are still to be reconciled. */
 async function reconciled(
   db: Kysely<DB>,
   merchantNo: string,
   certified: readonly Window[],
   zone: string,
 ): Promise<Window[]> {
-  const waiting = (await changedDays(db, { merchantNo })).flatMap(({ days }) => days);
+  const waiting = (await changedDays(db, accountsOf(merchantNo))).flatMap(({ days }) => days);
   return subtractWindows(
     certified,
     waiting.map((day) => dayWindow(day, zone)),
   );
 }
 
-/** Days of `range` up to the first instant under certificate, without those that `open` requests hold already. Pure. */
+/** The days of `range` before the first certified instant, without those that an open request covers already. Pure. */
 function daysBeforeProof(
   { from, to }: DayRange,
   certified: readonly Window[],
@@ -108,7 +115,7 @@ function daysBeforeProof(
   return days.length === 0 ? null : { from: days[0]!, to: days.at(-1)! };
 }
 
-/** What a run covers: the range of each merchant asked for, and the outer one for the record. */
+/** The days of a run: the range of each merchant, and one range around all of them to store with the run. */
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
   deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,

@@ -1,4 +1,4 @@
-/** For whom a call is made that belongs to one merchant alone. */
+/** Finds the one merchant that a call is made for. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { chosenMerchants } from './chosen-merchants.ts';
 import { UsageError } from './verdict/exit-codes.ts';
@@ -6,7 +6,7 @@ import type { PlatformApp } from './app.ts';
 
 /** The merchant asked for, or the only one there is. Throws `UsageError`. */
 export async function oneMerchant(app: PlatformApp, asked: string | undefined): Promise<MerchantAccess> {
-  const found = await chosenMerchants(app, asked === undefined ? [] : [asked]);
+  const found = await chosenMerchants(app, asked === undefined ? null : [asked]);
   const [merchant, ...others] = found;
   if (merchant === undefined || others.length > 0) {
     const known = found.map(({ merchantNo }) => merchantNo).join(', ');

@@ -1,5 +1,9 @@
-/** What a run would make of account days: figures before and after, and which revision it would publish of each. */
+/**
+ * Works out what a run would do to account days: figures before and after, and which revision it would publish of
+ * each.
+ */
 import type { Kysely } from 'kysely';
+import { accountsOf, type AccountFilter } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
@@ -13,27 +17,25 @@ import { certifiedWindows } from '../store/windows.ts';
 import { accountDayKey } from './report.ts';
 import type { RunDeps } from './active-run.ts';
 
-/** An account day that would read otherwise, or be published anew. */
+/** An account day whose figures or whose statement would change. */
 export interface PlannedDay extends DayChange {
-  /** The published revision now and after the run; null where there is none. */
+  /** The published revision now, and after the run; null if there is none. */
   readonly revision: { readonly before: number | null; readonly after: number | null };
-  /** Why it would not be published though it changed, a clause; null where it would. */
+  /** A clause that says why the changed day would not be published; null if it would. */
   readonly withheld: string | null;
 }
 
 interface PlanDaysOptions extends Pick<RunDeps, 'zone' | 'clockToleranceS' | 'signal' | 'now'> {
-  /** Reconciled, and about to be rolled back. */
+  /** The database with the reconciled days, which are rolled back afterwards. */
   readonly db: Kysely<DB>;
-  readonly merchants: readonly string[];
-  /** Null: all. */
-  readonly currencies: readonly string[] | null;
+  readonly accounts: AccountFilter & { readonly merchants: readonly string[] };
   /** The last day that a run would publish. */
   readonly toDay: BusinessDay;
 }
 
 /**
- * Days whose figures changed, and days with the same figures that would be published anew, by merchant, currency and day.
- * Reads the rows of a day only where its figures are those published, as the run itself would.
+ * Days whose figures changed, and days with the same figures that would get a new revision, by merchant, currency and
+ * day. Like a run, it reads the rows of a day only if its figures are the published ones.
  */
 export async function plannedDays(
   changes: readonly DayChange[],
@@ -41,7 +43,7 @@ export async function plannedDays(
 ): Promise<PlannedDay[]> {
   const changed = new Map(changes.map((change) => [keyOf(change.account, change.day), change]));
   const planned: PlannedDay[] = [];
-  for (const merchantNo of options.merchants) {
+  for (const merchantNo of options.accounts.merchants) {
     for (const due of await dueDays(merchantNo, options)) {
       const change = changed.get(keyOf(due.account, due.row.day)) ?? unchanged(due);
       const publishing = await publishingOf(due, options);
@@ -67,24 +69,25 @@ interface DueAccountDay {
 const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
   accountDayKey(merchantNo, currency, day);
 
-/** What a run would look at to publish: three queries a merchant, and one an account. */
+/** What a run would read to decide what to publish: three queries for each merchant and one for each account. */
 async function dueDays(
   merchantNo: string,
-  { db, zone, toDay, currencies }: PlanDaysOptions,
+  { db, zone, toDay, accounts }: PlanDaysOptions,
 ): Promise<DueAccountDay[]> {
-  const rows = await dueAccountDays(db, { merchantNo, toDay, currencies: currencies ?? undefined });
+  const own = accountsOf(merchantNo, accounts.currencies);
+  const rows = await dueAccountDays(db, { ...own, toDay });
   const statements = new Map(
-    (await statementsOfDueDays(db, merchantNo, toDay)).map((row) => [
+    (await statementsOfDueDays(db, own, toDay)).map((row) => [
       keyOf({ merchantNo, currency: row.currency }, row.day),
       row,
     ]),
   );
   const certified = new Map<string, readonly Window[]>();
   for (const currency of new Set(rows.map((row) => row.currency))) {
-    const own = rows.filter((row) => row.currency === currency);
+    const days = rows.filter((row) => row.currency === currency).map(({ day }) => day);
     const span = {
-      beginMs: dayWindow(own[0]!.day, zone).beginMs,
-      endMs: dayWindow(own.at(-1)!.day, zone).endMs,
+      beginMs: dayWindow(days[0]!, zone).beginMs,
+      endMs: dayWindow(days.at(-1)!, zone).endMs,
     };
     certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
   }
@@ -96,7 +99,7 @@ async function dueDays(
   });
 }
 
-/** `stands`: what is published says the same. */
+/** `stands`: the published statement needs no new revision. */
 type Publishing = 'new' | 'stands' | { readonly withheld: string };
 
 async function publishingOf(
@@ -117,7 +120,7 @@ async function publishingOf(
   }
 }
 
-/** A day that is due though its figures stay as they are: its rows changed, or it was not published before. */
+/** The change of a due day whose figures stay the same: its rows changed, or it was never published. */
 function unchanged({ account, row }: DueAccountDay): DayChange {
   const figures = seenFigures(dayFigures(row));
   return {

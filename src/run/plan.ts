@@ -1,4 +1,4 @@
-/** What `run` with the same flags would do: done in full on the database, rolled back, and told. */
+/** Finds out what `run` with the same flags would do: does it all on the database, rolls it back, and reports it. */
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
@@ -12,14 +12,21 @@ import { plannedDays, type PlannedDay } from './plan-days.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
 import { syncStage } from './stages/sync-stage.ts';
-import { nothingDone, runZoneGate, type RunDeps, type RunRequest, type ActiveRun } from './active-run.ts';
+import {
+  accountsAsked,
+  nothingDone,
+  runZoneGate,
+  type RunDeps,
+  type RunRequest,
+  type ActiveRun,
+} from './active-run.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** What reading brought, call counts included: `run` would make as many. */
+  /** What reading brought, with the number of calls; `run` would make as many. */
   readonly sync: readonly MerchantSync[];
-  /** Account days whose figures or rows would change, before and after, with the revision published of each. */
+  /** Account days whose figures or rows would change, before and after, with the revision that would be published. */
   readonly daysChanged: readonly PlannedDay[];
   readonly breaksOpened: readonly BreakRow[];
   readonly breaksHealed: readonly BreakRow[];
@@ -28,8 +35,8 @@ export interface PlanReport {
 }
 
 /**
- * Reads the platform as `run` would and works out every figure, without leaving a row or an object behind. Holds the
- * lease meanwhile, so that no run overtakes its figures. Throws what `executeRun` throws.
+ * Reads the platform as `run` would and works out all figures, but keeps no row and no object. Holds the lease
+ * meanwhile, so that no other run changes what it works with. Throws what `executeRun` throws.
  */
 export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Promise<PlanReport> {
   return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>
@@ -61,8 +68,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         sync: outcome.sync,
         daysChanged: await plannedDays(outcome.reconcile?.daysChanged ?? [], {
           ...rehearsal,
-          merchants: request.merchants.map(({ merchantNo }) => merchantNo),
-          currencies: request.currencies,
+          accounts: accountsAsked(request),
           // What is read of a day that is going on is no day's figures yet.
           toDay: to > yesterday ? to : yesterday,
         }),

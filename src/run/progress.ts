@@ -1,4 +1,4 @@
-/** What a run says while it works, for a terminal's one line. */
+/** What a run reports while it works, for the progress line on a terminal. */
 
 export type Progress =
   | {

@@ -1,5 +1,6 @@
-/** How far a merchant's ledger is proven, from what is stored: certificates, breaks, days without figures. */
+/** Works out how far a merchant's ledger is proven, from stored certificates, breaks and days without figures. */
 import type { Kysely } from 'kysely';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDays } from '../store/account-days.ts';
@@ -12,14 +13,14 @@ import type { RequestedStanding } from './requested.ts';
 
 export interface Proven {
   readonly merchantNo: string;
-  /** First and last day of the unbroken stretch of proven days; null where no day is proven. */
+  /** First and last of the proven days without a gap; null if no day is proven. */
   readonly provenFrom: BusinessDay | null;
   readonly provenThrough: BusinessDay | null;
-  /** Spans a nightly run should have read, up to yesterday. */
+  /** Spans up to yesterday that a nightly run should have read. */
   readonly unread: readonly Window[];
 }
 
-/** `requested` are the merchant's open ranges: what is missing of them holds the proof back, however long it is. */
+/** `requested` are the merchant's open ranges. What is missing of them ends the proof, however long the gap is. */
 export async function provenOf(
   db: Kysely<DB>,
   merchantNo: string,
@@ -29,7 +30,7 @@ export async function provenOf(
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
   const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
   const { missing: unread } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
-  const unreconciled = (await changedDays(db, { merchantNo })).flatMap(({ days }) => days);
+  const unreconciled = (await changedDays(db, accountsOf(merchantNo))).flatMap(({ days }) => days);
   const stretch = provenStretch(
     certified,
     [...unread, ...requested.filter(({ currency }) => currency === null).flatMap(({ missing }) => missing)],

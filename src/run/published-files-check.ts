@@ -1,4 +1,7 @@
-/** Whether published files lie in the store as published: all of the last days, and some of the days before. */
+/**
+ * Checks that published files are in the store as they were published: those of the last days, and a sample of older
+ * ones.
+ */
 import { addDays, dayOf, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
@@ -10,19 +13,19 @@ import { publishedSpan } from '../store/statements/stored-files.ts';
 import type { PlatformApp } from './app.ts';
 
 const FILES_NAMED_MAX = 5;
-/** Older days looked at, of all merchants together: a listing each. */
+/** Older days that are checked, of all merchants together. Each takes one listing of the store. */
 const OLDER_DAYS_SAMPLED = 20;
 
 /**
- * Compares the days a nightly run compares, and samples those before; writes nothing. Throws `StoreOwnedByAnother` and
- * `StatementDamaged`.
+ * Compares the days that a nightly run compares, and a sample of those before. Writes nothing. Throws
+ * `StoreOwnedByAnother` and `StatementDamaged`.
  */
 export async function publishedFilesCheck(
   { database, objects, settings, now }: Pick<PlatformApp, 'database' | 'objects' | 'settings' | 'now'>,
   merchants: readonly MerchantAccess[],
 ): Promise<string> {
   await storeOwner({ db: database.db, objects }).catch((error: unknown) => {
-    // A store that cannot be reached is told by the check of the store itself.
+    // The check of the store itself reports a store that cannot be reached.
     if (!(error instanceof ObjectStoreUnreachable)) throw error;
   });
   const today = dayOf(now().getTime(), settings.platform.timeZone);
@@ -52,7 +55,7 @@ export async function publishedFilesCheck(
     : `${files} since ${fromDay}, all there as published${sample}`;
 }
 
-/** Evenly spread days, others with every minute, so that calls in a row look at others. */
+/** Chooses evenly spread days. The choice changes with every minute, so that repeated calls check other days. */
 function sampled(days: readonly BusinessDay[], count: number, now: Date): BusinessDay[] {
   if (days.length <= count) return [...days];
   const step = days.length / count;

@@ -1,10 +1,10 @@
-/** Which business days a run covers. Pure: the clock and what is stored come in. */
+/** Works out which business days a run covers. Pure: the clock and what is stored are parameters. */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
 import { UsageError } from './verdict/exit-codes.ts';
 
-/** Longest range one run takes; a longer one is a slip more often than a wish. */
+/** Most days that one run covers; a longer range is more likely a typing mistake. */
 const RANGE_DAYS_MAX = 3_660;
 
 export interface DayRange {
@@ -12,7 +12,7 @@ export interface DayRange {
   readonly to: BusinessDay;
 }
 
-/** The first and the last day that the platform can be asked about whole, as its timestamps have 13 digits. */
+/** The first and the last day for which the platform can be asked in full, as its timestamps have 13 digits. */
 export function askableDays(zone: string): DayRange {
   const [from, to] = [dayOf(INSTANT_MS_MIN, zone), dayOf(INSTANT_MS_MAX, zone)];
   return {
@@ -21,7 +21,7 @@ export function askableDays(zone: string): DayRange {
   };
 }
 
-/** Throws `UsageError` for a day named by `flag` that no ledger can have. */
+/** Throws `UsageError` for a day that no ledger can have. `flag` names the option that the day came from. */
 export function assertAskable(flag: string, day: BusinessDay, zone: string): void {
   const askable = askableDays(zone);
   const asked = `${flag} ${day} cannot be asked for:`;
@@ -31,8 +31,8 @@ export function assertAskable(flag: string, day: BusinessDay, zone: string): voi
 }
 
 /**
- * The range asked for, checked: both ends or one (`--from D` alone ends yesterday, `--to D` alone is that one day).
- * Null without dates: the default of each merchant applies. Throws `UsageError`.
+ * Checks the range asked for, of which one end may be left out: `--from D` alone ends yesterday, `--to D` alone is
+ * that one day. Null without dates, as then each merchant has its own nightly range. Throws `UsageError`.
  */
 export function askedRange(
   asked: { readonly from?: BusinessDay | undefined; readonly to?: BusinessDay | undefined },
@@ -56,9 +56,9 @@ export function askedRange(
 }
 
 /**
- * The nightly default of one merchant: yesterday, the re-sweep before it, and from the earliest of these days on: the
- * first that downtime left unread, so that a missed night is caught up by the next one, or one that a wider sweep begins
- * with. Null where there is none.
+ * The nightly range of one merchant: yesterday and the `resweepDays` days before it. It begins sooner if one of the
+ * `earlier` days lies before that: the first day that was not read because of downtime, so that the next night
+ * catches up; or the first day of the sweep for late entries. A null among `earlier` is ignored.
  */
 export function nightlyRange(
   today: BusinessDay,
@@ -70,7 +70,7 @@ export function nightlyRange(
   return { from: froms.reduce((first, day) => (day < first ? day : first), addDays(to, -resweepDays)), to };
 }
 
-/** The one range that holds every merchant's, for the record; `fallback` or yesterday where there is none. */
+/** The range around all merchants' ranges, to store with the run. Without merchants `fallback`, or yesterday. */
 export function outerRange(
   ranges: ReadonlyMap<string, DayRange>,
   fallback: DayRange | null,

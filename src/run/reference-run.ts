@@ -1,4 +1,4 @@
-/** One reading of the reference data as a run on record, so that the schedule knows when it was done. */
+/** Reads the reference data once and records this as a run, so that the schedule knows when it was done. */
 import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from '../reference/sync.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { finishRun, startRun } from '../store/runs.ts';
@@ -11,18 +11,18 @@ export const REFERENCE_COMMAND = 'reference';
 export interface ReferenceRunReport extends ReferenceSyncReport {
   readonly runId: number;
   readonly exitCode: ExitCode;
-  /** Why the run is not green, a sentence each. */
+  /** Why the run is not green, one sentence each. */
   readonly notes: readonly string[];
   readonly elapsedMs: number;
 }
 
 export interface ReferenceRun extends ReferenceSync {
   readonly holder: string;
-  /** Set where the schedule runs it: the job, and the wall-clock time it was due at. */
+  /** Set if the schedule runs it: the job, and the wall-clock time at which it was due. */
   readonly scheduled?: DueJob;
 }
 
-/** What a reading takes, from an open app. */
+/** What a reading needs, taken from an open app. */
 export const referenceWork = (
   { database, references, now, settings }: PlatformApp,
   signal: AbortSignal,
@@ -46,8 +46,8 @@ export const listName = ({ kind, country }: { readonly kind: string; readonly co
   country === '' ? kind : `${kind} of ${country}`;
 
 /**
- * A list not read leaves the run incomplete; a code that is gone may be in use somewhere, and an item set aside be one
- * that is needed, so a person looks. What is only odd is told.
+ * A list that was not read makes the run incomplete. A code that is gone may still be in use, and an item that was
+ * set aside may be needed: both need a person. Other oddities are only reported.
  */
 function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: string[] } {
   const codes: ExitCode[] = [];
@@ -74,7 +74,8 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
 }
 
 /**
- * Reads every list and records the run. Takes no lease: of two at once, the reading asked for last stays. Throws what `syncReferences` throws, with the run recorded as such.
+ * Reads every list and records the run. Takes no lease: if two readings run at the same time, the later one is kept.
+ * Throws what `syncReferences` throws; the run is then recorded as failed.
  */
 export async function executeReferenceRun(work: ReferenceRun): Promise<ReferenceRunReport> {
   const { db, now, holder, scheduled } = work;

@@ -1,4 +1,5 @@
 /** What a run did, as one value: printed, stored with the run, and turned into the exit code. */
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
@@ -17,13 +18,13 @@ import type { DayRange } from './range.ts';
 import type { RequestedStanding } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
-/** Said wherever a zone that was not proven matters. */
+/** The note on a run whose time zone was not proven. */
 export const TIME_ZONE_ON_TRUST =
   'time zone taken on trust: PLATFORM_TIME_ZONE_PROOF is trusted, so PLATFORM_TIME_ZONE is not proven';
 
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
 
-/** A span read again because a break lies in it. */
+/** A span that was read again because a break lies in it. */
 export interface HealingRead {
   readonly merchantNo: string;
   readonly window: Window;
@@ -33,18 +34,20 @@ export interface MerchantSync {
   readonly merchantNo: string;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
-  /** Days besides, of ranges asked for earlier and not finished. */
+  /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   readonly report: SyncReport;
-  /** Ends of business days that are settled by our clock, and not by the platform's own; none where absent. */
+  /**
+   * Ends of business days that are settled by this machine's clock and not yet by the platform's. If left out, none.
+   */
   readonly unsettled?: readonly Window[];
-  /** The look at the days before those read; absent where none was made. */
+  /** What the comparison of older days found; left out if it was not made. */
   readonly olderDays?: OlderDaysReport;
-  /** Set where the merchant is known only, and its ledger was not read. */
+  /** Set if the merchant has not joined yet, so its ledger was not read. */
   readonly notJoined?: NotJoined;
 }
 
-/** One merchant's failure in a stage; the other merchants' work went on. */
+/** The failure of a stage for one merchant. The other merchants were not affected. */
 export interface MerchantTrouble {
   readonly merchantNo: string;
   readonly stage: 'reconcile' | 'publish';
@@ -52,26 +55,26 @@ export interface MerchantTrouble {
   readonly message: string;
 }
 
-/** What is open after a run, of the merchants and currencies it was asked for, of whatever day. */
+/** What is open after a run, of all days, for the merchants and currencies it was asked for. */
 export interface Standing {
   /** Open breaks that this run found. */
   readonly newBreaks: number;
-  /** Open breaks that earlier runs found, and nobody has resolved. */
+  /** Open breaks that earlier runs found and that nobody has resolved. */
   readonly knownBreaks: number;
-  /** Amended and vanished entries that no run has told before this one, by whichever run they were stored. */
+  /** Amended and vanished entries that no earlier run has reported, whichever run stored them. */
   readonly untold: Changes;
-  /** Days that read otherwise than they were proven, and that no run has told before this one. */
+  /** Proven days whose statement changed and that no earlier run has reported. */
   readonly revised: readonly RevisedDay[];
-  /** Unreadable entries the platform still sends, and nobody has acknowledged. */
+  /** Unreadable entries that the platform still sends and that nobody has acknowledged. */
   readonly quarantined: number;
-  /** What is odd about a ledger though no balance breaks, and no run has told before this one. */
+  /** Notices that no earlier run has reported. */
   readonly notices: readonly KnownNotice[];
-  /** Ranges asked for with dates, by this run or an earlier one, that are not proven whole. */
+  /** Ranges that this run or an earlier one was asked for by date and that are not fully proven. */
   readonly requested: readonly RequestedStanding[];
   readonly proven: readonly Omit<Proven, 'unread'>[];
 }
 
-/** What was published, and what of it had to be written again in the store. */
+/** What was published, and which published files had to be written again. */
 export type PublishOutcome = PublishReport & RepairReport;
 
 export interface RunReport {
@@ -82,27 +85,32 @@ export interface RunReport {
   readonly exitCode: ExitCode;
   readonly sync: readonly MerchantSync[];
   readonly reconcile: ReconcileReport | null;
-  /** Spans read again because a break lies in them. */
+  /** Spans that were read again because breaks lie in them. */
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishOutcome | null;
   readonly troubles: readonly MerchantTrouble[];
-  /** What it looked at beyond the days it read. */
+  /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
   readonly standing: Standing;
-  /** Why the run is not green, gravest first, each with what to do. */
+  /** Why the run is not green, the gravest reason first, each with what to do. */
   readonly reasons: readonly Reason[];
-  /** The reasons' sentences. */
+  /** The sentences of the reasons. */
   readonly notes: readonly string[];
   readonly elapsedMs: number;
 }
 
-/** An account day, as one text to look it up by. */
+/** An account day as one text, to use as a key. */
 export const accountDayKey = (merchantNo: string, currency: string, day: BusinessDay): string =>
   JSON.stringify([merchantNo, currency, day]);
 
-/** Account days the run did something to: new figures, a break found or healed, published, or withheld. In order. */
+/**
+ * Account days that the run changed in some way, in order: new figures, a break found or healed, published, or
+ * withheld.
+ */
 export function accountDaysTouched({ reconcile, publish }: RunReport): {
   readonly keys: ReadonlySet<string>;
+  /** Every account they are of passes it. */
+  readonly accounts: AccountFilter;
   readonly days: readonly BusinessDay[];
 } {
   const touched = [
@@ -118,17 +126,21 @@ export function accountDaysTouched({ reconcile, publish }: RunReport): {
     keys: new Set(
       touched.map(({ account, day }) => accountDayKey(account.merchantNo, account.currency, day)),
     ),
+    accounts: {
+      merchants: [...new Set(touched.map(({ account }) => account.merchantNo))],
+      currencies: [...new Set(touched.map(({ account }) => account.currency))],
+    },
     days: [...new Set(touched.map(({ day }) => day))].sort(),
   };
 }
 
-/** Of the merchants read, those for which nothing of the run was left undone, whatever became of the others. */
+/** Those of the merchants read for whom the run left nothing undone, whatever happened to the others. */
 function merchantsDone(read: readonly string[], reasons: readonly Reason[]): string[] {
   const undone = reasons.filter(({ exitCode }) => !isGoodEnd(exitCode)).map(({ merchantNo }) => merchantNo);
   return undone.includes(undefined) ? [] : read.filter((merchantNo) => !undone.includes(merchantNo));
 }
 
-/** The figures kept with the run: counts only, nothing of any entry. */
+/** The figures that are stored with the run: only counts, nothing from any entry. */
 export function figuresOf(report: RunReport): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
   const read = sumOfSync(report.sync);

@@ -1,4 +1,4 @@
-/** What is missing of the ranges people asked for, and how much of it a run takes up again. */
+/** Works out what is missing of the ranges that people asked for, and which of these days a run reads again. */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
@@ -13,19 +13,19 @@ import { certifiedWindows } from '../store/windows.ts';
 import { daysTouched } from './coverage.ts';
 import type { DayRange } from './range.ts';
 
-/** Days of one merchant's requested ranges that one run takes up; the next run goes on from there. */
+/** Most days of one merchant's requested ranges that one run reads. The next run continues there. */
 const TAKEN_UP_DAYS_MAX = 92;
 
-/** An open range, and what of it is not under certificate. */
+/** An open range, with what of it is not under certificate. */
 export interface RequestedStanding extends RequestedRange {
-  /** Up to yesterday: a day that is not over is not missing yet. */
+  /** Up to yesterday, as a day that is not over is not missing yet. */
   readonly missing: readonly Window[];
   readonly missingDays: readonly DayRange[];
 }
 
 /**
- * The merchants' open ranges with what is missing, first asked for in front. One whose days are all under certificate
- * is closed on the way, whoever certified them.
+ * The merchants' open ranges with what is missing of them, in the order in which they were asked for. A range whose
+ * days are all under certificate is closed by this, whichever run certified them.
  */
 export async function closeReadRanges(
   db: Kysely<DB>,
@@ -43,7 +43,7 @@ export async function closeReadRanges(
   return standing.filter((range) => !isDone(range));
 }
 
-/** The same, for looking only: nothing is closed, and one without anything missing may be among them. */
+/** The same without closing anything. A range of which nothing is missing may be among them. */
 export async function requestedStanding(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -63,7 +63,7 @@ export async function requestedStanding(
   );
 }
 
-/** Ranges in order, joined where they touch. */
+/** The ranges in order. Ranges that touch or overlap are joined. */
 function joinDays(ranges: readonly DayRange[]): DayRange[] {
   const joined: DayRange[] = [];
   for (const range of [...ranges].sort((a, b) => (a.from < b.from ? -1 : 1))) {
@@ -75,8 +75,8 @@ function joinDays(ranges: readonly DayRange[]): DayRange[] {
 }
 
 /**
- * Days a run of `reads` takes up for one merchant besides: the oldest request's first, and of each the oldest days, at
- * most `daysMax` in all. Pure.
+ * The further days of earlier requests that a run of `reads` reads for one merchant: the oldest request first, the
+ * oldest days first, at most `daysMax` in all. Pure.
  */
 export function takenUpDays(
   standing: readonly Pick<RequestedStanding, 'missingDays'>[],

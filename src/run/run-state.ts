@@ -1,4 +1,4 @@
-/** Whether a run on record ended, is at work, or was killed: a killed one leaves no end behind, only its row. */
+/** Says whether a recorded run ended, is at work, or was killed. A run that was killed could not record its end. */
 import type { Kysely } from 'kysely';
 import { isGone } from '../host/process-identity.ts';
 import { lastRunOfHolders, liveLeases, type RunRow } from '../store/runs.ts';
@@ -7,14 +7,14 @@ import { REFERENCE_COMMAND } from './reference-run.ts';
 
 export type RunState = 'ended' | 'running' | 'killed';
 
-/** A reading of the reference data takes no lease; longer than this none has ever taken. */
+/** A reading of the reference data has no lease. None has ever taken longer than this. */
 const LEASELESS_RUN_MS_MAX = 3_600_000;
 
 export interface KnownRun extends RunRow {
   readonly state: RunState;
 }
 
-/** Rows with their state. `now` is what runs take for now; leases live by the database's clock. */
+/** The rows with their states. `now` is the time that runs go by; leases go by the database's clock. */
 export async function withStates(
   db: Kysely<DB>,
   rows: readonly RunRow[],
@@ -37,14 +37,14 @@ export async function withStates(
   }));
 }
 
-/** Why a run did not end well, its gravest reason; null where there is nothing to say. */
+/** The gravest reason why a run did not end well; null if it gave none. */
 export function reasonOf({ state, figures }: KnownRun): string | null {
   if (state === 'killed') return 'it was killed, or its machine went down, before it could record an end';
   const [note] = notesOf(figures);
   return note ?? null;
 }
 
-/** The sentences a run left behind. */
+/** The sentences that are stored with a run. */
 export const notesOf = (figures: RunRow['figures']): string[] => {
   const notes = figures['notes'];
   return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];

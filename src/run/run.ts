@@ -1,4 +1,6 @@
-/** One run, whole: the lease, then sync, reconcile, heal and publish, then the figures and the exit code. */
+/**
+ * One whole run: takes the lease, then sync, reconcile, heal and publish, then stores the figures and the exit code.
+ */
 import { LeaseLost, type Lease } from '../store/engine/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { leaseFence } from '../statements/publish-day.ts';
@@ -25,6 +27,7 @@ import { NOTHING_STANDS, standingOf } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 import { syncStage } from './stages/sync-stage.ts';
 import {
+  accountsAsked,
   nothingDone,
   runZoneGate,
   type RunDeps,
@@ -42,20 +45,21 @@ const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
 };
 
 /**
- * Runs the stages of `request.command` under the lease and records the run.
+ * Runs the stages of `request.command` under the lease, and records the run.
  *
- * Throws `LeaseHeld` (another run works) before anything is written, and before the first row of the ledger, with the
- * run on record as failed: `ObjectStoreRefused` (statements could not be stored anyway) and `TimeZoneWrong`. A fault in
- * daybook that is no single merchant's is thrown as well, after the report of what was done is kept. Everything else
- * ends in the report: what a person can mend with exit code 3 or 4, a fault of one merchant's with 70.
+ * Throws `LeaseHeld` if another run is at work; nothing is written then. Throws `ObjectStoreRefused` (statements
+ * could not be stored) and `TimeZoneWrong` before the first row of the ledger is written; the run is then recorded as
+ * failed. A fault in daybook that does not belong to a single merchant is thrown after the report of what was done is
+ * stored. Everything else ends in the report: what a person can correct with exit code 3 or 4, a fault of one
+ * merchant with 70.
  */
 export async function executeRun(request: RunRequest, deps: RunDeps): Promise<RunReport> {
   return underLease(deps, (lease, signal) => runStages(request, deps, lease, signal));
 }
 
 /**
- * Runs a scheduled job unless its slot turns out to be done: another process may have run it between the question what
- * is due and the lease. Null then. Throws what `executeRun` throws.
+ * Runs a scheduled job, unless its slot is done by now: another process may have run it after this one asked what is
+ * due and before it got the lease. Null then. Throws what `executeRun` throws.
  */
 export async function executeScheduled(
   request: RunRequest & { readonly scheduled: DueJob },
@@ -86,8 +90,8 @@ async function runStages(
     failures: readonly RunFailure[],
     causes: readonly unknown[] = [],
   ): Promise<RunReport> => {
-    // A database that was waited for in vain is not waited for again with each question. So it mostly is with a lease
-    // that could not be renewed.
+    // If the database did not answer before, it is not asked again, as each question would wait in vain. The same
+    // goes for a lease that could not be renewed, which mostly has the same cause.
     const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
     const standing = isAway ? NOTHING_STANDS : await standingAfter(request, deps, runId, failures.length > 0);
     const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
@@ -144,14 +148,15 @@ async function runStages(
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
     const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
     if (failure.exitCode === EXIT.incomplete) return end([failure], [cause, error]);
-    // The report is kept, whatever the caller does with the error; the error itself must not be lost over it.
+    // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
+    // thrown.
     await end([failure]).catch(() => undefined);
     throw cause;
   }
   return end([]);
 }
 
-/** Asked only where the clocks are far apart now; where the database does not tell, it is told once more. */
+/** Only asked if the clocks differ by much now. If the database does not answer, the difference counts as new. */
 async function clocksWereApart(
   db: RunDeps['db'],
   runId: number,
@@ -164,7 +169,7 @@ async function clocksWereApart(
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Records the start, and the days asked for by date, which stay open until they are proven. */
+/** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
 async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
   const now = deps.now();
   const runId = await startRun(deps.db, {
@@ -176,9 +181,7 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
     now,
   });
   if (request.range !== null && STAGES[request.command].includes('sync')) {
-    const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-    const { currencies, range } = request;
-    await recordRequestedRanges(deps.db, { merchants, currencies, ...range, runId, now });
+    await recordRequestedRanges(deps.db, { ...accountsAsked(request), ...request.range, runId, now });
   }
   return runId;
 }
@@ -186,14 +189,14 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
 const hasToldOf = ({ untold, revised, notices }: Standing): boolean =>
   untold.amended + untold.vanished + revised.length + notices.length > 0;
 
-/** The report is on record, so what it tells is told; where this cannot be noted, a later run tells it again. */
+/** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
 async function forgetTold(
-  { merchants }: RunRequest,
+  request: RunRequest,
   deps: RunDeps,
   lease: Lease,
   { notices }: Standing,
 ): Promise<void> {
-  const told = merchants.map(({ merchantNo }) => merchantNo);
+  const { merchants: told } = accountsAsked(request);
   const forget = writeTransaction(deps.db, lease, async (trx) => {
     await forgetUntold(trx, told);
     await forgetUntoldRevisions(trx, told);
@@ -202,18 +205,20 @@ async function forgetTold(
   await forget.catch(() => undefined);
 }
 
-/** What is open after the run; where it failed already, a database that cannot say it is no second failure. */
+/**
+ * What is open after the run. If the run failed already, a database that cannot answer does not count as a second
+ * failure.
+ */
 async function standingAfter(
-  { command, merchants, currencies }: RunRequest,
+  request: RunRequest,
   deps: RunDeps,
   runId: number,
   failed: boolean,
 ): Promise<Standing> {
   const asked = standingOf(deps.db, {
-    merchants: merchants.map(({ merchantNo }) => merchantNo),
-    currencies,
+    ...accountsAsked(request),
     runId,
-    reads: STAGES[command].includes('sync'),
+    reads: STAGES[request.command].includes('sync'),
     zone: deps.zone,
     now: deps.now(),
   });

@@ -1,7 +1,8 @@
-/** What is open after a run, of whatever day and whichever run brought it to light. */
+/** Collects what is open after a run, of all days and whichever run found it. */
 import type { Kysely } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import { countQuarantined } from '../store/amendments.ts';
-import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import { countOpenBreaksByRun } from '../store/breaks/open-breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { untoldNotices } from '../store/notices.ts';
 import { untoldChanges } from '../store/untold-changes.ts';
@@ -10,7 +11,7 @@ import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
 import { closeReadRanges } from './requested.ts';
 
-/** Where nothing is known of what is open. */
+/** Used if it is not known what is open. */
 export const NOTHING_STANDS: Standing = {
   newBreaks: 0,
   knownBreaks: 0,
@@ -22,25 +23,25 @@ export const NOTHING_STANDS: Standing = {
   proven: [],
 };
 
-/** What is open of the merchants and currencies asked for; requested ranges that turn out whole are closed. */
+/** What is open of the merchants and currencies. Requested ranges that are fully proven by now are closed. */
 export async function standingOf(
   db: Kysely<DB>,
-  scope: {
+  scope: AccountFilter & {
     readonly merchants: readonly string[];
-    readonly currencies: readonly string[] | null;
     readonly runId: number;
-    /** Whether the run reads the ledger: only then what is still to be read is its matter. */
+    /** Whether the run reads the ledger. If not, what is still to be read is not its concern. */
     readonly reads: boolean;
     readonly zone: string;
     readonly now: Date;
   },
 ): Promise<Standing> {
-  const { merchants, currencies, runId, reads } = scope;
+  const { merchants, runId, reads } = scope;
   const requested = await closeReadRanges(db, merchants, scope);
-  const { opened, known } = await countOpenBreaks(db, merchants, currencies, runId);
+  const { opened, known } = await countOpenBreaksByRun(db, scope, runId);
+  const requestedOf = Map.groupBy(requested, ({ merchantNo }) => merchantNo);
   const proven = await Promise.all(
     merchants.map(async (merchantNo) => {
-      const own = requested.filter((range) => range.merchantNo === merchantNo);
+      const own = requestedOf.get(merchantNo) ?? [];
       const { provenFrom, provenThrough } = await provenOf(db, merchantNo, own, scope);
       return { merchantNo, provenFrom, provenThrough };
     }),

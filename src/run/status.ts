@@ -1,11 +1,14 @@
-/** Per merchant: the last good run, which days its ledger is proven for, what is missing, and what needs a person. */
+/**
+ * For each merchant: the last good run, the days its ledger is proven for, what is missing, and what needs a person.
+ */
 import type { Kysely } from 'kysely';
+import { accountsOf } from '../ledger/account-filter.ts';
 import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { countQuarantined } from '../store/amendments.ts';
-import { listBreaks } from '../store/breaks/breaks.ts';
-import { listMerchants } from '../store/merchants.ts';
+import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import { notJoined } from '../store/merchants.ts';
 import { noticesSince, type KnownNotice } from '../store/notices.ts';
 import { olderDaysStanding, type OlderDaysStanding } from '../store/older-days.ts';
 import { lastGoodReading } from '../store/runs.ts';
@@ -18,26 +21,26 @@ import { provenOf } from './proven.ts';
 import { requestedStanding, type RequestedStanding } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 
-/** Notices older than this are history. */
+/** Older notices are not shown. */
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 
 export interface MerchantStatus {
   readonly merchantNo: string;
   readonly lastGoodRunAt: Date | null;
-  /** What that run looked at beyond the days it read. */
+  /** The checks that this run made beyond the days it read. */
   readonly checked: readonly string[];
-  /** First and last of an unbroken stretch of days that are under certificate, with figures, and without open break. */
+  /** First and last of the days without a gap that are under certificate, with figures, and without an open break. */
   readonly provenFrom: BusinessDay | null;
   readonly provenThrough: BusinessDay | null;
   readonly missing: readonly (Window & { readonly why: string })[];
-  /** Ranges asked for with dates that are not proven whole. */
+  /** Ranges asked for by date that are not fully proven. */
   readonly requested: readonly RequestedStanding[];
   readonly openBreaks: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
-  /** What runs of the last weeks found odd though no balance breaks; each was told once. */
+  /** Notices of the last weeks. Each was reported once by a run. */
   readonly notices: readonly KnownNotice[];
-  /** How days before the nightly reading compare with the platform; null where they were never looked at. */
+  /** How older days compare with the platform; null if they were never compared. */
   readonly olderDays: OlderDaysStanding | null;
   readonly tooOld: boolean;
 }
@@ -48,31 +51,30 @@ export interface StatusOptions {
   readonly maxAgeMs: number | null;
 }
 
-/** The merchants' standing, each in the order given. Writes nothing. */
+/** The status of each merchant, in the order given. Writes nothing. */
 export async function statusOf(
   db: Kysely<DB>,
   merchants: readonly string[],
   options: StatusOptions,
 ): Promise<MerchantStatus[]> {
   // One that is known only has no good run yet, and is given as long to join.
-  const knownAt = new Map(
-    (await listMerchants(db))
-      .filter(({ joinedAt }) => joinedAt === null)
-      .map(({ merchantNo, addedAt }) => [merchantNo, addedAt]),
+  const knownAt = await notJoined(db, merchants);
+  const requested = Map.groupBy(
+    await requestedStanding(db, merchants, options),
+    ({ merchantNo }) => merchantNo,
   );
-  const requested = await requestedStanding(db, merchants, options);
   return Promise.all(
     merchants.map((merchantNo) =>
       statusOfMerchant(db, merchantNo, {
         ...options,
         knownAt: knownAt.get(merchantNo) ?? null,
-        requested: requested.filter((range) => range.merchantNo === merchantNo && !isWhole(range, options)),
+        requested: (requested.get(merchantNo) ?? []).filter((range) => !isWhole(range, options)),
       }),
     ),
   );
 }
 
-/** Whole, though no run has closed it yet. */
+/** Whether all its days are proven, although no run has closed it yet. */
 const isWhole = ({ missing, to }: RequestedStanding, { zone, now }: StatusOptions): boolean =>
   missing.length === 0 && to < dayOf(now.getTime(), zone);
 
@@ -111,7 +113,7 @@ async function statusOfMerchant(
     provenThrough,
     missing,
     requested,
-    openBreaks: (await listBreaks(db, { merchants: [merchantNo] })).length,
+    openBreaks: await countOpenBreaks(db, accountsOf(merchantNo)),
     quarantined: await countQuarantined(db, [merchantNo]),
     notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
     olderDays: await olderDaysStanding(db, merchantNo),
@@ -120,8 +122,8 @@ async function statusOfMerchant(
 }
 
 /**
- * What `status` ends with: 4 where data is or may be missing (a merchant too old, a scheduled run that did not end
- * well, a requested range not read whole), else 3 where something open needs a person.
+ * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
+ * did not end well, or a requested range was not fully read. Otherwise 3 if something open needs a person.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],

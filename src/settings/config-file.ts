@@ -1,4 +1,4 @@
-/** Takes settings out of the YAML file. Its contents are never repeated in a message: secrets may stand in it. */
+/** Reads settings from the YAML file. Messages never repeat its contents, as it may hold secrets. */
 import { LineCounter, parseDocument } from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
 import type { SettingsProblem } from './invalid.ts';
@@ -6,7 +6,7 @@ import type { SettingsSource } from './load.ts';
 import type { RawSettings } from './raw.ts';
 import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 
-/** A header shorter than this, placeholders left out, is a word like `Bearer`. */
+/** A header value with fewer characters than this beside its placeholders is a word like `Bearer`, not a secret. */
 const HEADER_SECRET_CHARACTERS_MIN = 8;
 const EXAMPLE_FILE = 'see config/daybook.example.yaml';
 
@@ -14,7 +14,7 @@ type Mapping = Record<string, unknown>;
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Puts what the file at `path` gives into `raw`, unknown keys included for the schema to refuse. */
+/** Adds the settings in the file at `path` to `raw`. Unknown keys are included, so that the schema refuses them. */
 export function readConfigFile(
   path: string,
   { readFile, modeOf }: Pick<SettingsSource, 'readFile' | 'modeOf'>,
@@ -67,14 +67,14 @@ export function readConfigFile(
   return problems;
 }
 
-/** Secrets in a file that others may read are theirs. */
+/** The problem of a file that holds secrets and that others may read. */
 function openProblems(path: string, mode: number, content: Mapping): SettingsProblem[] {
   if (!isTooOpen(mode, 'group') || !SETTING_PLACES.some((place) => holdsSecret(place, content))) return [];
   const problem = `holds secrets, and others may open it (mode ${modeText(mode)})`;
   return [{ key: path, problem, example: chmodText(path, 'group').replace(' -R', '') }];
 }
 
-/** Whether the file gives this setting and a secret in it: of a URL its password, of headers what is no placeholder. */
+/** Whether the file has a secret in this setting: in a URL its password, in headers a text that is no placeholder. */
 function holdsSecret({ section, key, secret }: SettingPlace, content: Mapping): boolean {
   const values = content[section];
   const value = isMapping(values) ? (values[key] ?? null) : null;

@@ -1,14 +1,18 @@
 /**
- * Cron expressions, read in one place: what the settings accept is what the schedule can compute, as both come here.
- * Times are wall-clock readings, as ms of the same reading in UTC, so that no clock change can skip or repeat one.
+ * Reads cron expressions, both for the settings and for the schedule. So every accepted expression can be computed.
+ * All times are wall-clock times, as the ms at which a clock in UTC shows the same, so no clock change skips or
+ * repeats one.
  */
 import { CronExpressionParser } from 'cron-parser';
 
-/** A number or a name of three letters, alone, as a range, or with a step. */
+/** A number or a name of three letters. `ITEM` allows it alone, as a range, or with a step. */
 const VALUE = '(?:\\d{1,2}|[a-z]{3})';
 const ITEM = `(?:[*?]|${VALUE}(?:-${VALUE})?)(?:/\\d{1,2})?`;
 const listOf = (item: string): RegExp => new RegExp(`^(?:${item})(?:,(?:${item}))*$`, 'i');
-/** In the order they are written. L is the last day of the month, or the last such weekday; 1#2 the second Monday. */
+/**
+ * The fields in the order they are written. L is the last day of the month, `5L` its last Friday, `1#2` its second
+ * Monday.
+ */
 const FIELDS = [
   { name: 'minute', shape: listOf(ITEM) },
   { name: 'hour', shape: listOf(ITEM) },
@@ -17,21 +21,21 @@ const FIELDS = [
   { name: 'weekday', shape: listOf(`${ITEM}|${VALUE}L|${VALUE}#[1-5]`) },
 ] as const;
 
-/** Any instant will do: whether a time can be computed does not depend on where one starts. */
+/** Any instant will do. Whether an expression has a next time does not depend on where the search starts. */
 const PROBED_FROM_MS = Date.UTC(2026, 0, 1);
 
 const parsedAt = (expression: string, wallMs: number) =>
   CronExpressionParser.parse(expression, { tz: 'UTC', currentDate: new Date(wallMs) });
 
-/** The last time of an expression before `wallMs`. The expression is one `cronProblem` finds nothing wrong with. */
+/** The last time of an expression before `wallMs`. `cronProblem` must have accepted the expression. */
 export const cronTimeBefore = (expression: string, wallMs: number): number =>
   parsedAt(expression, wallMs).prev().getTime();
 
-/** The first time of an expression after `wallMs`. The expression is one `cronProblem` finds nothing wrong with. */
+/** The first time of an expression after `wallMs`. `cronProblem` must have accepted the expression. */
 export const cronTimeAfter = (expression: string, wallMs: number): number =>
   parsedAt(expression, wallMs).next().getTime();
 
-/** Why an expression cannot be used, for the end of a sentence; null where it can. */
+/** Why an expression cannot be used, as the end of a sentence; null if it can. */
 export function cronProblem(expression: string): string | null {
   if (expression.trim().startsWith('@')) return 'nicknames like @daily are not taken';
   const fields = expression.trim().split(/\s+/);

@@ -1,18 +1,24 @@
-/** Takes settings out of the environment, and notices names that were meant to be settings. */
+/** Reads settings from environment variables, and reports misspelled names. */
 import type { SettingsProblem } from './invalid.ts';
 import type { SettingsSource } from './load.ts';
 import type { RawSettings } from './raw.ts';
 import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 import { didYouMean } from './suggest.ts';
 
-/** Names of the environment that begin like ours are ours, or a slip. Other prefixes belong to others too. */
+/**
+ * Every variable that begins with these prefixes must be a setting. Variables with other prefixes may belong to
+ * others.
+ */
 const OUR_PREFIX = /^(?:DAYBOOK|PLATFORM)_/;
-/** Says where the file is, so it cannot stand in it. */
+/** It names the config file, so it cannot be a setting in that file. */
 const CONFIG_NAME = 'DAYBOOK_CONFIG';
 
 type EnvironmentSource = Pick<SettingsSource, 'env' | 'readFile' | 'otherNames'>;
 
-/** Puts what the environment gives over what stands in `raw`; returns what is no setting. */
+/**
+ * Adds the settings in the environment to `raw`; they win over those already there. Returns variables that are no
+ * setting.
+ */
 export function readEnvironment(source: EnvironmentSource, raw: RawSettings): SettingsProblem[] {
   const { env, otherNames = [] } = source;
   const problems: SettingsProblem[] = [];
@@ -43,16 +49,19 @@ export function readEnvironment(source: EnvironmentSource, raw: RawSettings): Se
   return [...problems, ...unknown];
 }
 
-/** The variable that names a file with the value of a secret in it, as Docker and Kubernetes mount them. */
+/** The variable that names a file with the secret in it, as Docker and Kubernetes mount them. */
 const fileNameOf = ({ environmentName }: SettingPlace): string => `${environmentName}_FILE`;
 
 interface Given {
-  /** The variable it came by. */
+  /** The variable that it came from. */
   readonly name: string;
   readonly value: string;
 }
 
-/** What the environment gives for a setting: itself, or a secret in a file; never both. */
+/**
+ * The value of a setting in the environment: the variable's own, or for a secret the text of a file; both are an
+ * error.
+ */
 function givenFor(place: SettingPlace, { env, readFile }: EnvironmentSource): Given | SettingsProblem | null {
   const value = env[place.environmentName] ?? '';
   const name = fileNameOf(place);
@@ -63,7 +72,7 @@ function givenFor(place: SettingPlace, { env, readFile }: EnvironmentSource): Gi
     return { key: name, problem: `is given beside ${place.environmentName}; keep one of the two`, example };
   }
   try {
-    // Whoever writes a file ends its last line.
+    // A file usually ends with a line end that is not part of the secret.
     const text = readFile(path).replace(/(?:\r?\n)+$/, '');
     return text === '' ? { key: name, problem: 'names an empty file', example } : { name, value: text };
   } catch (error) {

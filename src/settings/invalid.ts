@@ -1,12 +1,15 @@
-/** Why settings were refused: every problem at once, each with its key and an example, no secret among them. */
+/**
+ * The error for refused settings. It lists every problem at once, each with its key and an example, and shows no
+ * secret.
+ */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 export interface SettingsProblem {
-  /** As the user gave it: an environment name, or the file's key with the file. */
+  /** The name that the user used: an environment variable, or a key and its file. */
   readonly key: string;
-  /** What is wrong, for a person; never the value of a secret. */
+  /** What is wrong, for a person. Never the value of a secret. */
   readonly problem: string;
-  /** A value that would do, or what to look at. */
+  /** A value that would be accepted, or where to look. */
   readonly example: string;
 }
 

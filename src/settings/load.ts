@@ -1,4 +1,4 @@
-/** Brings file and environment together into settings, or says everything that keeps them from being so. */
+/** Combines config file and environment into checked settings, or reports every problem. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
@@ -15,22 +15,22 @@ const SHOWN_VALUE_CHARACTERS_MAX = 60;
 export interface SettingsSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
-  /** Mode of a file, by which others may read it; without it nobody asks. */
+  /** Mode of a file, to check that others cannot read it. Without this function nothing is checked. */
   readonly modeOf?: (path: string) => number;
-  /** The file to read; without it the one `DAYBOOK_CONFIG` names, if any. */
+  /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
   readonly configPath?: string | undefined;
-  /** What a relative data directory starts from; the process's working directory unless told. */
+  /** The folder from which a relative data directory starts; by default the process's working directory. */
   readonly cwd?: string;
-  /** Parts that must be complete; `verify` and `statements` need none. */
+  /** Parts that must be complete. `verify` and `statements` need none. */
   readonly needs?: readonly 'platform'[];
-  /** Environment names with our prefixes that are another's business, like the variable of `--token-env`. */
+  /** Environment variables that look like settings and are not, such as the one that `--token-env` names. */
   readonly otherNames?: readonly string[];
 }
 
 const shown = (value: unknown, isSecret: boolean): string => {
   if (isSecret || !['string', 'number', 'boolean'].includes(typeof value)) return '';
   const text = String(value);
-  // A URL's user part and query are where people put passwords by mistake.
+  // The user part or the query of a URL may hold a password that does not belong there.
   if (/[@?]/.test(text)) return '';
   return text.length <= SHOWN_VALUE_CHARACTERS_MAX ? ` (it is '${text}')` : '';
 };
@@ -72,7 +72,7 @@ const missing = (name: string, problem: string): SettingsProblem => ({
   example: SETTING_PLACES.find(({ environmentName }) => environmentName === name)!.example,
 });
 
-/** What no single value can be blamed for: a required one that is absent, a pair of which one half is given. */
+/** Problems that are not in a single value: a required setting is missing, or only one half of a pair is given. */
 function togetherProblems(sections: RawSettings['sections'], needs: readonly string[]): SettingsProblem[] {
   const given = (key: string): boolean => sections['platform']?.[key] !== undefined;
   const problems: SettingsProblem[] = [];
@@ -91,7 +91,7 @@ function togetherProblems(sections: RawSettings['sections'], needs: readonly str
   return problems;
 }
 
-/** Headers of the agent that speak of something not given. */
+/** Agent headers with a placeholder whose setting is not given. */
 function agentProblems({ platform }: SettingsDocument): SettingsProblem[] {
   const templates = Object.values(platform.agentHeaders).join('\n');
   const halves = [
@@ -105,7 +105,7 @@ function agentProblems({ platform }: SettingsDocument): SettingsProblem[] {
     );
 }
 
-/** Node's own switch would let anybody between here and there read every token. */
+/** Node's own variable switches off all certificate checks, so that anyone in between could read every token. */
 function certificateProblems({ daybook }: SettingsDocument, env: SettingsSource['env']): SettingsProblem[] {
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || daybook.allowInsecure.includes('certificates'))
     return [];
@@ -171,8 +171,8 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
 }
 
 /**
- * Reads the settings; the environment wins over the file, and an empty value counts as not given. Throws
- * `SettingsInvalid` with every problem there is. With `needs: []` the platform may be absent, and is null then.
+ * Reads the settings. The environment wins over the file, and an empty value counts as not given. Throws
+ * `SettingsInvalid` with all problems. With `needs: []` the platform may be missing, and is null then.
  */
 export function loadSettings(
   source: SettingsSource & { readonly needs: readonly [] },

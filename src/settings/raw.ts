@@ -1,7 +1,7 @@
-/** Settings as given, before anything is checked. */
+/** Settings as given, before any check. */
 import type { SettingPlace } from './schema.ts';
 
-/** Raw values by section and key, and how the user knows each: by its environment name or by its place in the file. */
+/** Values by section and key. `sources` has the name the user gave each by: a variable, or a key in the file. */
 export interface RawSettings {
   readonly sections: Record<string, Record<string, unknown>>;
   readonly sources: Map<SettingPlace, string>;

@@ -1,6 +1,6 @@
 /**
- * Every setting, once: its type, its default, an example, whether it is secret. The environment's names follow from
- * the keys: `platform.timeoutMs` in the file is `PLATFORM_TIMEOUT_MS` in the environment.
+ * Every setting, once: its type, default, example, and whether it is secret. Environment names follow from the keys:
+ * `platform.timeoutMs` in the file is `PLATFORM_TIMEOUT_MS` in the environment.
  */
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
@@ -20,11 +20,11 @@ import {
   yesOrNo,
 } from './values/scalars.ts';
 
-/** What a setting's schema says about itself beside its type. */
+/** What a setting's schema says in addition to its type. */
 export interface SettingNotes {
-  /** A value that would do. */
+  /** A value that is accepted. */
   readonly example: string;
-  /** Never repeat the value in a message. */
+  /** Messages never repeat its value. */
   readonly secret?: true;
 }
 
@@ -36,13 +36,14 @@ const secret = (example: string): SettingNotes & Record<string, unknown> => ({ e
 const DEFAULT_HEADERS = { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' };
 const AGENT_HEADERS_EXAMPLE = { Authorization: 'Bearer {agentToken}' };
 /**
- * Fields of sp1101 whose codes stand in an appendix the document does not show (docs/platform.md 2.3, 2.4).
+ * Fields of sp1101 whose codes are listed in an appendix that the document does not include (docs/platform.md 2.3,
+ * 2.4).
  */
 const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', 'natures'] as const;
 const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
-/** An absolute path with a folder: no local file name, no drive, no URL (docs/platform.md 4.3). */
+/** An absolute path in some folder. No bare file name, no drive, no URL (docs/platform.md 4.3). */
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
-/** What may go unprotected where somebody answers for it: the connection to PostgreSQL, to S3, and every certificate. */
+/** What a user may explicitly leave unprotected: the connection to PostgreSQL, the one to S3, or all certificates. */
 const UNPROTECTED = ['database', 'statements', 'certificates'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -104,7 +105,7 @@ export const settingsSchema = z.strictObject({
 
 export type SettingsDocument = z.output<typeof settingsSchema>;
 
-/** One setting's place in the file, its name in the environment, and what may be said about it. */
+/** A setting's place in the file and its name in the environment. */
 export interface SettingPlace {
   readonly section: string;
   readonly key: string;
@@ -116,7 +117,7 @@ export interface SettingPlace {
 const environmentName = (section: string, key: string): string =>
   `${section}_${key.replace(/[A-Z]/g, (letter) => `_${letter}`)}`.toUpperCase();
 
-/** Every setting there is, in the schema's order. */
+/** All settings, in the order of the schema. */
 export const SETTING_PLACES: readonly SettingPlace[] = Object.entries(settingsSchema.shape).flatMap(
   ([section, { shape }]) =>
     Object.entries<z.ZodType>(shape).map(([key, schema]) => {

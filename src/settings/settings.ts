@@ -1,50 +1,47 @@
-/** What daybook runs with, whole and checked, whichever way it was given (CONTRACT.md, Settings). */
+/** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
 
-/** The one merchant of a simple setup; more live in the database. */
+/** The only merchant in a simple setup. Further ones are in the database. */
 export interface SettingsMerchant {
   readonly merchantNo: string;
   readonly token: string;
 }
 
 export interface PlatformSection {
-  /** Without a trailing slash; `/api/sp2404` is put behind it. */
+  /** Without a slash at the end; `/api/sp2404` is appended. */
   readonly baseUrl: string;
   /** IANA zone of `busiDate`, and of business days. */
   readonly timeZone: string;
-  /** `trusted`: nothing is asked to prove the zone, as a person answers for it. */
+  /** `trusted`: no proof of the time zone is needed, as a person vouches for it. */
   readonly timeZoneProof: 'required' | 'trusted';
-  /**
-   * Header templates with `{token}` and `{merchantNo}`, as the platform's document names no header
-   * (docs/platform.md 5).
-   */
+  /** Header templates with `{token}` and `{merchantNo}`: the document names no header (docs/platform.md 5). */
   readonly headers: Readonly<Record<string, string>>;
   readonly merchant: SettingsMerchant | null;
-  /** Calls in flight, all merchants together. */
+  /** Most calls at the same time, over all merchants. */
   readonly concurrency: number;
   readonly rateLimitPerS: number | null;
-  /** One call, from sending to the last byte. */
+  /** Time limit of one call, from sending to the last byte of the reply. */
   readonly timeoutMs: number;
-  /** Times one call is sent again after a failure that may pass. */
+  /** How often a call is repeated after a temporary failure. */
   readonly retriesMax: number;
   /**
-   * Header templates with `{agentToken}` and `{referralChannel}` for calls that belong to no merchant, as the
-   * document does not show how the agent authenticates (docs/platform.md 5).
+   * Header templates with `{agentToken}` and `{referralChannel}`, for calls that belong to no merchant: the document
+   * does not show how the agent authenticates (docs/platform.md 5).
    */
   readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
-  /** The agent's own number: sent in sp1101 where the application leaves it out (docs/platform.md 5). */
+  /** The agent's own number. sp1101 sends it if the application names none (docs/platform.md 5). */
   readonly referralChannel: string | null;
   /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
   readonly walletMethods: readonly string[];
   readonly codeLists: CodeLists;
-  /** Source of the regular expression a file path of the upload operation matches (docs/platform.md 4.3). */
+  /** Regular expression that a file path from the platform's upload must match as a whole (docs/platform.md 4.3). */
   readonly filePaths: string;
 }
 
 /**
- * Codes that stand in an appendix the document does not show (docs/platform.md 2.3, 2.4); null: any code that
- * looks like one.
+ * Codes listed in an appendix that the document does not include (docs/platform.md 2.3, 2.4). Null accepts any text
+ * that looks like a code.
  */
 export interface CodeLists {
   readonly sourceFunds: readonly string[] | null;
@@ -53,13 +50,13 @@ export interface CodeLists {
   readonly natures: readonly string[] | null;
 }
 
-/** Where a server listens; port 0 takes a free one. */
+/** The address a server listens on. Port 0 means any free port. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** 32 bytes for AES-256-GCM, and the name under which stored secrets refer to them. */
+/** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
 export interface SecretKey {
   readonly id: string;
   readonly key: Buffer;
@@ -67,7 +64,7 @@ export interface SecretKey {
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-/** Cron expressions of the scheduled jobs, and the zone they are read in. */
+/** Cron expressions of the scheduled jobs, and the zone they are in. */
 export interface Schedule {
   readonly nightly: string;
   readonly resweep: string;
@@ -75,7 +72,7 @@ export interface Schedule {
   readonly zone: string;
 }
 
-/** What files for the platform are held to: known without its address. */
+/** Rules for files that are submitted to the platform. They do not need its address. */
 export type FileRules = Pick<
   PlatformSection,
   'walletMethods' | 'codeLists' | 'filePaths' | 'referralChannel'
@@ -84,43 +81,46 @@ export type FileRules = Pick<
 export interface Settings {
   readonly platform: PlatformSection;
   readonly fileRules: FileRules;
-  /** Minor units of codes in use that ISO 4217 does not have. */
+  /** Minor units of currency codes that are in use but not in ISO 4217. */
   readonly currencies: Readonly<Record<string, number>>;
   readonly settleDelayS: number;
   readonly resweepDays: number;
-  /** As `resweepDays`, of the sweep around midday. */
+  /** Like `resweepDays`, but for the job around midday. */
   readonly lateSweepDays: number;
   readonly clockToleranceS: number;
-  /** What a nightly run looks at beyond the days it reads. */
+  /** The checks a nightly run makes beyond the days it reads. */
   readonly checks: readonly Check[];
-  /** The instant to take for now, in a rehearsal or a test; null: the clock. */
+  /** An instant to use as the current time, in a rehearsal or test. Null means the clock. */
   readonly nowMs: number | null;
-  /** Null: the embedded database under `dataDir`. */
+  /** Null means the embedded database under `dataDir`. */
   readonly databaseUrl: string | null;
   /** `file://` or `s3://`. */
   readonly statementsUrl: string;
-  /** Null: path style where an endpoint is set. */
+  /** Null means path style if an endpoint is set. */
   readonly s3ForcePathStyle: boolean | null;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataDir: string;
-  /** The first one encrypts, all decrypt. */
+  /** The first key encrypts, all decrypt. */
   readonly secretKeys: readonly SecretKey[];
   readonly schedule: Schedule;
-  /** ISO alpha-2 codes of the countries whose banks and payout methods are kept. */
+  /** ISO alpha-2 codes of the countries whose banks and payout methods are stored. */
   readonly referenceCountries: readonly string[];
-  /** Under which the platform reaches `serve`, without a trailing slash; null: nobody is told. */
+  /**
+   * The address at which the platform reaches `serve`, without a slash at the end. Null if the platform gets no
+   * address.
+   */
   readonly publicUrl: string | null;
   readonly listen: ListenAddress;
-  /** Transport that may go unprotected: `database`, `statements` (S3), `certificates`. */
+  /** What may go unprotected: `database`, `statements` (S3), `certificates`. */
   readonly allowInsecure: readonly string[];
-  /** Where `/healthz` and `/readyz` are answered; null: where `serve` listens. */
+  /** Where `/healthz` and `/readyz` are. Null means where `serve` listens. */
   readonly healthListen: ListenAddress | null;
-  /** Addresses and networks of proxies, whose word is taken for where a request came from. */
+  /** Addresses and networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
 }
 
-/** Settings of a command that can do without the platform: null where its address or time zone is not given. */
+/** Settings for commands that do not need the platform. It is null if its address or time zone is not given. */
 export type SettingsWithoutPlatform = Omit<Settings, 'platform'> & {
   readonly platform: PlatformSection | null;
 };

@@ -1,9 +1,9 @@
-/** Which known name a mistyped one was meant to be. */
+/** Guesses which known name a misspelled one was meant to be. */
 import { distance } from 'fastest-levenshtein';
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-/** The nearest known name, or null where none is near: a third of the letters wrong, or the unit left out. */
+/** The most similar known name with at most a third of its letters different, or null. */
 export function didYouMean(name: string, known: readonly string[]): string | null {
   const asked = plain(name);
   const near = known

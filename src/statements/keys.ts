@@ -1,4 +1,4 @@
-/** Names of published objects: fixed by CONTRACT, and safe whatever a merchant number holds. */
+/** Names of published objects: promised in docs/reference/files.md, and safe whatever a merchant number holds. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 
 /** Percent-encodes all but letters, digits, `-`, `_` and inner dots: such a name is one path part everywhere. */

@@ -75,7 +75,7 @@ const statementSchema = z.object({
 
 const summarySchema = z.object({ revision: z.int().positive(), file: z.string(), sha256 });
 
-const manifestSchema = z.object({
+export const manifestSchema = z.object({
   format: z.literal(FORMAT),
   merchantNo: z.string(),
   day: z.string(),

@@ -1,5 +1,6 @@
 /** Everything a month's download holds, merchant by merchant: what is published of it now, and what is still open. */
 import type { Kysely } from 'kysely';
+import { accountsOf, type Chosen } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { readWhole, type ObjectStore } from '../objects/object-store.ts';
@@ -24,19 +25,14 @@ export interface MerchantMonth {
   readonly files: readonly MonthFile[];
 }
 
-/** One merchant's month; without `currencies`, of every account. */
+/** One merchant's month, of its accounts in these currencies. */
 export async function merchantMonth(
   { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
   merchantNo: string,
   month: Month,
-  currencies: readonly string[] | null,
+  currencies: Chosen,
 ): Promise<MerchantMonth> {
-  const filter = {
-    merchantNo,
-    fromDay: month.from,
-    toDay: month.to,
-    ...(currencies === null ? {} : { currencies }),
-  };
+  const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
   const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
   const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
   const due = new Set(
@@ -44,8 +40,8 @@ export async function merchantMonth(
       .filter((row) => row.publish_due || row.revision === null)
       .map(({ currency, day }) => `${currency} ${day}`),
   );
-  const accounts = [...(await firstDays(db, merchantNo))]
-    .filter(([currency, first]) => first <= month.to && (currencies?.includes(currency) ?? true))
+  const accounts = [...(await firstDays(db, merchantNo, currencies))]
+    .filter(([, first]) => first <= month.to)
     .map(([currency, first]): AccountMonth => {
       const statements = current.filter((row) => row.currency === currency);
       const published = new Set(statements.map(({ day }) => day));

@@ -7,7 +7,7 @@ import { subtractWindows } from '../ledger/window.ts';
 import {
   looseOpenings,
   type AccountOnDay,
-  type DaysOfMerchant,
+  type DaysOfAccounts,
   type LooseOpening,
 } from '../store/statements/openings.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -31,7 +31,7 @@ export interface UnlinkedOpening {
 export async function unlinkedOpenings(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],
-  { within, zone }: { readonly within: DaysOfMerchant | null; readonly zone: string },
+  { within, zone }: { readonly within: DaysOfAccounts | null; readonly zone: string },
 ): Promise<UnlinkedOpening[]> {
   const unlinked: UnlinkedOpening[] = [];
   for (const { restarted, ...loose } of await looseOpenings(db, days, within)) {

@@ -1,10 +1,11 @@
 /** Publishes every account day that is due and proven, oldest first, and says of the others why not. */
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { earliestChangedDays, markChangedDays, type DayFilter } from '../store/account-days.ts';
-import { publishedDaysAfter, type AccountOnDay, type DaysOfMerchant } from '../store/statements/openings.ts';
+import { publishedDaysAfter, type AccountOnDay, type DaysOfAccounts } from '../store/statements/openings.ts';
 import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -12,14 +13,12 @@ import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
 import { publishDay, refreshManifest, type Misfit, type PublishDayOptions } from './publish-day.ts';
 
 export interface PublishOptions extends PublishDayOptions {
-  /** Without it, every merchant. */
-  readonly merchantNo?: string;
-  /** Without it, every currency. */
-  readonly currenciesAsked?: readonly string[];
+  /** Whose days are published. */
+  readonly accounts: AccountFilter;
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
   /** Days the call answers for even where none of them is due: they are held against the law of openings as well. */
-  readonly answersFor?: DaysOfMerchant;
+  readonly answersFor?: DaysOfAccounts;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
   /** Told after each day what the whole call did so far, as a failure later on takes nothing of it back. */
   readonly onDay?: (soFar: PublishReport) => void;
@@ -68,8 +67,7 @@ export interface PublishReport {
 export async function publishDays(options: PublishOptions): Promise<PublishReport> {
   const { db, signal } = options;
   const filter: DayFilter = {
-    merchantNo: options.merchantNo,
-    currencies: options.currenciesAsked,
+    ...options.accounts,
     fromDay: options.fromDay,
     toDay: options.toDay,
   };

@@ -4,6 +4,7 @@ import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { columnsOf } from './csv.ts';
 import type { ManifestStatement } from './manifest.ts';
+import { createSums, type RowAmounts, type Sums } from './row-sums.ts';
 
 /** What is looked at in each row, wherever it stands. */
 const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
@@ -23,71 +24,21 @@ export interface RowCheck {
 
 /** Checks the rows of a statement of `day`, whose times are of `zone`. */
 export function checkRows(statement: ManifestStatement, day: string, zone: string): RowCheck {
-  const problems: string[] = [];
-  let untold = 0;
-  const say = (problem: string): void => {
-    if (problems.length < PROBLEMS_TOLD_MAX) problems.push(problem);
-    else untold += 1;
-  };
+  const { say, told, all } = createProblems();
   const columns = columnsOf(statement.columns);
+  const lacking = COLUMNS_CHECKED.filter((name) => !columns.includes(name));
   const places = COLUMNS_CHECKED.map((name) => columns.indexOf(name));
-  const isReadable = !places.includes(-1);
+  const balances = checkBalances(statement, midnightOf(day, zone), say);
   let line = 0;
-  let credit = '0';
-  let creditCount = 0;
-  let debit = '0';
-  let debitCount = 0;
-  let reached = statement.opening;
-  const isNearMidnight = midnightOf(day, zone);
-  /** Jumps that can only be breaks, and their sum. */
-  let jumps = 0;
-  let jumped = '0';
-  /** Places so near midnight that an entry of the neighbouring day may stand between the rows. */
-  let openPlaces = 0;
-  let besideMidnight = false;
 
   const takeRow = (cells: readonly string[]): void => {
-    const [batchNo, bookedAt, currency, creditText, debitText, balance] = places.map((at) => cells[at]!) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
+    const row = rowOf(places.map((at) => cells[at]!));
+    const { batchNo, bookedAt, currency } = row;
     if (currency !== statement.currency) say(`line ${line}: ${batchNo} is in ${currency || 'no currency'}`);
-    if (!BOOKED_AT.test(bookedAt) || bookedAt.slice(0, 10) !== day) {
+    if (!BOOKED_AT.test(bookedAt) || bookedAt.slice(0, 10) !== day)
       say(`line ${line}: ${batchNo} is booked at '${bookedAt}', not on ${day}`);
-    }
-    const amount = creditText === '' ? debitText : creditText;
-    if ((creditText === '') === (debitText === '') || !AMOUNT.test(amount) || !AMOUNT.test(balance)) {
-      say(`line ${line}: ${batchNo} needs one plain amount and a balance`);
-      return;
-    }
-    if (creditText === '') {
-      debit = addAmounts(debit, amount);
-      debitCount += 1;
-    } else {
-      credit = addAmounts(credit, amount);
-      creditCount += 1;
-    }
-    const before = creditText === '' ? addAmounts(balance, amount) : subtractAmounts(balance, amount);
-    const near = isNearMidnight(bookedAt);
-    if (statement.verdict !== 'continuous' && (near || besideMidnight)) openPlaces += 1;
-    else if (compareAmounts(before, reached) !== 0) takeJump(batchNo, before);
-    besideMidnight = near;
-    reached = balance;
-  };
-
-  const takeJump = (batchNo: string, before: string): void => {
-    jumps += 1;
-    jumped = addAmounts(jumped, subtractAmounts(before, reached));
-    if (statement.breaks > 0) return;
-    say(`line ${line}: ${batchNo} starts from ${before}, but the balance before it is ${reached}`);
-  };
-
-  const compare = (what: string, found: string, said: string): void => {
-    if (compareAmounts(found, said) !== 0) say(`${what} is ${found}, the manifest says ${said}`);
+    if (isPlain(row)) balances.take(row, line);
+    else say(`line ${line}: ${batchNo} needs one plain amount and a balance`);
   };
 
   return {
@@ -98,40 +49,133 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
         if (header !== columns.join(',')) say(`the header is '${header}', not '${columns.join(',')}'`);
       } else if (cells.length !== columns.length) {
         say(`line ${line} has ${cells.length} cells instead of ${columns.length}`);
-      } else if (isReadable) takeRow(cells);
+      } else if (lacking.length === 0) takeRow(cells);
     },
     end: () => {
       if (line === 0) say('the file is empty');
-      if (!isReadable) {
-        const lacking = COLUMNS_CHECKED.filter((name) => !columns.includes(name));
-        return [...problems, `its rows cannot be checked: they have no column ${lacking.join(', ')}`];
-      }
-      compare('the sum of credits', credit, statement.creditTotal);
-      compare('the sum of debits', debit, statement.debitTotal);
-      if (creditCount !== statement.creditCount || debitCount !== statement.debitCount) {
-        say(
-          `there are ${creditCount} credits and ${debitCount} debits, ` +
-            `the manifest says ${statement.creditCount} and ${statement.debitCount}`,
-        );
-      }
-      const breaks = statement.breaks - (statement.breaksAfter ?? 0);
-      if (statement.breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
-        say(
-          `the rows jump at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
-            `the manifest says ${counted(breaks, 'break')}${breaks === statement.breaks ? '' : ' before them'}`,
-        );
-      } else if (breaks <= jumps) {
-        const closing = addAmounts(subtractAmounts(addAmounts(statement.opening, credit), debit), jumped);
-        compare(
-          `opening + credits - debits${jumps > 0 ? ' with its jumps' : ''}`,
-          closing,
-          statement.closing,
-        );
-      }
-      // Where a break lies beside midnight, an entry of the neighbouring day may hide how much of a jump is its own.
-      return untold === 0 ? problems : [...problems, `and ${untold} more`];
+      if (lacking.length > 0)
+        return [...told, `its rows cannot be checked: they have no column ${lacking.join(', ')}`];
+      balances.end();
+      return all();
     },
   };
+}
+
+type Say = (problem: string) => void;
+
+/** Keeps the first problems, and counts the rest. */
+function createProblems() {
+  const told: string[] = [];
+  let untold = 0;
+  const say: Say = (problem) => {
+    if (told.length < PROBLEMS_TOLD_MAX) told.push(problem);
+    else untold += 1;
+  };
+  const all = (): string[] => (untold === 0 ? told : [...told, `and ${untold} more`]);
+  return { say, told, all };
+}
+
+interface CheckedRow extends RowAmounts {
+  readonly batchNo: string;
+  readonly bookedAt: string;
+  readonly currency: string;
+}
+
+/** Of cells in the order of `COLUMNS_CHECKED`. */
+function rowOf(cells: readonly string[]): CheckedRow {
+  const [batchNo, bookedAt, currency, credit, debit, balance] = cells;
+  return {
+    batchNo: batchNo!,
+    bookedAt: bookedAt!,
+    currency: currency!,
+    credit: credit!,
+    debit: debit!,
+    balance: balance!,
+  };
+}
+
+/** One plain amount and a plain balance. */
+const isPlain = ({ credit, debit, balance }: RowAmounts): boolean =>
+  (credit === '') !== (debit === '') && AMOUNT.test(credit || debit) && AMOUNT.test(balance);
+
+/** Follows the balance from row to row, and holds it and the sums against what the manifest says. */
+function checkBalances(
+  statement: ManifestStatement,
+  isNearMidnight: (bookedAt: string) => boolean,
+  say: Say,
+): { readonly take: (row: CheckedRow, line: number) => void; readonly end: () => void } {
+  const sums = createSums();
+  let reached = statement.opening;
+  /** Jumps that can only be breaks, and their sum. */
+  let jumps = 0;
+  let jumped = '0';
+  /** Places so near midnight that an entry of the neighbouring day may stand between the rows. */
+  let openPlaces = 0;
+  let besideMidnight = false;
+
+  const takeJump = (batchNo: string, before: string, line: number): void => {
+    jumps += 1;
+    jumped = addAmounts(jumped, subtractAmounts(before, reached));
+    if (statement.breaks > 0) return;
+    say(`line ${line}: ${batchNo} starts from ${before}, but the balance before it is ${reached}`);
+  };
+
+  return {
+    take: (row, line) => {
+      const before = sums.take(row);
+      const near = isNearMidnight(row.bookedAt);
+      if (statement.verdict !== 'continuous' && (near || besideMidnight)) openPlaces += 1;
+      else if (compareAmounts(before, reached) !== 0) takeJump(row.batchNo, before, line);
+      besideMidnight = near;
+      reached = row.balance;
+    },
+    end: () => {
+      compareSums(sums.end(), statement, say);
+      compareBreaks({ jumps, jumped, openPlaces }, sums.end(), statement, say);
+    },
+  };
+}
+
+function compare(what: string, found: string, said: string, say: Say): void {
+  if (compareAmounts(found, said) !== 0) say(`${what} is ${found}, the manifest says ${said}`);
+}
+
+function compareSums(sums: Sums, statement: ManifestStatement, say: Say): void {
+  compare('the sum of credits', sums.creditTotal, statement.creditTotal, say);
+  compare('the sum of debits', sums.debitTotal, statement.debitTotal, say);
+  if (sums.creditCount !== statement.creditCount || sums.debitCount !== statement.debitCount) {
+    say(
+      `there are ${sums.creditCount} credits and ${sums.debitCount} debits, ` +
+        `the manifest says ${statement.creditCount} and ${statement.debitCount}`,
+    );
+  }
+}
+
+interface Jumps {
+  readonly jumps: number;
+  readonly jumped: string;
+  readonly openPlaces: number;
+}
+
+/** Where a break lies beside midnight, an entry of the neighbouring day may hide how much of a jump is its own. */
+function compareBreaks(
+  { jumps, jumped, openPlaces }: Jumps,
+  { creditTotal, debitTotal }: Sums,
+  statement: ManifestStatement,
+  say: Say,
+): void {
+  const breaks = statement.breaks - (statement.breaksAfter ?? 0);
+  if (statement.breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
+    say(
+      `the rows jump at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
+        `the manifest says ${counted(breaks, 'break')}${breaks === statement.breaks ? '' : ' before them'}`,
+    );
+  } else if (breaks <= jumps) {
+    const rows = subtractAmounts(creditTotal, debitTotal);
+    const closing = addAmounts(addAmounts(statement.opening, rows), jumped);
+    const what = `opening + credits - debits${jumps > 0 ? ' with its jumps' : ''}`;
+    compare(what, closing, statement.closing, say);
+  }
 }
 
 /** Tells times near the day's begin or end, wherever the clock puts them: some zones skip midnight itself. */

@@ -1,45 +1,48 @@
-/** Account days: which need new figures, what they were, and what they are now. */
+/** Reads and writes account days: which of them need new figures, and what their figures are. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { accountsOf, EVERY_ACCOUNT, type AccountFilter, type Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
+import { ofAccounts, ofCurrencies } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 
-/** What to leave in: one merchant, some currencies, a range of days. */
-export interface DayFilter {
-  readonly merchantNo?: string | undefined;
-  readonly currencies?: readonly string[] | undefined;
+/** Which account days are meant: those of some accounts, in a range of days. */
+export interface DayFilter extends AccountFilter {
   readonly fromDay?: BusinessDay | undefined;
   readonly toDay?: BusinessDay | undefined;
 }
 
-/** Days whose entries changed since their figures were made, by account, in order. Served by changed_day's key. */
+/**
+ * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
+ * changed_day.
+ */
 export async function changedDays(
   db: Kysely<DB>,
-  filter: DayFilter = {},
+  accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  let query = db
+  const rows = await db
     .selectFrom('changed_day')
     .selectAll()
+    .where(ofAccounts(accounts))
     .orderBy('merchant_no')
     .orderBy('currency')
-    .orderBy('day');
-  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
-  return byAccount(await query.execute());
+    .orderBy('day')
+    .execute();
+  return byAccount(rows);
 }
 
-/** By account, the first day whose entries changed since its figures were made; `fromDay` and `toDay` play no part. */
+/** By account, the first day whose entries changed since its figures were made. */
 export async function earliestChangedDays(
   db: Kysely<DB>,
-  { merchantNo, currencies }: DayFilter,
+  accounts: AccountFilter,
 ): Promise<{ account: Account; day: BusinessDay }[]> {
   const rows = await db
     .selectFrom('changed_day')
     .select(['merchant_no', 'currency', (eb) => eb.fn.min('day').as('day')])
-    .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
-    .$if(currencies !== undefined, (query) => query.where('currency', 'in', [...currencies!]))
+    .where(ofAccounts(accounts))
     .groupBy(['merchant_no', 'currency'])
     .execute();
   return rows.map((row) => ({
@@ -48,21 +51,24 @@ export async function earliestChangedDays(
   }));
 }
 
-/** Days whose chain began anew, by account: to be looked at again once what lies before them is proven. */
+/**
+ * For each account, the days whose opening was taken from their own first entry, because the day before was not
+ * known. Once the days before them are proven, they have to be chained again.
+ */
 export async function restartedDays(
   db: Kysely<DB>,
-  filter: DayFilter = {},
+  accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  let query = db
+  const rows = await db
     .selectFrom('account_day')
     .select(['merchant_no', 'currency', 'day'])
     .where('restarted', '=', true)
+    .where(ofAccounts(accounts))
     .orderBy('merchant_no')
     .orderBy('currency')
-    .orderBy('day');
-  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
-  return byAccount(await query.execute());
+    .orderBy('day')
+    .execute();
+  return byAccount(rows);
 }
 
 function byAccount(
@@ -77,7 +83,7 @@ function byAccount(
   return accounts;
 }
 
-/** The account's last day before `day`. Served by the primary key. */
+/** The account's last day before `day`. Uses the primary key. */
 export const dayBefore = (
   db: Kysely<DB>,
   account: Account,
@@ -85,7 +91,7 @@ export const dayBefore = (
 ): Promise<AccountDayRow | undefined> =>
   ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(1).executeTakeFirst();
 
-/** The account's days up to `day`, the last one first, at most `limit`. Served by the primary key. */
+/** The account's days up to and including `day`, the last one first, at most `limit`. Uses the primary key. */
 export const accountDaysUpTo = (
   db: Kysely<DB>,
   account: Account,
@@ -94,13 +100,13 @@ export const accountDaysUpTo = (
 ): Promise<AccountDayRow[]> =>
   ofAccount(db, account).where('day', '<=', day).orderBy('day', 'desc').limit(limit).execute();
 
-/** The balance the account's last day closed on; null before its first. Served by the primary key. */
+/** The closing of the account's last day; null where the account has no day yet. Uses the primary key. */
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> => {
   const last = await ofAccount(db, account).orderBy('day', 'desc').limit(1).executeTakeFirst();
   return last?.closing ?? null;
 };
 
-/** The account's days from `day` on, in order, at most `limit`. Served by the primary key. */
+/** The account's days from `day` on, in order, at most `limit`. Uses the primary key. */
 export const accountDaysFrom = (
   db: Kysely<DB>,
   account: Account,
@@ -116,7 +122,7 @@ export const accountDay = (
   day: BusinessDay,
 ): Promise<AccountDayRow | undefined> => ofAccount(db, account).where('day', '=', day).executeTakeFirst();
 
-/** The account's first day after `day`. Served by the primary key. */
+/** The account's first day after `day`. Uses the primary key. */
 export const dayAfter = (
   db: Kysely<DB>,
   account: Account,
@@ -132,21 +138,23 @@ const ofAccount = (db: Kysely<DB>, account: Account) =>
     .where('currency', '=', account.currency);
 
 /** Account days for a person, by merchant, day and currency. */
-export function listAccountDays(db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> {
+export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<AccountDayRow[]> {
   let query = db
     .selectFrom('account_day')
     .selectAll()
+    .where(ofAccounts(filter))
     .orderBy('merchant_no')
     .orderBy('day')
     .orderBy('currency');
-  if (filter.merchantNo !== undefined) query = query.where('merchant_no', '=', filter.merchantNo);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
   if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
   return query.execute();
 }
 
-/** Entries the merchant had, over all accounts, on the one of the days that had most; 0 where none had any. */
+/**
+ * Finds the day with the most entries, all accounts of the merchant together, and returns their number; 0 without
+ * entries.
+ */
 export async function entriesOfBusiestDay(
   db: Kysely<DB>,
   merchantNo: string,
@@ -165,7 +173,7 @@ export async function entriesOfBusiestDay(
   return row?.entries ?? 0;
 }
 
-/** Days with figures from `day` on, in order. Served by the primary key alone. */
+/** The account's days with figures from `day` on, in order. Reads nothing but the primary key. */
 export async function accountDaysSince(
   db: Kysely<DB>,
   account: Account,
@@ -182,61 +190,78 @@ export async function accountDaysSince(
   return rows.map((row) => row.day);
 }
 
+/** Body of a recursive `account (merchant_no, currency)`: every account, each found by one jump along the primary key. */
+const everyAccount = sql`
+  (SELECT merchant_no, currency FROM account_day ORDER BY merchant_no, currency LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM account CROSS JOIN LATERAL (
+    SELECT merchant_no, currency FROM account_day
+    WHERE (merchant_no, currency) > (account.merchant_no, account.currency)
+    ORDER BY merchant_no, currency LIMIT 1
+  ) AS next`;
+
+/** The same of these merchants alone: as many jumps as they have accounts, however many other merchants there are. */
+const everyAccountOf = (merchants: readonly string[]) => sql`
+  SELECT asked.merchant_no, first.currency
+  FROM (SELECT DISTINCT unnest(${arrayLiteral(merchants)}::text[]) AS merchant_no) AS asked CROSS JOIN LATERAL (
+    SELECT currency FROM account_day WHERE merchant_no = asked.merchant_no ORDER BY currency LIMIT 1
+  ) AS first
+  UNION ALL
+  SELECT account.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
+    SELECT currency FROM account_day
+    WHERE merchant_no = account.merchant_no AND currency > account.currency ORDER BY currency LIMIT 1
+  ) AS next`;
+
 /**
- * The last day with figures of each account that passes the filter. One jump along the primary key for each account,
- * however many days it has.
+ * For each account that the filter selects, its last day with figures. This takes one jump along the primary key for
+ * each account, however many days it has.
  */
 export async function lastDays(
   db: Kysely<DB>,
-  { merchantNo, currencies }: DayFilter,
+  { merchants, currencies }: AccountFilter,
 ): Promise<{ account: Account; day: BusinessDay }[]> {
   const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
-    WITH RECURSIVE account AS (
-      (SELECT merchant_no, currency FROM account_day
-       WHERE ${merchantNo ?? null}::text IS NULL OR merchant_no = ${merchantNo ?? null}
-       ORDER BY merchant_no, currency LIMIT 1)
-      UNION ALL
-      SELECT next.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
-        SELECT merchant_no, currency FROM account_day
-        WHERE (merchant_no, currency) > (account.merchant_no, account.currency)
-          AND (${merchantNo ?? null}::text IS NULL OR merchant_no = ${merchantNo ?? null})
-        ORDER BY merchant_no, currency LIMIT 1
-      ) AS next
-    )
+    WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : everyAccountOf(merchants)})
     SELECT account.merchant_no, account.currency, last.day FROM account CROSS JOIN LATERAL (
       SELECT day FROM account_day
       WHERE merchant_no = account.merchant_no AND currency = account.currency
       ORDER BY day DESC LIMIT 1
     ) AS last
+    WHERE ${ofCurrencies(currencies, 'account')}
     ORDER BY account.merchant_no, account.currency`.execute(db);
-  return rows
-    .filter(({ currency }) => currencies === undefined || currencies.includes(currency))
-    .map((row) => ({ account: { merchantNo: row.merchant_no, currency: row.currency }, day: row.day }));
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+  }));
 }
 
-/** The first day of each of a merchant's accounts, by currency. */
+/** For each of the merchant's accounts, by currency, its first day. */
 export async function firstDays(
   db: Kysely<DB>,
   merchantNo: string,
+  currencies: Chosen,
 ): Promise<ReadonlyMap<string, BusinessDay>> {
   const rows = await db
     .selectFrom('account_day')
     .select(['currency', (eb) => eb.fn.min('day').as('day')])
-    .where('merchant_no', '=', merchantNo)
+    .where(ofAccounts(accountsOf(merchantNo, currencies)))
     .groupBy('currency')
     .orderBy('currency')
     .execute();
   return new Map(rows.map(({ currency, day }) => [currency, day]));
 }
 
-/** A day's figures to keep; a day without entries has no last one of its own and passes on the one before. */
+/**
+ * A day's figures to store. A day without entries has no last entry; it carries that of the day before, which may be
+ * null.
+ */
 export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBookedMs'> {
   readonly lastBatchNo: string | null;
   readonly lastBookedMs: number | null;
   readonly restarted: boolean;
 }
 
-/** Writes figures and marks the days for publishing; one statement for all. */
+/** Writes the figures of the days in one statement, and makes the days due for publishing. */
 export async function saveAccountDays(
   trx: Transaction<DB>,
   account: Account,
@@ -289,7 +314,7 @@ export async function saveAccountDays(
     .execute();
 }
 
-/** Puts days on the list of changed ones. */
+/** Puts days on the list of changed ones, so that they get new figures. */
 export async function markChangedDays(
   trx: Transaction<DB>,
   account: Account,
@@ -303,7 +328,7 @@ export async function markChangedDays(
     .execute();
 }
 
-/** Takes days off the list of changed ones. */
+/** Takes days off the list of changed ones, as their figures are made. */
 export async function clearChangedDays(
   trx: Transaction<DB>,
   account: Account,

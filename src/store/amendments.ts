@@ -1,15 +1,15 @@
-/** What the platform changed, took back or sent unreadable: the lists a person works through. */
+/** The lists that a person works through: amended entries, vanished entries, and entries that cannot be read. */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryColumns } from './entry-columns.ts';
 import type { DB, QuarantinedEntry } from './engine/schema.ts';
 
-/** Rows one list gives at most. */
+/** Most rows that one list returns. */
 const LIST_ROWS_MAX = 10_000;
 
-export interface PersonFilter {
-  readonly merchants?: readonly string[] | undefined;
-  readonly currencies?: readonly string[] | undefined;
+export interface PersonFilter extends AccountFilter {
   /** Run that brought it to light. */
   readonly runId?: number | undefined;
   readonly limit?: number | undefined;
@@ -20,7 +20,7 @@ export interface Amendment {
   readonly merchantNo: string;
   readonly before: LedgerEntry;
   readonly after: LedgerEntry;
-  /** Version that was superseded; `after` is the next one. */
+  /** The version that was replaced; `after` is the next version. */
   readonly version: number;
   readonly supersededAt: Date;
   readonly runId: number | null;
@@ -43,10 +43,14 @@ type AmendmentRow = EntryColumns & {
 };
 
 /**
- * Superseded contents with what took their place, newest first. With `currencies`, those that were or became one of
- * them. Walks ledger_entry_version_recent and looks up each successor by key.
+ * Replaced contents of entries, each with the content that followed it, newest first. With `currencies`: those whose
+ * old or new content is in one of them. Walks along ledger_entry_version_recent and looks each next content up by its
+ * key.
  */
-export async function listAmendments(db: Kysely<DB>, filter: PersonFilter = {}): Promise<Amendment[]> {
+export async function listAmendments(
+  db: Kysely<DB>,
+  filter: PersonFilter = EVERY_ACCOUNT,
+): Promise<Amendment[]> {
   const content = sql`jsonb_build_object('currency', currency, 'transaction_type', transaction_type,
     'credit', credit::text, 'debit', debit::text, 'balance', balance::text,
     'booked_at', to_char(booked_at, 'YYYY-MM-DD HH24:MI:SS'), 'booked_ms', booked_ms)`;
@@ -59,13 +63,8 @@ export async function listAmendments(db: Kysely<DB>, filter: PersonFilter = {}):
       SELECT ${content}, currency FROM ledger_entry e
       WHERE e.merchant_no = old.merchant_no AND e.batch_no = old.batch_no AND e.version = old.version + 1
     ) AS next
-    WHERE true ${filter.merchants ? sql`AND old.merchant_no = ANY (${[...filter.merchants]}::text[])` : sql``}
-      ${
-        filter.currencies
-          ? sql`AND (old.currency = ANY (${[...filter.currencies]}::text[])
-              OR next.currency = ANY (${[...filter.currencies]}::text[]))`
-          : sql``
-      }
+    WHERE ${ofMerchants(filter.merchants, 'old')}
+      AND (${ofCurrencies(filter.currencies, 'old')} OR ${ofCurrencies(filter.currencies, 'next')})
       ${filter.runId === undefined ? sql`` : sql`AND old.run_id = ${filter.runId}`}
     ORDER BY old.superseded_at DESC, old.merchant_no, old.batch_no, old.version DESC
     LIMIT ${filter.limit ?? LIST_ROWS_MAX}`.execute(db);
@@ -79,22 +78,24 @@ export async function listAmendments(db: Kysely<DB>, filter: PersonFilter = {}):
   }));
 }
 
-/** Entries the platform no longer has, newest first. Served by ledger_entry_vanished, which holds nothing else. */
+/**
+ * Entries that the platform no longer shows, newest first. Uses ledger_entry_vanished, an index of vanished entries
+ * only.
+ */
 export async function listVanished(
   db: Kysely<DB>,
-  filter: Omit<PersonFilter, 'runId'> = {},
+  filter: Omit<PersonFilter, 'runId'> = EVERY_ACCOUNT,
 ): Promise<VanishedEntry[]> {
-  let query = db
+  const rows = await db
     .selectFrom('ledger_entry')
     .select(['merchant_no', 'vanished_at', ...ENTRY_COLUMNS])
     .where('vanished_at', 'is not', null)
+    .where(ofAccounts(filter))
     .orderBy('vanished_at', 'desc')
     .orderBy('merchant_no')
     .orderBy('batch_no')
-    .limit(filter.limit ?? LIST_ROWS_MAX);
-  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
-  const rows = await query.execute();
+    .limit(filter.limit ?? LIST_ROWS_MAX)
+    .execute();
   return rows.map((row) => ({
     merchantNo: row.merchant_no,
     entry: entryOf(row),
@@ -102,7 +103,7 @@ export async function listVanished(
   }));
 }
 
-/** Rejected entries as people see them. */
+/** Rejected entries, in the form in which a person sees them. */
 export const quarantineRows = (db: Kysely<DB>) =>
   db
     .selectFrom('quarantined_entry')
@@ -123,35 +124,37 @@ export const quarantineRows = (db: Kysely<DB>) =>
       'note',
     ]);
 
-/** Rejected entries with their raw text, newest first; only those the platform still sends unless `all`. */
+/** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
 export function listQuarantine(
   db: Kysely<DB>,
-  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean | undefined } = {},
+  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
 ): Promise<QuarantineRow[]> {
   let query = quarantineRows(db)
+    .where(ofMerchants(filter.merchants))
     .orderBy('id', 'desc')
     .limit(filter.limit ?? LIST_ROWS_MAX);
   if (filter.all !== true)
     query = query.where('released_at', 'is', null).where('acknowledged_at', 'is', null);
-  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
   if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);
   return query.execute();
 }
 
-/** Unreadable entries of the merchants that the platform still sends and nobody has acknowledged. */
+/** Counts the merchants' unreadable entries that the platform still sends and that nobody has acknowledged. */
 export async function countQuarantined(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
-  if (merchants.length === 0) return 0;
   const { count } = await db
     .selectFrom('quarantined_entry')
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('merchant_no', 'in', [...merchants])
+    .where(ofMerchants(merchants))
     .where('released_at', 'is', null)
     .where('acknowledged_at', 'is', null)
     .executeTakeFirstOrThrow();
   return count;
 }
 
-/** Closes an unreadable entry with a person's note; false where no open one has that id. It is kept as it came. */
+/**
+ * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
+ * one has that id.
+ */
 export async function acknowledgeQuarantined(
   db: Kysely<DB>,
   id: number,

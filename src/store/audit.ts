@@ -1,4 +1,4 @@
-/** Who did what by hand, kept beside what it changed. Rows are added, never changed. */
+/** Keeps what people did by hand (table `audit_entry`). Rows are added and never changed. */
 import type { Kysely, Selectable } from 'kysely';
 import type { AuditEntry, DB } from './engine/schema.ts';
 
@@ -6,16 +6,19 @@ export type AuditRow = Selectable<AuditEntry>;
 
 /** Something a person did. */
 export interface Deed {
-  /** Who says to have done it. */
+  /** The name that the person gave with `--by`. */
   readonly by: string;
-  /** As it is typed, without options: `breaks resolve`. */
+  /** The command as it is typed, without options: `breaks resolve`. */
   readonly command: string;
-  /** What it was about, a number or a file's name; never a secret or personal data. */
+  /** What it was done to: a number, or the name of a file. Never a secret or personal data. */
   readonly subject: string;
   readonly note?: string | undefined;
 }
 
-/** Adds a deed and returns its number; in the transaction of what it changed, where there is one, so that neither stands without the other. */
+/**
+ * Records a deed and returns its number. Call it in the transaction that makes the change, where there is one: so the
+ * change and its record are stored together or not at all.
+ */
 export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise<number> {
   const { by, command, subject, note } = deed;
   const { id } = await db
@@ -26,6 +29,6 @@ export async function recordDeed(db: Kysely<DB>, deed: Deed, now: Date): Promise
   return id;
 }
 
-/** Newest first. */
+/** The latest deeds, newest first. */
 export const listDeeds = (db: Kysely<DB>, limit: number): Promise<AuditRow[]> =>
   db.selectFrom('audit_entry').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).execute();

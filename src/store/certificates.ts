@@ -1,18 +1,24 @@
-/** How far the ledger is proven: which spans a certified reading covers, and where the last reading failed. */
+/** Stores certificates, and says which spans of the ledger are proven and where the last reading failed. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
-/** Largest value of the column: a total beyond it is made up, and the problem of its failed reading tells it in full. */
+/**
+ * Largest value of the column. A larger total cannot be true; the problem text of the failed reading has it in full.
+ */
 const TOTAL_MAX = 2_147_483_647;
-/** Stored where every currency was read. */
+/** Value of `currency` for a reading of all currencies. */
 const EVERY_CURRENCY = '';
 
 /**
- * Puts the reading's row in place of those it supersedes. Certified: every row inside its window, and the part inside
- * of failed spans that reach beyond it. Failed: failed rows inside. Same figures again write nothing.
+ * Stores the row of a reading and removes the rows it replaces.
+ *
+ * - A certified reading replaces every row inside its window. It also cuts its window out of failed spans that are
+ * longer.
+ * - A failed reading replaces the failed rows inside its window.
+ * - A reading with the same figures as the stored row writes nothing.
  */
 export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToStore): Promise<void> {
   const { merchantNo, window, reading, runId, now } = toStore;
@@ -53,8 +59,8 @@ export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToSt
 }
 
 /**
- * Failed spans that reach beyond the window keep only what lies outside it. Those of every currency, where one was
- * certified, keep what lies inside as well, and name that currency as proven.
+ * Cuts the window out of the failed spans that overlap it. Where only one currency was certified, a failed span of
+ * all currencies also keeps the part inside the window; its row then names this currency as proven.
  */
 async function cutFailedSpans(
   trx: Transaction<DB>,
@@ -101,9 +107,10 @@ export interface UncertifiedWindow extends Window {
 }
 
 /**
- * Spans within the window that are proven: certified, not read without certificate since, and holding nothing whose
- * absence is not believed yet. With `currency`, proofs of that currency alone count too; without, doubts of any
- * currency count. Sorted, without overlap.
+ * The spans inside `within` that are proven. A span is proven if it is certified, if no later reading of it failed,
+ * and if no entry in it is absent. Certificates of all currencies always count. With `currency`, those of this
+ * currency count too, and problems of other currencies do not matter; without it, a problem of any currency matters.
+ * Sorted, without overlap.
  */
 export async function certifiedWindows(
   db: Kysely<DB>,
@@ -122,11 +129,11 @@ export async function certifiedWindows(
   return subtractWindows(mergeWindows(clipped(certified)), clipped([...failed, ...waiting]));
 }
 
-/** Whether a certificate proves an account, or every account where none is named. */
+/** Whether a certificate proves the given currency; without a currency, whether it proves all of them. */
 const isAbout = (proven: string, currency: string | undefined): boolean =>
   proven === EVERY_CURRENCY || proven === currency;
 
-/** Spans within the window whose last reading could not be certified or is not believed yet, with the reason. */
+/** The spans inside `within` whose last reading was not certified, or in which entries are absent, with the reason. */
 export async function uncertifiedWindows(
   db: Kysely<DB>,
   merchantNo: string,
@@ -157,7 +164,9 @@ const clip = (row: Span, within: Window): Window => ({
   endMs: Math.min(row.end_ms, within.endMs),
 });
 
-/** Planned windows that hold absent entries. The table is empty but for what the last readings left open. */
+/**
+ * Planned windows that have absent entries, with their number. The table holds only what the last readings left open.
+ */
 async function waitingWindows(
   db: Kysely<DB>,
   merchantNo: string,

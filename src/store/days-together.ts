@@ -1,4 +1,4 @@
-/** The stored days that were chained in one go with an account's day. */
+/** Finds the stored days that were chained together with an account's day. */
 import type { Kysely } from 'kysely';
 import { chainedTogether, daysChainedBefore, type DayEnd } from '../ledger/chain/days-together.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
@@ -6,13 +6,16 @@ import { accountDaysUpTo, dayAfter, dayBefore, type AccountDayRow } from './acco
 import type { DB } from './engine/schema.ts';
 
 export interface DaysTogether {
-  /** In order, nearly always the day alone. */
+  /** In order. Nearly always there is only one. */
   readonly days: readonly AccountDayRow[];
-  /** The last day before them, undefined where there is none. */
+  /** The last day before `days`; undefined where there is none. */
   readonly before: AccountDayRow | undefined;
 }
 
-/** The day with those it was chained together with, as `clean_end` and `restarted` tell; null where it has no figures. */
+/**
+ * The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. Null
+ * where the day has no figures.
+ */
 export async function daysTogether(
   db: Kysely<DB>,
   account: Account,
@@ -21,7 +24,7 @@ export async function daysTogether(
   const [own, previous] = await accountDaysUpTo(db, account, day, 2);
   if (own?.day !== day) return null;
   const known = new Map<BusinessDay, AccountDayRow>([[day, own]]);
-  /** The day before each that was asked for; the walk ends by asking for that of the first day. */
+  /** For each day asked for, the day before it. The search ends when it has asked for the day before the first one. */
   const before = new Map<BusinessDay, AccountDayRow | undefined>([[day, previous]]);
   const earlier = await daysChainedBefore(day, {
     before: async (of) => {

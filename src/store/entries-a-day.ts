@@ -1,10 +1,10 @@
-/** How many entries each account day has, for what is usual. */
+/** Counts the entries of each account day, to find out how many are usual. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { heldCurrencies } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 
-/** By currency and day, from what the days' figures count; days without entries are left out. */
+/** By currency and day, from the counts in the days' figures. Days without entries are left out. */
 export async function entriesADay(
   db: Kysely<DB>,
   merchantNo: string,
@@ -26,7 +26,7 @@ export async function entriesADay(
   return counts;
 }
 
-/** Whether something came for the window that could not be read: it is not empty then. */
+/** Whether an unreadable entry came for the window; the window is then not empty. */
 export async function hasWrecks(
   db: Kysely<DB>,
   merchantNo: string,

@@ -1,10 +1,15 @@
-/** An account's entries around a span, a few of each side: for a person to look at, whatever the account's size. */
+/**
+ * Reads a few of an account's entries before, in and after a span, to show to a person, however large the account is.
+ */
 import type { Kysely } from 'kysely';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import { ENTRY_COLUMNS, entryOf } from './entry-columns.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Entries of the span itself; between the two of a break lie those of their seconds alone. */
+/**
+ * Most entries taken from the span itself. Inside a break there are only entries of the same seconds as the two
+ * beside it.
+ */
 const ENTRIES_WITHIN_MAX = 2_000;
 
 const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
@@ -16,8 +21,8 @@ const entriesOf = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('vanished_at', 'is', null);
 
 /**
- * Entries in time order: `beside` of those before the window, what lies in it up to `ENTRIES_WITHIN_MAX`, and `beside` of
- * those after it. Three short walks along ledger_entry_in_time.
+ * Entries in time order: the last `beside` before the window, up to `ENTRIES_WITHIN_MAX` in it, and the first
+ * `beside` after it. Three short walks along ledger_entry_in_time.
  */
 export async function entriesAround(
   db: Kysely<DB>,
@@ -47,7 +52,7 @@ export async function entriesAround(
   return [...before.reverse(), ...within, ...after].map(entryOf);
 }
 
-/** Those of the merchant's entries that are stored and have not vanished, by number. Served by the primary key. */
+/** The merchant's entries with these batch numbers, by number; without vanished ones. Uses the primary key. */
 export async function entriesByNumber(
   db: Kysely<DB>,
   merchantNo: string,

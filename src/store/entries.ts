@@ -1,4 +1,4 @@
-/** Reads an account's entries in time order, a batch at a time, as fast as the server can spell them out. */
+/** Reads an account's entries in time order, in batches, as fast as the server can send them. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
@@ -6,7 +6,9 @@ import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Above this a batch gets hardly cheaper, and memory only grows; what the chain looks at takes less of it. */
+/**
+ * Larger batches are hardly faster and need more memory. The chain needs fewer columns, so its batches can be larger.
+ */
 const READ_BATCH_SIZE = 2_000;
 const READ_TO_CHAIN_BATCH_SIZE = 5_000;
 
@@ -15,8 +17,9 @@ interface ReadOptions {
 }
 
 /**
- * The account's entries whose seconds lie in the window, in (bookedMs, batchNo) order, without those that vanished.
- * Amounts are the digits stored. Memory holds two batches: the next one is fetched while the caller works on one.
+ * The account's entries whose seconds lie in the window, ordered by (bookedMs, batchNo), without vanished ones.
+ * Amounts are the stored digits. Two batches are in memory: the next one is fetched while the caller works on this
+ * one.
  */
 export const readAccount = (
   db: Kysely<DB>,
@@ -30,7 +33,10 @@ export const readAccount = (
     batchSize,
   );
 
-/** The same with what the chain looks at alone, at half the cost; `bookedAt` then is the day. */
+/**
+ * Like `readAccount`, but only with what the chain needs, at half the cost. `bookedAt` is then the day without the
+ * time.
+ */
 export const readAccountToChain = (
   db: Kysely<DB>,
   account: Account,
@@ -60,15 +66,15 @@ async function* inBatches<Entry extends Place>(
       return;
     }
     next = readAfter(last);
-    // Where the caller stops here, nobody waits for it any more.
+    // If the caller stops here, nobody waits for this promise any more.
     next.catch(() => undefined);
-    // Only now does the query leave this process: the caller keeps the loop from turning while it works.
+    // The query is only sent when the event loop turns, and the caller may not let it turn while it works.
     await loopTurn();
     yield entries;
   }
 }
 
-/** The next rows, which come off ledger_entry_in_time in order; aggregates take them in the order they come. */
+/** The next rows. They come from ledger_entry_in_time in order, and the aggregates keep that order. */
 const rowsAfter = (
   { merchantNo, currency }: Account,
   window: Window,
@@ -82,8 +88,8 @@ const rowsAfter = (
 ) AS batch`;
 
 /**
- * One text a column rather than one value a cell: a third of the time a million rows take, most of it saved in
- * JavaScript. Free text goes as JSON, as any separator might occur in it.
+ * Returns one text for each column instead of one value for each cell. For a million rows this takes a third of the
+ * time; most of the saving is in JavaScript. Free text comes as JSON, because it may contain any separator.
  */
 const CHAIN_COLUMNS = sql`
   json_agg(batch_no) AS batch_nos, string_agg(coalesce(credit::text, ''), ',') AS credits,
@@ -153,7 +159,7 @@ const split = ({ credits, debits, balances, booked_mss }: ChainColumns) => ({
   bookedMss: booked_mss.split(','),
 });
 
-/** Accounts with entries that have not vanished, in order. */
+/** The merchant's accounts with entries that have not vanished, in order of currency. */
 export async function listAccounts(db: Kysely<DB>, merchantNo: string): Promise<Account[]> {
   const { rows } = await sql<{ currency: string }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
@@ -162,8 +168,8 @@ export async function listAccounts(db: Kysely<DB>, merchantNo: string): Promise<
 }
 
 /**
- * Body of a recursive `held (currency)`: the merchant's currencies, each found by one jump along ledger_entry_in_time,
- * and a null at the end.
+ * The body of a recursive query `held (currency)`: the currencies of the merchant's entries, and a null at the end.
+ * Each is found by one jump along ledger_entry_in_time.
  */
 export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
   (SELECT currency FROM ledger_entry
@@ -174,7 +180,7 @@ export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
 
-/** The merchant's newest entry in the window, of whatever account; null where none is stored there. */
+/** The merchant's newest entry in the window, of any account; null if none is stored there. */
 export async function newestEntryIn(
   db: Kysely<DB>,
   merchantNo: string,
@@ -194,7 +200,7 @@ export async function newestEntryIn(
   return rows[0] ?? null;
 }
 
-/** Those of the windows in which entries are stored; of one currency where the window names it. */
+/** Returns those windows in which entries are stored; if a window names a currency, entries of that currency. */
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | undefined },
 >(db: Kysely<DB>, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {

@@ -1,4 +1,7 @@
-/** An entry's own columns, which ledger_entry and ledger_entry_version both have, and the entry they make. */
+/**
+ * The columns of an entry that ledger_entry and ledger_entry_version have in common, and how they become a
+ * `LedgerEntry`.
+ */
 import type { LedgerEntry } from '../ledger/entry.ts';
 
 export interface EntryColumns {
@@ -23,7 +26,7 @@ export const ENTRY_COLUMNS = [
   'booked_ms',
 ] as const;
 
-/** Other columns of the row are left out. */
+/** Makes an entry of a row; other columns of the row are ignored. */
 export const entryOf = (row: EntryColumns): LedgerEntry => ({
   batchNo: row.batch_no,
   currency: row.currency,

@@ -1,33 +1,38 @@
-/** Everything stored under one batch number: what it held and when, what came unreadable, and the breaks beside it. */
+/**
+ * Finds everything stored under one batch number: its contents over time, what came unreadable, and the breaks beside
+ * it.
+ */
 import { sql, type Kysely, type Selectable } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
+import { ofMerchants } from './account-filter.ts';
 import { quarantineRows, type QuarantineRow } from './amendments.ts';
 import type { BreakRow } from './breaks/breaks.ts';
 import { entryOf } from './entry-columns.ts';
 import type { DB, LedgerEntry as EntryTable, LedgerEntryVersion } from './engine/schema.ts';
 import { everyMerchant } from './shared-entries.ts';
 
-/** A number may be each merchant's own count, so that all of them have it. */
+/** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
-/** Of each: more is a matter for the lists. */
+/** Most rows of each kind shown beside an entry; the lists show all. */
 const ROWS_BESIDE_MAX = 50;
 
-/** What an entry held from one reading on. */
+/** The content that an entry had from a certain reading on. */
 export interface EntryContent {
   readonly version: number;
   readonly entry: LedgerEntry;
   readonly seenAt: Date;
-  /** Run that brought it; null for the first one, of which that is not kept. */
+  /** The run that brought it; null for the first content, of which the run is not kept. */
   readonly runId: number | null;
 }
 
 export interface EntryHistory {
   readonly merchantNo: string;
-  /** Oldest first; the last one stands. */
+  /** Oldest first; the last one is the current one. */
   readonly contents: readonly EntryContent[];
-  /** Since when the platform no longer has it; null while it has. */
+  /** When it was found that the platform no longer shows the entry; null while it does. */
   readonly vanishedAt: Date | null;
-  /** Since when readings lack it that are not believed yet. */
+  /** Since when the entry is absent: readings do not hold it, and it is not yet believed to be gone. */
   readonly absentSince: Date | null;
 }
 
@@ -35,29 +40,28 @@ type EntryRow = Selectable<EntryTable>;
 type VersionRow = Selectable<LedgerEntryVersion>;
 
 /**
- * Each merchant's entry of that number, in the merchants' order, up to `ENTRIES_FOUND_MAX`; of one merchant where it is
- * named. There is no index by number alone, as it would cost every entry stored: every merchant is jumped to and looked
- * into along the primary key instead.
+ * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. There is no index by number alone, as it would cost every entry stored: where all merchants are meant, each is jumped to
+ * and looked into along the primary key instead.
  */
 export async function findEntries(
   db: Kysely<DB>,
   batchNo: string,
-  merchantNo: string | undefined,
+  merchants: Chosen,
 ): Promise<EntryHistory[]> {
-  const rows = await entriesOfNumber(db, batchNo, merchantNo);
+  const rows = await entriesOfNumber(db, batchNo, merchants);
   if (rows.length === 0) return [];
-  const merchants = rows.map((row) => row.merchant_no);
+  const having = rows.map((row) => row.merchant_no);
   const versions = await db
     .selectFrom('ledger_entry_version')
     .selectAll()
-    .where('merchant_no', 'in', merchants)
+    .where(ofMerchants(having))
     .where('batch_no', '=', batchNo)
     .orderBy('version')
     .execute();
   const absent = await db
     .selectFrom('absent_entry')
     .select(['merchant_no', 'absent_since'])
-    .where('merchant_no', 'in', merchants)
+    .where(ofMerchants(having))
     .where('batch_no', '=', batchNo)
     .execute();
   return rows.map((row) => ({
@@ -71,17 +75,15 @@ export async function findEntries(
   }));
 }
 
-async function entriesOfNumber(
-  db: Kysely<DB>,
-  batchNo: string,
-  merchantNo: string | undefined,
-): Promise<EntryRow[]> {
-  if (merchantNo !== undefined) {
+async function entriesOfNumber(db: Kysely<DB>, batchNo: string, merchants: Chosen): Promise<EntryRow[]> {
+  if (merchants !== null) {
     return db
       .selectFrom('ledger_entry')
       .selectAll()
-      .where('merchant_no', '=', merchantNo)
+      .where(ofMerchants(merchants))
       .where('batch_no', '=', batchNo)
+      .orderBy('merchant_no')
+      .limit(ENTRIES_FOUND_MAX)
       .execute();
   }
   const { rows } = await sql<EntryRow>`
@@ -94,7 +96,7 @@ async function entriesOfNumber(
   return rows;
 }
 
-/** A content was seen when the one before it was superseded. */
+/** A content was first seen at the time when the content before it was replaced. */
 function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryContent[] {
   return [...superseded, row].map((content, at) => ({
     version: content.version,
@@ -104,20 +106,20 @@ function contentsOf(row: EntryRow, superseded: readonly VersionRow[]): EntryCont
   }));
 }
 
-/** Unreadable rows that carry the number, newest first, also those released and acknowledged. */
+/** Unreadable entries with that number, newest first, released and acknowledged ones included. */
 export const quarantinedOfNumber = (
   db: Kysely<DB>,
   batchNo: string,
-  merchantNo: string | undefined,
+  merchants: Chosen,
 ): Promise<QuarantineRow[]> =>
   quarantineRows(db)
     .where('batch_no', '=', batchNo)
-    .$if(merchantNo !== undefined, (query) => query.where('merchant_no', '=', merchantNo!))
+    .where(ofMerchants(merchants))
     .orderBy('id', 'desc')
     .limit(ROWS_BESIDE_MAX)
     .execute();
 
-/** Breaks, open or closed, that lie right before or after the merchant's entry, or that it is said to explain. */
+/** Breaks, open or closed, right before or right after the merchant's entry, and breaks whose hint names the entry. */
 export const breaksBeside = (db: Kysely<DB>, merchantNo: string, batchNo: string): Promise<BreakRow[]> =>
   db
     .selectFrom('continuity_break')

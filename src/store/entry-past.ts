@@ -1,13 +1,13 @@
-/** What became of entries: every content each had, since when, and whether the platform still holds it. */
+/** Reads how entries changed over time: every content, since when, and whether the platform still shows the entry. */
 import { sql, type Kysely } from 'kysely';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Entries that one call may ask for. */
+/** Most entries that one call may ask for. */
 export const ENTRIES_ASKED_MAX = 1_000;
 
-/** A content that an entry had, or has. */
+/** A content that an entry has or had. */
 export interface EntryContent extends LedgerEntry {
   readonly version: number;
   readonly day: BusinessDay;
@@ -16,9 +16,9 @@ export interface EntryContent extends LedgerEntry {
 }
 
 export interface EntryPast {
-  /** Oldest first; the last one is what it is now. */
+  /** Oldest first; the last one is the current one. */
   readonly contents: readonly EntryContent[];
-  /** Null while the platform holds it. */
+  /** Null while the platform shows the entry. */
   readonly vanishedAt: Date | null;
 }
 
@@ -27,7 +27,10 @@ type Row = Omit<EntryContent, 'since'> & { readonly firstSeenAt: Date; readonly 
   readonly replacedAt: Date | null;
 };
 
-/** By batch number; without those that this database holds nothing of. Each is looked up by primary key. */
+/**
+ * The past of each entry, by batch number. Numbers that this database does not know are left out. Each is looked up
+ * by primary key.
+ */
 export async function pastOfEntries(
   db: Kysely<DB>,
   merchantNo: string,
@@ -68,7 +71,7 @@ export async function pastOfEntries(
   return pasts;
 }
 
-/** A break that healed, and where it lay. */
+/** A healed break and where it was. */
 export interface HealedBreak {
   readonly id: number;
   readonly beginMs: number;
@@ -77,12 +80,15 @@ export interface HealedBreak {
   readonly beforeBatchNo: string;
 }
 
-/** Healed breaks looked at of one account day. */
+/** Most healed breaks that are looked at for one account day. */
 const HEALED_BREAKS_MAX = 1_000;
-/** A break is told of the day after it: so many days later at most it is looked for. */
+/**
+ * A break is stored under the day of the entry after it. Breaks are looked for up to this many days after the day
+ * asked about.
+ */
 const DAYS_AFTER_MAX = 31;
 
-/** Breaks of a day and the days after it that healed between two instants. Served by continuity_break_account. */
+/** Breaks of the day and of the days after it that healed between `from` and `to`. Uses continuity_break_account. */
 export async function healedBreaks(
   db: Kysely<DB>,
   { merchantNo, currency }: Account,

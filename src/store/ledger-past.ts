@@ -1,15 +1,18 @@
-/** What the platform said it has from before the first day read, and what is known of accounts' beginnings. */
+/**
+ * Keeps how many entries the platform has from before the first day read, and what is known of the beginning of
+ * accounts.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from './engine/schema.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
-  /** Entries from before; null where the platform refused to say. */
+  /** How many entries the platform has from before; null if it refused to say. */
   readonly total: number | null;
 }
 
-/** What was answered, and the first instant under certificate; null each where there is none. */
+/** What the platform answered, and the first instant under certificate. Each is null if it is not known. */
 export interface PastAndBegin {
   readonly past: LedgerPast | null;
   readonly beginMs: number | null;
@@ -38,14 +41,17 @@ export async function storePast(
       SET before_ms = excluded.before_ms, total = excluded.total, asked_at = excluded.asked_at`.execute(trx);
 }
 
-/** An account's first day, and the balance it opens on. */
+/** The first day of an account, with its opening. */
 export interface FirstDay {
   readonly currency: string;
   readonly day: BusinessDay;
   readonly opening: string;
 }
 
-/** First days that open on a balance and that no notice is known of: one jump along account_day's key each. */
+/**
+ * First days of accounts that open on a balance other than zero and have no notice yet. One jump along account_day's
+ * key for each account.
+ */
 export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
   const { rows } = await sql<FirstDay>`
     WITH RECURSIVE account (currency) AS (

@@ -1,6 +1,6 @@
 /**
- * Entries a certified reading no longer holds: noted as absent first, and marked as vanished once that is believed.
- * Never deleted.
+ * Handles stored entries that a certified reading did not hold. They are first noted as absent, and marked as
+ * vanished once it is believed that they are gone. They are never deleted.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
@@ -11,34 +11,34 @@ import { isBelievedAtOnce, SECOND_READING_AFTER_MS, unexplainedText, waitingText
 
 export interface PlannedWindow {
   readonly merchantNo: string;
-  /** The window as it was planned, of which a reading may be a part. */
+  /** The whole window as it was planned. A reading may be a part of it. */
   readonly planned: Window;
-  /** Undefined: every currency. */
+  /** Undefined for every currency. */
   readonly currency: string | undefined;
   readonly runId: number;
   readonly now: Date;
 }
 
-/** A planned window read whole, in however many parts. */
+/** A planned window that was read whole, in one reading or in several parts. */
 export interface WholeReading extends PlannedWindow {
-  /** Unreadable entries without batchNo that it brought, identical ones counted each. */
+  /** How many unreadable entries without batchNo came with it. Identical ones are counted each. */
   readonly namelessWrecks: number;
 }
 
 /**
- * Notes what is stored inside `window` and came neither readable nor unreadable, and forgets it of what came again.
- * Returns how many entries of the planned window are noted now.
+ * Notes stored entries of `window` as absent if they came neither readable nor unreadable, and deletes the notes of
+ * entries that came again. Returns how many entries of the planned window are absent now.
  *
- * Stored times are whole seconds, so only seconds the window covers whole are judged: of a second it cuts through, an
- * entry may lie on the other side. One range of ledger_entry_in_time a currency.
+ * Stored times are whole seconds. So only seconds that lie in the window whole are judged: in a second that the
+ * window cuts, the entry may lie on the other side. Reads one range of ledger_entry_in_time for each currency.
  */
 export async function noteAbsent(
   trx: Transaction<DB>,
   within: PlannedWindow & {
     readonly window: Window;
-    /** Without certificate nothing is missed. */
+    /** An uncertified reading proves nothing absent. */
     readonly certified: boolean;
-    /** Of all that came, unreadable ones included. */
+    /** Numbers of all entries that came, unreadable ones included. */
     readonly batchNos: readonly string[];
   },
 ): Promise<number> {
@@ -80,7 +80,7 @@ export async function noteAbsent(
 
 export interface AbsenceJudged {
   readonly vanished: number;
-  /** Why the planned window is not proven yet, a sentence; null where nothing waits. */
+  /** A sentence that says why the planned window is not proven yet; null where nothing is absent any more. */
   readonly doubt: string | null;
 }
 
@@ -88,13 +88,14 @@ interface CurrencyAbsence {
   readonly currency: string;
   readonly held: number;
   readonly absent: number;
-  /** Of the absent: those an earlier run's reading missed as well, long enough ago. */
+  /** How many of the absent ones a reading of an earlier run lacked as well, long enough ago. */
   readonly confirmed: number;
 }
 
 /**
- * Judges what is noted of a planned window that was read whole: marks as vanished what is believed, leaves the rest
- * noted. Where it brought wrecks without batchNo, each of them may be one of the absent: nothing is marked then.
+ * Judges the absent entries of a planned window that was read whole. Marks those as vanished that are believed to be
+ * gone; the rest stay absent. If unreadable entries without batchNo came, each of them may be an absent entry, so
+ * nothing is marked.
  */
 export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): Promise<AbsenceJudged> {
   const { merchantNo, planned, currency, namelessWrecks: wrecks } = within;
@@ -115,7 +116,7 @@ export async function judgeAbsent(trx: Transaction<DB>, within: WholeReading): P
   return { vanished, doubt: left.length === 0 ? null : waitingText(planned, left) };
 }
 
-/** Whether the planned window still misses an entry: one may have come with another window since it was judged. */
+/** Whether an entry of the planned window is still absent. It may have come with another window since it was judged. */
 export async function isStillMissed(
   db: Kysely<DB>,
   merchantNo: string,
@@ -130,7 +131,7 @@ export async function isStillMissed(
 const ofCurrency = (currency: string | undefined) =>
   currency === undefined ? sql`true` : sql`currency = ${currency}`;
 
-/** Before this instant an earlier run has to have missed an entry for a second reading to count. */
+/** A second reading only counts if an earlier run found the entry absent before this instant. */
 const missedBefore = ({ now }: PlannedWindow): Date => new Date(now.getTime() - SECOND_READING_AFTER_MS);
 
 async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<CurrencyAbsence[]> {
@@ -152,7 +153,10 @@ async function absencesIn(trx: Transaction<DB>, within: PlannedWindow): Promise<
   return rows;
 }
 
-/** All of the accounts given, and of any other what was confirmed. By primary key, as arrays no planner mistakes. */
+/**
+ * Marks all absent entries of the given currencies, and of the others those that a second reading confirmed. Goes by
+ * primary key. The keys are passed as arrays, so that the planner cannot choose to read the whole table.
+ */
 async function markBelieved(
   trx: Transaction<DB>,
   within: PlannedWindow,

@@ -1,5 +1,7 @@
-/** Whose ledgers to sync, and the tokens that open them, encrypted. */
+/** Stores the merchants whose ledgers are synced, and their encrypted tokens. */
 import { sql, type Kysely } from 'kysely';
+import type { Chosen } from '../ledger/account-filter.ts';
+import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 import {
   decryptSecret,
@@ -15,7 +17,7 @@ export interface MerchantRow {
   readonly status: 'active' | 'disabled';
   readonly hasToken: boolean;
   readonly addedAt: Date;
-  /** When its ledger joined the nightly job; null: known from its approval, and not read yet. */
+  /** When its ledger joined the nightly job; null for a merchant that an approval brought and that was not read yet. */
   readonly joinedAt: Date | null;
 }
 
@@ -24,7 +26,7 @@ export interface MerchantToken {
   readonly token: string;
 }
 
-/** A merchant whose stored token cannot be read; the message says what to do. */
+/** A merchant whose stored token cannot be decrypted. The message says what to do. */
 export interface LockedMerchant {
   readonly merchantNo: string;
   readonly token: null;
@@ -38,9 +40,9 @@ const placeOf = (merchantNo: string): SecretPlace => ({
 });
 
 /**
- * Adds a merchant, or gives a known one a new token and activates it; its ledger joins the nightly job at once. `token`
- * is null where the settings hold it; the stored one is then kept. `enabled`: it was disabled before. Throws `UnknownSecretKey` where there is no key to
- * encrypt with.
+ * Adds a merchant, or gives a known one a new token and enables it. Its ledger joins the nightly job at once. `token`
+ * is null if the settings hold the token; a stored one is then kept. Returns `enabled: true` if the merchant was
+ * disabled before. Throws `UnknownSecretKey` where there is no key to encrypt with.
  */
 export async function addMerchant(
   db: Kysely<DB>,
@@ -70,9 +72,9 @@ export async function addMerchant(
 }
 
 /**
- * Keeps the token an approval delivered (docs/platform.md 5): a new merchant becomes known, one added without
- * a token gets it. False where the merchant has another token already, which stays. Throws `UnknownSecretKey`
- * or `SecretUnreadable`.
+ * Stores the token that an approval delivered (docs/platform.md 5). A new merchant becomes known by this; one that
+ * was added without a token gets it. False where the merchant already has another token, which is kept. Throws
+ * `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function keepDeliveredToken(
   trx: Kysely<DB>,
@@ -105,7 +107,7 @@ export async function keepDeliveredToken(
   return decryptSecret(secretKeys, place, held.token_ciphertext!) === token;
 }
 
-/** Puts a delivered token in place of a merchant's other one. Throws `UnknownSecretKey`. */
+/** Replaces a merchant's token by a delivered one. Throws `UnknownSecretKey`. */
 export async function replaceToken(
   trx: Kysely<DB>,
   {
@@ -121,19 +123,21 @@ export async function replaceToken(
     .execute();
 }
 
-/** Which of these merchants are known only: an approval brought them, and no call has succeeded yet. */
-export async function notJoined(db: Kysely<DB>, merchantNos: readonly string[]): Promise<string[]> {
-  if (merchantNos.length === 0) return [];
+/** Which of these merchants are known only, and since when: an approval brought them, and no call has succeeded yet. */
+export async function notJoined(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, Date>> {
   const rows = await db
     .selectFrom('merchant')
-    .select('merchant_no')
-    .where('merchant_no', 'in', [...merchantNos])
+    .select(['merchant_no', 'added_at'])
+    .where(ofMerchants(merchants))
     .where('joined_at', 'is', null)
     .execute();
-  return rows.map((row) => row.merchant_no);
+  return new Map(rows.map((row) => [row.merchant_no, row.added_at]));
 }
 
-/** An authenticated call succeeded: from now on the nightly job reads the merchant's ledger. */
+/** Records that a call with the merchant's token succeeded. From now on the nightly job reads its ledger. */
 export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date): Promise<void> {
   await db
     .updateTable('merchant')
@@ -143,7 +147,7 @@ export async function markJoined(db: Kysely<DB>, merchantNo: string, now: Date):
     .execute();
 }
 
-/** Every merchant, in order, tokens left out. */
+/** All merchants in order, without their tokens. */
 export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
   const rows = await db.selectFrom('merchant').selectAll().orderBy('merchant_no').execute();
   return rows.map((row) => ({
@@ -153,6 +157,17 @@ export async function listMerchants(db: Kysely<DB>): Promise<MerchantRow[]> {
     addedAt: row.added_at,
     joinedAt: row.joined_at,
   }));
+}
+
+/** The numbers of the merchants whose ledgers are read, in order. */
+export async function activeMerchants(db: Kysely<DB>): Promise<string[]> {
+  const rows = await db
+    .selectFrom('merchant')
+    .select('merchant_no')
+    .where('status', '=', 'active')
+    .orderBy('merchant_no')
+    .execute();
+  return rows.map((row) => row.merchant_no);
 }
 
 /** Syncs a merchant, or stops syncing it; what is stored stays. Null where it is not known. */
@@ -170,16 +185,18 @@ export async function setMerchantStatus(
   return row === undefined ? null : { hasToken: row.token_ciphertext !== null };
 }
 
-/** Active merchants with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
+/** Of these merchants, the active ones with their stored tokens, in order. A token that cannot be read is its merchant's problem alone. */
 export async function merchantTokens(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
+  merchants: Chosen = null,
 ): Promise<(MerchantToken | LockedMerchant)[]> {
   const rows = await db
     .selectFrom('merchant')
     .select(['merchant_no', 'token_ciphertext'])
     .where('status', '=', 'active')
     .where('token_ciphertext', 'is not', null)
+    .where(ofMerchants(merchants))
     .orderBy('merchant_no')
     .execute();
   return rows.map((row) => tokenOf(row.merchant_no, row.token_ciphertext!, secretKeys));

@@ -1,20 +1,24 @@
-/** What is odd about a ledger though no balance breaks: kept when it is found, told once, shown for a while after. */
+/**
+ * Stores notices: what is odd about a ledger although no balance breaks. A notice is kept when it is found, reported
+ * once, and shown for a while after that.
+ */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { isChosen } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
-/** A busy day without entries; a currency of '' stands for every account of the merchant. */
+/** A business day without entries although such days are busy. Currency '' means all accounts of the merchant. */
 export interface EmptyNotice {
   readonly kind: 'empty';
   readonly merchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  /** Entries the same weekday had in the weeks before. */
+  /** The fewest and the most entries that the same weekday had in the weeks before. */
   readonly figures: { readonly fewest: number; readonly most: number };
 }
 
-/** An account whose first day opens on a balance that no entry made. */
+/** An account whose first day opens on a balance other than zero, which no entry explains. */
 export interface FirstNotice {
   readonly kind: 'first';
   readonly merchantNo: string;
@@ -23,22 +27,22 @@ export interface FirstNotice {
   readonly figures: { readonly opening: string };
 }
 
-/** Entries of an account day that two merchants have, number, time and amounts alike. */
+/** Entries of an account day that two merchants both have, with equal numbers, times and amounts. */
 export interface SharedNotice {
   readonly kind: 'shared';
   readonly merchantNo: string;
-  /** Sorts after `merchantNo`. */
+  /** The one of the two numbers that sorts later. */
   readonly otherMerchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  /** The first few numbers, in order. */
+  /** The first few batch numbers, in order. */
   readonly figures: { readonly count: number; readonly batchNos: readonly string[] };
 }
 
 export type Notice = EmptyNotice | FirstNotice | SharedNotice;
 export type KnownNotice = Notice & { readonly foundAt: Date; readonly runId: number };
 
-/** Keeps what is not known yet; of entries two merchants have, more of them are news again. */
+/** Stores notices that are not known yet. A known `shared` notice counts as new again if it now has more entries. */
 export async function keepNotices(
   trx: Transaction<DB>,
   notices: readonly Notice[],
@@ -61,18 +65,18 @@ export async function keepNotices(
   );
 }
 
-/** What no run has told yet of the merchants, whichever run found it. */
+/** The merchants' notices that no run has reported yet, whichever run found them. */
 export const untoldNotices = (db: Kysely<DB>, merchants: readonly string[]): Promise<KnownNotice[]> =>
   noticesWhere(db, merchants, sql`told_at IS NULL`);
 
-/** What was found since, told or not. */
+/** The merchants' notices found since then, reported or not. */
 export const noticesSince = (
   db: Kysely<DB>,
   merchants: readonly string[],
   since: Date,
 ): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
 
-/** Once a run that tells them is on record. */
+/** Marks the merchants' notices as reported. Called once the run that reports them is on record. */
 export async function noticesTold(
   trx: Transaction<DB>,
   notices: readonly Notice[],
@@ -82,16 +86,14 @@ export async function noticesTold(
   if (notices.length === 0) return;
   await sql`
     UPDATE notice SET told_at = ${now}
-    WHERE told_at IS NULL AND ${ofMerchants(merchants)}`.execute(trx);
+    WHERE told_at IS NULL AND ${ofEither(merchants)}`.execute(trx);
 }
 
 /** What two merchants have is told in the run of either. */
-const ofMerchants = (merchants: readonly string[]): RawBuilder<unknown> => {
-  const asked = sql`${arrayLiteral(merchants)}::text[]`;
-  return sql`(merchant_no = ANY (${asked}) OR other_merchant_no = ANY (${asked}))`;
-};
+const ofEither = (merchants: readonly string[]): RawBuilder<boolean> =>
+  sql`(${isChosen('merchant_no', merchants)} OR ${isChosen('other_merchant_no', merchants)})`;
 
-/** A day that has entries after all is odd no more. */
+/** An `empty` notice no longer holds once its day has entries. */
 const isMended = sql`
   kind = 'empty' AND EXISTS (
     SELECT FROM account_day d
@@ -114,7 +116,7 @@ async function noticesWhere(
     found_at: Date;
     run_id: number;
   }>`
-    SELECT * FROM notice WHERE ${is} AND ${ofMerchants(merchants)} AND NOT (${isMended})
+    SELECT * FROM notice WHERE ${is} AND ${ofEither(merchants)} AND NOT (${isMended})
     ORDER BY kind, day, merchant_no, currency, other_merchant_no`.execute(db);
   return rows.map(
     (row) =>

@@ -1,4 +1,4 @@
-/** What is stored of the days before those a night reads, to hold against the platform's total and its records. */
+/** Queries on the days before those a night reads, to compare what is stored with the platform's total and records. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
@@ -8,13 +8,16 @@ import type { DB } from './engine/schema.ts';
 import { sentRows } from './store-entries.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
-/** Whole business days, both included. */
+/** A range of whole business days, both included. */
 export interface Days {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
 }
 
-/** Entries and named wrecks stored in a window, counted one by one along ledger_entry_in_time. */
+/**
+ * Number of stored entries and of unreadable entries with batchNo in a window. Counts each one along
+ * ledger_entry_in_time.
+ */
 export async function countStored(db: Kysely<DB>, merchantNo: string, window: Window): Promise<number> {
   const { rows } = await sql<{ stored: number }>`
     WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
@@ -28,8 +31,8 @@ export async function countStored(db: Kysely<DB>, merchantNo: string, window: Wi
 }
 
 /**
- * The same of whole days from their figures, so that it costs by the day and not by the entry; only days whose entries
- * changed since their figures were made are counted one by one.
+ * The same for whole days, from their figures: the cost grows with the days, not with the entries. Entries are only
+ * counted one by one on days that changed after their figures were made.
  */
 export async function countByFigures(
   db: Kysely<DB>,
@@ -56,7 +59,10 @@ export async function countByFigures(
   return rows[0]!.stored;
 }
 
-/** Unreadable entries the platform still counts there; one that was readable before is counted as that. */
+/**
+ * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
+ * stored as an entry and is counted there.
+ */
 const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
   SELECT count(*) FROM (
     SELECT DISTINCT q.batch_no FROM quarantined_entry q
@@ -70,8 +76,8 @@ const namedWrecks = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
 )`;
 
 /**
- * Spans in which a total cannot be held against what is stored: an unreadable entry without batchNo may be any of them,
- * and one whose place is not known to be inside may be counted or not.
+ * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may
+ * be an entry that is stored already. One that may lie outside the window may or may not be in the total.
  */
 export async function uncountableSpans(
   db: Kysely<DB>,
@@ -86,9 +92,9 @@ export async function uncountableSpans(
 }
 
 /**
- * Days of the records that are not what is stored under their numbers: the day they are shown on, and the day they are
- * stored on. A number that is not stored, or stored as vanished, is one of them, and so is an entry that cannot be read
- * any more.
+ * Days on which the platform's records differ from what is stored under their numbers: the day of the record, and the
+ * day of the stored entry. An entry also differs if it is not stored, if it is stored as vanished, or if it cannot be
+ * read any more.
  */
 export async function differingDays(
   db: Kysely<DB>,
@@ -121,10 +127,10 @@ export async function differingDays(
   return rows.map(({ day }) => day);
 }
 
-/** How far the look at older days has come. */
+/** How far the comparison of older days has come. */
 export interface OlderDaysStanding extends Days {
   readonly total: number;
-  /** Whether that is what is stored. */
+  /** Whether as many entries are stored. */
   readonly isHeld: boolean;
   readonly lookedAt: Date;
   readonly round: {
@@ -135,7 +141,7 @@ export interface OlderDaysStanding extends Days {
   };
 }
 
-/** Null where older days were never looked at. */
+/** Null if older days were never compared. */
 export async function olderDaysStanding(
   db: Kysely<DB>,
   merchantNo: string,
@@ -161,7 +167,7 @@ export async function olderDaysStanding(
   };
 }
 
-/** Keeps how far the look has come. Throws `LeaseLost` or `StoreUnreachable`. */
+/** Stores how far the comparison has come. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function keepOlderDaysStanding(
   db: Kysely<DB>,
   lease: Lease,

@@ -1,4 +1,4 @@
-/** What came as an entry and cannot be read as one: kept with its raw text until the platform no longer sends it. */
+/** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { RejectedEntry, Window } from '../ledger/entry.ts';
@@ -12,9 +12,11 @@ const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).
 type Wreck = RejectedEntry & { readonly occurrences: number };
 
 /**
- * Keeps the reading's rejected entries and narrows where the others can lie. Returns how many are new, or back after
- * they were gone. Reading the same wreck again in the same window writes nothing. One without batchNo may have an
- * identical one elsewhere, so only certified readings without it narrow where it can lie.
+ * Stores the rejected entries of a reading, and narrows the spans in which earlier ones can lie. Returns how many are
+ * new or have come back. An entry that is rejected again in the same window writes nothing.
+ *
+ * Of an entry without batchNo, an identical one may lie elsewhere. So its span only becomes narrower by certified
+ * readings that do not hold it.
  */
 export async function storeRejected(trx: Transaction<DB>, toStore: WindowToStore): Promise<number> {
   const { merchantNo, window, reading, currency } = toStore;
@@ -76,7 +78,7 @@ async function keepRejected(
   return rows[0]!.kept;
 }
 
-/** A rejected entry as a break is held against it. */
+/** A rejected entry, as it is compared with a break. */
 export interface QuarantinedWithin extends Quarantined {
   readonly raw: string;
   readonly reason: string;
@@ -85,7 +87,7 @@ export interface QuarantinedWithin extends Quarantined {
 
 /**
  * The merchant's rejected entries that the platform still sends and that can lie in the window, acknowledged or not,
- * oldest first, at most `limit`. Served by the merchant's part of the unique key: there are few.
+ * oldest first, at most `limit`. Uses the unique key, where a merchant has few rows.
  */
 export async function quarantinedWithin(
   db: Kysely<DB>,
@@ -113,7 +115,7 @@ export async function quarantinedWithin(
   }));
 }
 
-/** Windows of a multirange as the server spells it: `{[1,5),[7,9)}`. */
+/** The windows of a multirange, which the server writes as `{[1,5),[7,9)}`. */
 const spansOf = (multirange: string): Window[] =>
   [...multirange.matchAll(/\[(-?\d+),(-?\d+)\)/g)].map(([, begin, end]) => ({
     beginMs: Number(begin),

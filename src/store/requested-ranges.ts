@@ -1,29 +1,33 @@
-/** Ranges of days that people asked for: open until each day is under certificate, or until somebody gives one up. */
+/**
+ * Stores ranges of days that people asked for. A range is open until each of its days is under certificate, or until
+ * somebody gives it up.
+ */
 import { sql, type Kysely } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { currencyFrom, ofMerchants, storedCurrency } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
-
-/** Stored where every currency was asked for. */
-const EVERY_CURRENCY = '';
 
 export interface RequestedRange {
   readonly id: number;
   readonly merchantNo: string;
-  /** Null: every currency. */
+  /** Null for every currency. */
   readonly currency: string | null;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly requestedAt: Date;
-  /** The run that was started with it. */
+  /** The run that was started with this range. */
   readonly runId: number | null;
 }
 
-/** Records what a run was asked to read. One that is open already stays as it is, with the run that asked first. */
+/**
+ * Stores what a run was asked to read. A range that is open already is not changed and keeps the run that asked
+ * first.
+ */
 export async function recordRequestedRanges(
   db: Kysely<DB>,
-  asked: {
+  asked: AccountFilter & {
     readonly merchants: readonly string[];
-    readonly currencies: readonly string[] | null;
     readonly from: BusinessDay;
     readonly to: BusinessDay;
     readonly runId: number;
@@ -35,9 +39,9 @@ export async function recordRequestedRanges(
     .insertInto('requested_range')
     .values(
       asked.merchants.flatMap((merchantNo) =>
-        (asked.currencies ?? [EVERY_CURRENCY]).map((currency) => ({
+        (asked.currencies ?? [null]).map((currency) => ({
           merchant_no: merchantNo,
-          currency,
+          currency: storedCurrency(currency),
           from_day: asked.from,
           to_day: asked.to,
           requested_at: asked.now,
@@ -49,16 +53,15 @@ export async function recordRequestedRanges(
     .execute();
 }
 
-/** Open ranges of the merchants, the one asked for first in front. Served by requested_range_open. */
+/** Open ranges of the merchants, in the order in which they were asked for. Uses requested_range_open. */
 export async function openRequestedRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<RequestedRange[]> {
-  if (merchants.length === 0) return [];
   const rows = await db
     .selectFrom('requested_range')
     .selectAll()
-    .where('merchant_no', 'in', [...merchants])
+    .where(ofMerchants(merchants))
     .where('done_at', 'is', null)
     .where('forgotten_at', 'is', null)
     .orderBy('id')
@@ -66,7 +69,7 @@ export async function openRequestedRanges(
   return rows.map((row) => ({
     id: row.id,
     merchantNo: row.merchant_no,
-    currency: row.currency === EVERY_CURRENCY ? null : row.currency,
+    currency: currencyFrom(row.currency),
     from: row.from_day,
     to: row.to_day,
     requestedAt: row.requested_at,
@@ -74,7 +77,7 @@ export async function openRequestedRanges(
   }));
 }
 
-/** Closes ranges all of whose days are under certificate. */
+/** Closes ranges whose days are all under certificate. */
 export async function finishRequestedRanges(
   db: Kysely<DB>,
   ids: readonly number[],
@@ -89,7 +92,7 @@ export async function finishRequestedRanges(
     .execute();
 }
 
-/** Gives an open range up; false where no open one has that id. What was read of it stays. */
+/** Closes an open range before it is done. What was read of it stays stored. False if no open range has that id. */
 export async function forgetRequestedRange(db: Kysely<DB>, id: number, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('requested_range')

@@ -1,4 +1,4 @@
-/** What ran, when, over which days and how it ended. */
+/** Stores runs: what ran, when, over which days, and how it ended. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableText } from '../ledger/text.ts';
@@ -8,14 +8,14 @@ import type { DB, JsonObject } from './engine/schema.ts';
 export interface RunRow {
   readonly id: number;
   readonly command: string;
-  /** Wall-clock time a scheduled job was due at; null where a person started it. */
+  /** The wall-clock time at which a scheduled job was due; null for a run that a person started. */
   readonly slot: string | null;
   readonly holder: string;
   readonly fromDay: BusinessDay | null;
   readonly toDay: BusinessDay | null;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
-  /** Null while running, or when the process was killed. */
+  /** Null while the run works, and if its process was killed. */
   readonly exitCode: number | null;
   readonly figures: JsonObject;
 }
@@ -33,7 +33,7 @@ const COLUMNS = [
   'figures',
 ] as const;
 
-/** Records the start; returns the run's id, under which everything it writes is filed. */
+/** Records that a run starts. Returns its id, which is stored with everything that the run writes. */
 export async function startRun(
   db: Kysely<DB>,
   run: {
@@ -60,7 +60,10 @@ export async function startRun(
   return id;
 }
 
-/** Records the end. No text in the figures keeps it from being recorded: what cannot be stored is replaced. */
+/**
+ * Records that a run ended. Characters in the figures that cannot be stored are replaced, so that they never prevent
+ * this.
+ */
 export async function finishRun(
   db: Kysely<DB>,
   id: number,
@@ -81,7 +84,7 @@ export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | unde
   return row as RunRow | undefined;
 }
 
-/** Newest first; `scheduled`: only those the schedule started, or only the others. */
+/** The latest runs, newest first. `scheduled` true: only runs that the schedule started; false: only the others. */
 export async function latestRuns(
   db: Kysely<DB>,
   {
@@ -106,7 +109,7 @@ export async function latestRuns(
   return rows as unknown as RunRow[];
 }
 
-/** How runs of one slot ended, and when the last of them did. */
+/** One way in which runs of a slot ended, and when the last of these runs did. */
 export interface SlotEnd extends Pick<RunRow, 'command' | 'slot' | 'exitCode' | 'finishedAt'> {
   readonly interrupted: boolean;
 }
@@ -114,8 +117,9 @@ export interface SlotEnd extends Pick<RunRow, 'command' | 'slot' | 'exitCode' | 
 const isInterrupted = sql<boolean>`coalesce((figures->>'interrupted')::boolean, false)`;
 
 /**
- * What is on record of some jobs' slots, one row for each way their runs ended, however many runs those were; with the
- * last end of that kind up to `now`. `interrupted`: the process was told to stop, and the run ended early because of it.
+ * The recorded ends of the jobs' slots: one row for each way in which runs of a slot ended, however many runs there
+ * were, with the time of the last such end up to `now`. `interrupted`: the process was told to stop, and therefore
+ * the run ended early.
  */
 export async function slotEnds(
   db: Kysely<DB>,
@@ -137,7 +141,7 @@ export async function slotEnds(
     .execute();
 }
 
-/** Every run a schedule started for one slot of a job. */
+/** All runs that a schedule started for one slot of a job. */
 export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
   const rows = await db
     .selectFrom('run')
@@ -148,16 +152,16 @@ export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string):
   return rows as unknown as RunRow[];
 }
 
-/** A run that read a merchant's ledger and ended well for it. */
+/** A run that read a merchant's ledger and ended well for this merchant. */
 export interface GoodReading {
   readonly at: Date;
-  /** What it looked at beyond the days it read. */
+  /** The checks it made beyond the days it read. */
   readonly checked: readonly string[];
 }
 
 /**
- * When the merchant's ledger was last read by a run that ended well for it, whatever became of the others; null where it
- * never was. A run of an earlier version says only how it ended for all.
+ * The last run that read the merchant's ledger and ended well for this merchant, however it ended for others; null if
+ * there was none. Runs of earlier versions only recorded how they ended as a whole.
  */
 export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<GoodReading | null> {
   const { rows } = await sql<GoodReading>`
@@ -168,7 +172,7 @@ export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promi
   return rows[0] ?? null;
 }
 
-/** The last `limit` runs of each job of the schedule, newest first. Served by run_command. */
+/** The last `limit` runs of each job of the schedule, newest first. Uses run_command. */
 export async function latestOfEachJob(
   db: Kysely<DB>,
   jobs: readonly string[],
@@ -195,7 +199,7 @@ export async function liveLeases(db: Kysely<DB>): Promise<LiveLease[]> {
   return rows.map((row) => ({ holder: row.holder, acquiredAt: row.acquired_at }));
 }
 
-/** The last run each of these processes started: of its earlier ones none can be at work any more. */
+/** The last run that each of these processes started. Its earlier runs cannot be at work any more. */
 export async function lastRunOfHolders(
   db: Kysely<DB>,
   holders: readonly string[],
@@ -210,7 +214,9 @@ export async function lastRunOfHolders(
   return new Map(rows.map(({ holder, id }) => [holder, id]));
 }
 
-/** How far apart the last run before this one that called the platform saw the clocks; null where none did. */
+/**
+ * The difference between the clocks that the last earlier run measured when it called the platform; null if none did.
+ */
 export async function clocksSeenBefore(
   db: Kysely<DB>,
   runId: number,

@@ -1,17 +1,24 @@
-/** Entries that two merchants have: the platform answered one of them by the other's ledger. */
+/**
+ * Finds entries that two merchants both have. They mean that the platform answered for one merchant with the ledger
+ * of the other.
+ */
 import { sql, type Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { isChosen, ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './engine/schema.ts';
 
-/** Days of a currency looked at by one statement: with 100,000 entries each it takes seconds. */
+/** Days of a currency that one statement looks at. With 100,000 entries a day, that takes seconds. */
 const DAYS_A_STATEMENT = 20;
-/** Numbers named of each. */
+/** How many batch numbers are named for each finding. */
 const NUMBERS_NAMED_MAX = 3;
 
-/** Body of a recursive `merchants (merchant_no)`: those that have entries, each found by one jump along the primary key, and a null. */
+/**
+ * The body of a recursive query `merchants (merchant_no)`: the merchants that have entries, and a null at the end.
+ * Each is found by one jump along the primary key.
+ */
 export const everyMerchant = sql`
   (SELECT merchant_no FROM ledger_entry ORDER BY merchant_no LIMIT 1)
   UNION ALL
@@ -19,14 +26,18 @@ export const everyMerchant = sql`
     ORDER BY e.merchant_no LIMIT 1)
   FROM merchants WHERE merchants.merchant_no IS NOT NULL`;
 
-/** Two entries are one where all that is booked agrees; numbers alone may be the two sides of one transfer. */
+/**
+ * Two entries are the same if all their booked values agree. Equal numbers alone may be the two sides of one
+ * transfer.
+ */
 const isSame = sql`
   one.currency = other.currency AND one.booked_ms = other.booked_ms AND one.balance = other.balance
   AND one.credit IS NOT DISTINCT FROM other.credit AND one.debit IS NOT DISTINCT FROM other.debit`;
 
 /**
- * Of the days with changes not chained yet, by account, what another merchant has as well. Reads the entries of those
- * days once, of every merchant, along ledger_entry_in_time; nothing where there is one merchant only.
+ * Looks at the days that changed and are not chained yet, and finds entries that another merchant has as well, by
+ * account. Reads the entries of these days once, of all merchants, along ledger_entry_in_time. Nothing if there is
+ * only one merchant.
  */
 export async function sharedEntries(
   db: Kysely<DB>,
@@ -38,7 +49,7 @@ export async function sharedEntries(
     .selectFrom('changed_day')
     .select(['currency', 'day'])
     .distinct()
-    .where('merchant_no', 'in', [...merchants])
+    .where(ofMerchants(merchants))
     .orderBy('day')
     .orderBy('currency')
     .execute();
@@ -98,20 +109,19 @@ async function sharedOn(
       WHERE merchant_no = ANY (alike.merchant_nos) AND batch_no = alike.batch_no OFFSET 0
     ) AS other
     WHERE one.merchant_no < other.merchant_no AND ${isSame}
+      AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
     GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day`.execute(db);
-  return rows
-    .filter((row) => merchants.includes(row.merchant_no) || merchants.includes(row.other_merchant_no))
-    .map((row) => ({
-      kind: 'shared',
-      merchantNo: row.merchant_no,
-      otherMerchantNo: row.other_merchant_no,
-      currency: row.currency,
-      day: row.day,
-      figures: { count: row.count, batchNos: row.batch_nos },
-    }));
+  return rows.map((row) => ({
+    kind: 'shared',
+    merchantNo: row.merchant_no,
+    otherMerchantNo: row.other_merchant_no,
+    currency: row.currency,
+    day: row.day,
+    figures: { count: row.count, batchNos: row.batch_nos },
+  }));
 }
 
-/** Another merchant that has one of the entries stored, all that is booked alike; null where none has. */
+/** Another merchant that has one of the entries stored, with all booked values equal; null if there is none. */
 export async function merchantWith(
   db: Kysely<DB>,
   merchantNo: string,

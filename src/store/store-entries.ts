@@ -1,4 +1,7 @@
-/** The entries of one reading into ledger_entry: new ones in one statement, changed ones with what they were before. */
+/**
+ * Stores the entries of one reading in ledger_entry: new ones in one statement, changed ones together with their old
+ * content.
+ */
 import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
@@ -18,10 +21,13 @@ interface Batch {
   readonly now: Date;
 }
 
-/** One statement takes so many: more would be no faster, and a large window's parameters are megabytes of text. */
+/**
+ * Most entries of one statement. More would not be faster, and the parameters of a large window are megabytes of
+ * text.
+ */
 const ENTRIES_A_STATEMENT = 1_000;
 
-/** Stores entries of one merchant, each batchNo at most once among them. */
+/** Stores entries of one merchant. No batchNo may occur twice. */
 export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
   const total = { inserted: 0, amended: 0, returned: 0, unchanged: 0 };
   for (let from = 0; from < batch.entries.length; from += ENTRIES_A_STATEMENT) {
@@ -42,7 +48,7 @@ async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesSto
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
 
-/** The entries as rows of the alias `sent`, one parameter a column. */
+/** The entries as rows with the alias `sent`, with one parameter for each column. */
 export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
   return sql`unnest(
@@ -53,7 +59,10 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
   ) AS sent (batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms)`;
 }
 
-/** Known entries are passed over by the primary key without a trace: no dead row, no lock. */
+/**
+ * Inserts entries that are not stored yet. Known ones are skipped by the primary key, without a dead row and without
+ * a lock.
+ */
 async function insertNew(trx: Transaction<DB>, sent: RawBuilder<unknown>, batch: Batch): Promise<number> {
   const { rows } = await sql<{ inserted: number }>`
     WITH fresh AS (
@@ -72,8 +81,9 @@ async function insertNew(trx: Transaction<DB>, sent: RawBuilder<unknown>, batch:
 }
 
 /**
- * Entries whose content differs or that had vanished. Each is looked up by the primary key in a fenced subquery
- * (OFFSET 0): a join would let a planner with old statistics read the whole table.
+ * Updates entries whose content differs or that had vanished. Each is looked up by the primary key in a subquery with
+ * OFFSET 0, which the planner cannot turn into a join. With a join, a planner with old statistics might read the
+ * whole table.
  */
 async function amendKnown(
   trx: Transaction<DB>,

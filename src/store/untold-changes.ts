@@ -1,5 +1,9 @@
-/** What was found changed at the platform and no run has told yet, as the run that stored it may have been killed. */
+/**
+ * Keeps changes at the platform that no run has reported yet: the run that stored them may have been killed before
+ * its report.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
 
 export interface Changes {
@@ -7,7 +11,7 @@ export interface Changes {
   readonly vanished: number;
 }
 
-/** Notes changes in the transaction that stores them; without any, nothing is written. */
+/** Notes changes in the transaction that stores them. Writes nothing if there are none. */
 export async function noteUntold(
   trx: Transaction<DB>,
   { merchantNo, runId }: { readonly merchantNo: string; readonly runId: number },
@@ -23,23 +27,15 @@ export async function noteUntold(
   );
 }
 
-/** All that is still to be told of the merchants, whichever run stored it. */
+/** All changes of the merchants that are not reported yet, whichever run stored them. */
 export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]): Promise<Changes> {
-  if (merchants.length === 0) return { amended: 0, vanished: 0 };
-  const rows = await db
-    .selectFrom('untold_change')
-    .select(['amended', 'vanished'])
-    .where('merchant_no', 'in', [...merchants])
-    .execute();
-  const sumOf = (figure: keyof Changes) => rows.reduce((sum, row) => sum + row[figure], 0);
-  return { amended: sumOf('amended'), vanished: sumOf('vanished') };
+  const { rows } = await sql<Changes>`
+    SELECT coalesce(sum(amended), 0)::bigint AS amended, coalesce(sum(vanished), 0)::bigint AS vanished
+    FROM untold_change WHERE ${ofMerchants(merchants)}`.execute(db);
+  return rows[0]!;
 }
 
-/** Forgets it once a run that tells it is on record. */
+/** Deletes the notes, once a run that reports them is on record. */
 export async function forgetUntold(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
-  if (merchants.length === 0) return;
-  await trx
-    .deleteFrom('untold_change')
-    .where('merchant_no', 'in', [...merchants])
-    .execute();
+  await trx.deleteFrom('untold_change').where(ofMerchants(merchants)).execute();
 }

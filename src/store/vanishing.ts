@@ -1,19 +1,26 @@
-/** When it is believed that the platform took entries back, and how it is told where it is not. Pure. */
+/** Decides when it is believed that the platform took entries back, and words the messages for when it is not. Pure. */
 import type { Window } from '../ledger/entry.ts';
 
 /**
- * A reading that lacks more than this share of what a window holds in a currency is more often a fault of the platform
- * than entries taken back: one after another they are seldom taken back by the half.
+ * If a reading lacks more than this share of a window's entries in a currency, it is more likely that the platform
+ * has a fault. When entries are really taken back, they are seldom so many at once.
  */
 const ABSENT_SHARE_MAX = 0.5;
-/** Fewer than this are believed at once even where they are more than that share: two of three are no outage. */
+/**
+ * Fewer absent entries than this are believed at once, even if they are more than that share: two of three are no
+ * outage.
+ */
 const ABSENT_FEW = 3;
-/** How much later a second reading, of another run, has to say the same. Outages are over, or known, by then. */
+/** How much later another run has to read the same. By then outages are over, or people know of them. */
 export const SECOND_READING_AFTER_MS = 3_600_000;
 
 /**
- * Whether one reading is enough. Never where nothing would be left: a total of 0 empties no statement by itself, nor
- * does it empty a window of one entry.
+ * Whether one reading is enough. It never is if no entry would be left in the window, even if there was only one. So
+ * a total of 0 alone never empties a statement.
+ *
+ * ### Example
+ * Of 3 stored entries, 2 absent: believed. Of 10, 5 absent: believed; 6 absent: not believed. Of 1, 1 absent: not
+ * believed.
  */
 export function isBelievedAtOnce({
   held,

@@ -1,38 +1,38 @@
-/** What reading one window of the platform's ledger brought: what the sync hands to the store. */
+/** The types of what reading one window of the ledger brought, which the sync hands to the store. */
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 
 export interface WindowReading {
   readonly entries: readonly LedgerEntry[];
-  /** What cannot be booked as it came; identical wrecks as often as they came. */
+  /** What came and cannot be booked. Identical ones appear as often as they came. */
   readonly rejected: readonly RejectedEntry[];
-  /** Records the platform said the window has, without those its neighbours are asked for. */
+  /** How many records the platform says the window has, less those that belong to neighbouring windows. */
   readonly total: number;
   readonly requests: number;
-  /** Whether total and content agree; the window then proves what is in it and what is not. */
+  /** Whether total and content agree. The window then proves what is in it and what is not. */
   readonly certified: boolean;
-  /** Why it could not be certified, a sentence; null where it was. */
+  /** A sentence that says why it could not be certified; null if it was. */
   readonly problem: string | null;
 }
 
 export interface WindowToStore {
   readonly merchantNo: string;
   readonly window: Window;
-  /** The planned window this is a part of; the window itself where absent. */
+  /** The planned window that this window is a part of. If left out, the window itself. */
   readonly planned?: Window | undefined;
-  /** Set where the platform was asked for one currency only: nothing is then said about the others. */
+  /** Set if only one currency was asked for. The reading then says nothing about the others. */
   readonly currency?: string | undefined;
   readonly reading: WindowReading;
   readonly runId: number;
   readonly now: Date;
 }
 
-/** What storing it changed. An entry that came back with other content counts as amended and as returned. */
+/** What storing a reading changed. An entry that came back with other content counts as amended and as returned. */
 export interface StoredWindow {
   readonly inserted: number;
   readonly amended: number;
   readonly vanished: number;
   readonly returned: number;
-  /** Rejected entries seen for the first time, or again after they were gone. */
+  /** Rejected entries that are new or have come back. */
   readonly quarantined: number;
   readonly unchanged: number;
 }

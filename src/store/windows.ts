@@ -1,4 +1,4 @@
-/** One reading of one window into the database, whole or not at all: the only way entries get in. */
+/** Stores one reading of one window, whole or not at all. Entries get into the database in no other way. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { storeCertificate } from './certificates.ts';
@@ -14,20 +14,21 @@ import { writeTransaction } from './engine/write-transaction.ts';
 export { certifiedWindows, uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 
-/** Class of the advisory lock that puts a merchant's windows one after the other. */
+/** Class of the advisory lock under which a merchant's windows are stored one after the other. */
 const MERCHANT_LOCK_CLASS = 0x64_61_79;
 
 export interface WindowStored extends StoredWindow {
-  /** Why the planned window is not proven even so, a sentence; null where it is. */
+  /** A sentence that says why the planned window is not proven yet; null if it is. */
   readonly doubt: string | null;
-  /** A part of a planned window in which entries are missed: `settlePlanned` is to judge them. */
+  /** The reading is a part of a planned window, and entries are absent. `settlePlanned` still has to judge them. */
   readonly isUnsettled: boolean;
 }
 
 /**
- * Stores entries, what they were before, what vanished, what was rejected and the certificate, in one transaction
- * under the lease. Storing the same reading again changes nothing. Of a part of a planned window, what it lacks is only
- * noted: `settlePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
+ * Stores the reading in one transaction under the lease: entries, their old contents, vanished and rejected entries,
+ * and the certificate. Storing the same reading again changes nothing. If the reading is only a part of a planned
+ * window, entries that it lacks are noted as absent; `settlePlanned` judges them later. Throws `LeaseLost` or
+ * `StoreUnreachable`.
  */
 export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<WindowStored> {
   const { merchantNo, window, currency, reading, runId, now } = toStore;
@@ -52,7 +53,7 @@ export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore
   });
 }
 
-/** Judges what the parts of a planned window lacked, once all of them are stored. Throws like `storeWindow`. */
+/** Judges the absent entries of a planned window once all of its parts are stored. Throws like `storeWindow`. */
 export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
     await lockMerchant(trx, whole.merchantNo);
@@ -62,14 +63,17 @@ export function settlePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading)
   });
 }
 
-/** Unreadable entries without batchNo, identical ones counted each. */
+/** Number of unreadable entries without batchNo. Identical ones are counted each. */
 export const countNameless = ({ rejected }: WindowReading): number =>
   rejected.filter(({ batchNo }) => batchNo === null).length;
 
 const lockMerchant = (trx: Transaction<DB>, merchantNo: string) =>
   sql`SELECT pg_advisory_xact_lock(${MERCHANT_LOCK_CLASS}, hashtext(${merchantNo}))`.execute(trx);
 
-/** An uncertified reading may hold an entry twice, as pages moved under it: the later page knows better. */
+/**
+ * Keeps the last one of entries with equal numbers. An uncertified reading may hold an entry twice, if the platform's
+ * pages moved while they were read; the later page is right.
+ */
 function lastOfEach(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
   const byBatchNo = new Map(entries.map((entry) => [entry.batchNo, entry]));
   return byBatchNo.size === entries.length ? entries : [...byBatchNo.values()];

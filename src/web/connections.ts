@@ -1,26 +1,26 @@
 /**
- * Room for newcomers: where too many connections are open, the one that has dawdled longest makes way, so that any
- * number of strangers who open them and say nothing cannot keep a sender out who says at once what it has.
+ * Limits connections to the server. If too many are open, the one that has been idle longest is closed. So strangers
+ * who open any number of them and send nothing cannot lock out a sender who posts at once.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface ConnectionLimits {
   readonly connectionsMax: number;
-  /** Of one address; proxies that are trusted bring many senders and are not counted. */
+  /** Most connections from one address. Trusted proxies bring many senders and are not limited. */
   readonly perAddressMax: number;
   readonly isTrusted: (address: string) => boolean;
 }
 
 export type Shed = 'too-many-connections' | 'too-many-of-one-address';
 
-/** Watches a server that listens on nothing yet. `onShed` is told of each connection that was cut. */
+/** Limits a server that is not listening yet. `onShed` is called for each connection that is closed. */
 export function limitConnections(
   server: Server,
   { connectionsMax, perAddressMax, isTrusted }: ConnectionLimits,
   onShed: (why: Shed) => void,
 ): void {
-  // In the order of their last complete request, or of their coming: the first has dawdled longest.
+  // Idle connections, by when they opened or had their last complete request; the first has been idle longest.
   const dawdling = new Set<Socket>();
   const perAddress = new Map<string, number>();
   let open = 0;
@@ -45,13 +45,15 @@ export function limitConnections(
     });
     if (open <= connectionsMax) return;
     const [first] = dawdling;
-    // All others are being answered: they end by themselves, and this one comes again.
+    // If there is no idle one, all others are being answered and end by themselves. Then the new one has to try
+    // again.
     onShed('too-many-connections');
     (first ?? socket).destroy();
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    // A request that has come whole is being answered; one whose body is still coming dawdles.
+    // While a request's body is still coming, the connection counts as idle. Once it is complete, it is being
+    // answered.
     request.once('end', () => dawdling.delete(socket));
     response.once('close', () => {
       if (!socket.destroyed) dawdling.add(socket);

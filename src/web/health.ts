@@ -1,9 +1,9 @@
-/** For whoever keeps the process running: is it alive, and can it take a notification now. */
+/** `/healthz` and `/readyz`, for a supervisor: is the process alive, and can it take a notification now. */
 import type { FastifyInstance } from 'fastify';
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Each thing needed, and what is wrong with it, or null. No secrets: anyone may ask. */
+  /** For each thing needed, what is wrong with it, or null. It holds no secrets, as anyone may ask. */
   readonly checks: Readonly<Record<string, string | null>>;
 }
 

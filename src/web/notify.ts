@@ -1,6 +1,6 @@
 /**
- * Where the platform pushes results: sp3101 and sp3401 (docs/platform.md 6). Kept, then 200; looked at later,
- * elsewhere.
+ * The paths to which the platform posts results: sp3101 and sp3401 (docs/platform.md 6). A post is stored, then
+ * answered with 200. It is processed later and elsewhere.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
@@ -10,10 +10,10 @@ import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/not
 const KINDS: readonly NotificationKind[] = ['onboarding', 'beneficiary'];
 
 /**
- * A known path, an unknown one, sense and nonsense go the same way and get the same answer: 200 once the post is
- * committed, 503 where it cannot be. The document names no content type (docs/platform.md 6.1), and what is
- * turned away may never be sent again: a post is kept whatever type it claims, or none, and with or without a
- * slash behind its path.
+ * Known and unknown paths, and valid and invalid posts, are treated alike and get the same answer: 200 once the post
+ * is committed, 503 if it cannot be. The platform may never repeat a post that is refused, and the document names no
+ * content type (docs/platform.md 6.1). So a post is stored whatever its content type, and with or without a slash at
+ * the end of its path.
  */
 export function addNotify(server: FastifyInstance, inbox: Inbox): void {
   server.removeAllContentTypeParsers();
@@ -45,10 +45,10 @@ export function addNotify(server: FastifyInstance, inbox: Inbox): void {
   }
 }
 
-/** What every post is taken for: a type that cannot be read would be refused before anybody saw the post. */
+/** Every post is read as this type. Fastify would refuse an unknown type before our code sees the post. */
 const ANY_TYPE = 'application/octet-stream';
 
-/** The body without loss. What is no UTF-8 is no JSON either, and is spelt so that it stays neither. */
+/** The body as text, without loss. Bytes that are not UTF-8 become `base64:...`, which is no valid JSON either. */
 function textOf(body: unknown): string {
   if (!Buffer.isBuffer(body)) return '';
   return isUtf8(body) ? body.toString('utf8') : `base64:${body.toString('base64')}`;

@@ -1,4 +1,7 @@
-/** Whether a notification posted now would be kept: the database answers, has its tables, and there is a key. */
+/**
+ * `/readyz`: whether a notification posted now would be stored. The database must answer and have its tables, and
+ * there must be a key.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { secretKeysProblem } from '../store/secrets/key-check.ts';
@@ -8,20 +11,20 @@ import type { SecretKey } from '../store/secrets/secrets.ts';
 import type { Readiness } from './health.ts';
 
 const DATABASE_ANSWER_MS_MAX = 2_000;
-/** Anyone may ask as often as they like: the database is asked once in this time. */
+/** An answer is reused for this long, as anyone may ask as often as they like. */
 export const READINESS_LASTS_MS = 1_000;
 
 export interface ReadinessDeps {
-  /** With a connection that nobody else waits for, where the database has more than one. */
+  /** Uses a connection of its own, if the database has more than one, so that no post waits for it. */
   readonly db: Kysely<DB>;
   readonly secretKeys: readonly SecretKey[];
-  /** Set once the process is asked to stop: no new work should come here. */
+  /** Aborted once the process is asked to stop. Then it should get no new work. */
   readonly signal: AbortSignal;
-  /** Ms from anywhere, never going back. */
+  /** A clock in ms that never goes back; its zero does not matter. */
   readonly clock?: () => number;
 }
 
-/** A question that many may ask at once, and that costs the database one cheap query a second at most. */
+/** Makes a function that many may call at once. It costs the database at most one cheap query per second. */
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   const { db, secretKeys, signal, clock = () => performance.now() } = deps;
   let names: Promise<readonly string[]> | undefined;
@@ -32,10 +35,11 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
 
   const askDatabase = async (): Promise<string | null> => {
     try {
-      // In a transaction, as a read of its own would be made again for seconds; who asks wants to know how it is now.
+      // In a transaction, because a single read would be retried for seconds, and the caller wants to know the state
+      // now.
       const applied = new Set(await db.transaction().execute((trx) => appliedMigrations<DB>(trx)));
       const pending = (await (names ??= migrationNames())).filter((name) => !applied.has(name));
-      // The database may have been restored, or another one put in its place, since this process began.
+      // The database may have been restored or replaced since this process started.
       wrongKey = pending.length === 0 ? await secretKeysProblem(db, secretKeys) : null;
       return pending.length === 0 ? null : `lacks ${pending.join(', ')}`;
     } catch {
@@ -44,7 +48,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   };
   const databaseProblem = async (): Promise<string | null> => {
     if (answer !== undefined && clock() - answer.atMs < READINESS_LASTS_MS) return answer.problem;
-    // One that hangs is not asked again beside itself.
+    // While one query hangs, no second one is started.
     asked ??= askDatabase().finally(() => (asked = undefined));
     const problem = await inTime(asked);
     answer = { problem, atMs: clock() };

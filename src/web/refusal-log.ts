@@ -1,10 +1,13 @@
-/** Tells of refusals without a line for each of a flood: the first few of a kind, and then how many more there were. */
+/** Logs refusals without a line for each one of a flood: the first few of a kind, and then how many more there were. */
 import type { WebEvent } from './server.ts';
 
-/** Lines of one kind told in a spell; what is beyond is counted, and the count told with the first of a later spell. */
+/**
+ * A spell is a period of `SPELL_MS`. In each spell this many lines of one kind are logged. Further ones are counted,
+ * and the first line of a later spell has the count.
+ */
 export const LINES_A_SPELL = 5;
 export const SPELL_MS = 10_000;
-/** Kinds there are few of: route, status and reason are our own words. Never more than this are remembered. */
+/** Most kinds remembered. There are few, as route, status and reason are our own words. */
 const KINDS_MAX = 200;
 
 interface Spell {
@@ -14,11 +17,11 @@ interface Spell {
 }
 
 export interface ToldEvent extends WebEvent {
-  /** As many of the same kind were not told since. */
+  /** How many of the same kind were not logged since then. */
   readonly untold?: number;
 }
 
-/** Calls `tell` for some of the events it is given; `flush` tells the counts that are left. */
+/** Calls `tell` for some of the events it gets. `flush` logs the remaining counts. */
 export function createRefusalLog(tell: (event: ToldEvent) => void, clock: () => number) {
   const spells = new Map<string, { readonly event: WebEvent; readonly spell: Spell }>();
   const flush = (): void => {

@@ -1,4 +1,4 @@
-/** What `serve` runs: the HTTP server, and the processing of what comes in by it, until it is asked to stop. */
+/** The command `serve`: runs the HTTP server and processes the notifications it stores, until it is asked to stop. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
@@ -14,9 +14,9 @@ import { UnknownSecretKey } from '../store/secrets/secrets.ts';
 import { createReadiness } from './readiness.ts';
 import { createHealthServer, createWebServer, listenOn, type WebEvent } from './server.ts';
 
-/** Requests at work when asked to stop have this long to end; then their connections are cut. */
+/** When asked to stop, requests being answered have this long to end. Then their connections are closed. */
 const DRAIN_MS_MAX = 11_000;
-/** And the notification being looked at has this long. */
+/** The notification being processed then has this long. */
 const LOOK_MS_MAX = 6_000;
 
 export interface ServeEvents {
@@ -27,11 +27,11 @@ export interface ServeEvents {
 
 export interface Serving {
   readonly url: string;
-  /** Where `/healthz` and `/readyz` are answered; the same as `url` unless they have an address of their own. */
+  /** Where `/healthz` and `/readyz` are; the same as `url` unless they have an address of their own. */
   readonly healthUrl: string;
   /**
-   * Resolves after the signal, within `DRAIN_MS_MAX` and `LOOK_MS_MAX` whatever clients and database do: whoever
-   * dawdles is cut off, and a notification that is looked at still is looked at again after the next start.
+   * Resolves after the signal, at the latest after `DRAIN_MS_MAX` plus `LOOK_MS_MAX`, whatever clients and database
+   * do. Slow clients are disconnected. A notification still being processed is processed again after the next start.
    */
   readonly ended: Promise<void>;
 }
@@ -40,14 +40,14 @@ export type ServeSettings = Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen
   Partial<Pick<SettingsWithoutPlatform, 'healthListen' | 'trustedProxies'>>;
 
 export interface ServeApp extends Pick<App, 'database' | 'now'> {
-  /** A connection for readiness alone, so that asking takes none from the posts. */
+  /** A connection for readiness only, so that it takes none from the posts. */
   readonly readinessDb?: Kysely<DB>;
   readonly drainMs?: number;
 }
 
 /**
- * Listens once it resolves. Throws `UnknownSecretKey` where there is no key, `SecretKeyWrong` where it is another than
- * the one known, as nothing could be taken in; or `ListenRefused`.
+ * Resolves once the server listens. Throws `UnknownSecretKey` if there is no key and `SecretKeyWrong` if it is not
+ * the database's key, because then nothing could be stored. Throws `ListenRefused`.
  */
 export async function serve(
   { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX }: ServeApp,
@@ -100,7 +100,7 @@ export async function serve(
   }
 }
 
-/** Node no longer looks who takes too long once a server closes. */
+/** Once a server is closing, Node no longer disconnects slow clients. So this does it. */
 async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {
   const timer = setTimeout(() => server.server.closeAllConnections(), drainMs);
   await server.close();

@@ -1,4 +1,4 @@
-/** The HTTP server: what it serves, its limits, and how every refusal looks, so that none tells a stranger anything. */
+/** The HTTP server: its routes, its limits, and its refusals, which all look alike so that they reveal nothing. */
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { BlockList, isIP } from 'node:net';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
@@ -9,29 +9,29 @@ import { addNotify } from './notify.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
 
-/** How long a sender may take. */
+/** Time limits for a sender. */
 export interface Times {
-  /** From a request's first byte, or a connection's opening, to the last byte of the headers. */
+  /** From a request's first byte, or from the opening of the connection, to the last byte of its headers. */
   readonly headersMs: number;
   /** From a request's first byte to its last. */
   readonly requestMs: number;
-  /** How often it is looked who has taken too long. */
+  /** How often slow senders are looked for. */
   readonly lookedEveryMs: number;
 }
 const TIMES: Times = { headersMs: 5_000, requestMs: 10_000, lookedEveryMs: 1_000 };
 
-/** A connection on which nothing moves. */
+/** Time limit for a connection without any traffic. */
 const CONNECTION_IDLE_MS_MAX = 20_000;
 const CONNECTIONS_MAX = 2_000;
 const CONNECTIONS_PER_ADDRESS_MAX = 200;
 
-/** The address cannot be listened on. */
+/** The server cannot listen on this address. */
 export class ListenRefused extends ExpectedError {
   override readonly name = 'ListenRefused';
   readonly exitCode = EXIT.usage;
 }
 
-/** What may be said of a request: never its path, which holds a secret, nor anything it carried. */
+/** What may be logged of a request. Never its path, which holds a secret, nor anything it carried. */
 export interface WebEvent {
   readonly route: string;
   readonly status: number;
@@ -41,11 +41,11 @@ export interface WebEvent {
 
 export interface WebDeps {
   readonly inbox: Inbox;
-  /** Null: answered elsewhere. */
+  /** Null if another address answers it. */
   readonly readiness: (() => Promise<Readiness>) | null;
-  /** Told of every refusal and failure. */
+  /** Called for every refusal and failure. */
   readonly onRefusal: (event: WebEvent) => void;
-  /** Addresses and networks whose word is taken for where a request came from; the loopback ones unless told. */
+  /** Addresses and networks of proxies whose forwarding headers are believed. Default: the loopback addresses. */
   readonly trustedProxies?: readonly string[];
   readonly connections?: Partial<ConnectionLimits>;
   readonly times?: Times;
@@ -69,7 +69,7 @@ export function createWebServer(deps: WebDeps): FastifyInstance {
   return server;
 }
 
-/** The server that whoever keeps the process running asks, where that is not the one the world reaches. */
+/** The server for health checks only, if they have an address of their own. */
 export function createHealthServer({
   readiness,
   onRefusal,
@@ -90,7 +90,7 @@ function bareServer(
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     trustProxy: [...trustedProxies],
-    // Node looks every 30 s unless told, and would give headers a minute.
+    // Node's defaults are to look every 30 s, and to allow one minute for the headers.
     http: {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
@@ -99,7 +99,7 @@ function bareServer(
     requestTimeout: requestMs,
     connectionTimeout: CONNECTION_IDLE_MS_MAX,
     forceCloseConnections: 'idle',
-    // A path that cannot be read, or is longer than any here.
+    // The path cannot be read, or is longer than any here.
     frameworkErrors: (_error, _request, reply: FastifyReply) => void reply.code(404).send(REFUSALS[404]),
   });
   server.setErrorHandler((error: { statusCode?: number; code?: string; name: string }, request, reply) => {
@@ -108,7 +108,7 @@ function bareServer(
     return reply.code(status).send(REFUSALS[status] ?? REFUSALS[status < 500 ? 400 : 503]);
   });
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(REFUSALS[404]));
-  // Which of two the proxy went by, nobody can tell.
+  // With two Host headers nobody can tell which one the proxy used.
   server.addHook('onRequest', async (request, reply) => {
     const { rawHeaders } = request.raw;
     const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host');
@@ -119,7 +119,7 @@ function bareServer(
   return server;
 }
 
-/** Whether an address is one of these, or in one of these networks (`10.0.0.0/8`). */
+/** Whether an address is in the list, or in one of its networks (`10.0.0.0/8`). */
 function withinOneOf(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
@@ -131,7 +131,7 @@ function withinOneOf(networks: readonly string[]): (address: string) => boolean 
   return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** All that a refusal says. Fastify's own would repeat the path. */
+/** The whole answer to a refused request. Fastify's own answer would repeat the path. */
 const REFUSALS: Readonly<Record<number, { readonly error: string }>> = {
   400: { error: 'bad request' },
   404: { error: 'not found' },

@@ -1,4 +1,4 @@
-/** The rules of docs/platform.md 2.5 and 8, each with files on both sides of it. */
+/** The rules of docs/platform.md 2.5 and 8. Each has files that it accepts and files that it refuses. */
 import type { RuleContext, StoredReference } from '../../src/beneficiaries/rules.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';
 import { ENTERPRISE, INDIVIDUAL, without, type File } from './files.ts';
@@ -32,7 +32,7 @@ const PROXY: File = {
 const UPLOAD = '/upload/2026/03/4711.pdf';
 const url = (characters: number) => `https://pay.example/${'n'.repeat(characters - 20)}`;
 
-/** What is accepted, and what is refused with which problems: `path sentence`. */
+/** A rule, files it accepts, and files it refuses with their problems as `path sentence`. */
 export type Case = readonly [
   rule: string,
   accepted: readonly File[],

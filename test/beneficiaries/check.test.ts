@@ -14,7 +14,7 @@ import { ENTERPRISE, INDIVIDUAL, without } from './files.ts';
 
 const check = (file: unknown, reference = NO_REFERENCE) => checkRegistration(file, { ...CONTEXT, reference });
 
-/** `path problem` of everything wrong with a file. */
+/** All problems of a file, as `path problem`. */
 const problemsOf = (file: unknown, reference = NO_REFERENCE): string[] => {
   const checked = check(file, reference);
   return 'problems' in checked ? checked.problems.map(({ path, problem }) => `${path} ${problem}`) : [];
@@ -88,13 +88,13 @@ describe('what the document leaves open', () => {
     expect(warningsOf({ ...ENTERPRISE, registerCountry, [paper]: image })).toEqual(told);
   });
 
-  it('a SWIFT payee’s bank need not be in the list', () => {
+  it('the bank of a SWIFT payee need not be in the list', () => {
     const file = { ...SWIFT_ENTERPRISE, bankCode: 'HK999' };
     expect(warningsOf(file, { banks: ['HK004'] })).toEqual([expect.stringContaining('bankCode is none of')]);
     expect(warningsOf(file, { banks: ['HK999'] })).toEqual([]);
   });
 
-  it('payoutType need not be the type that is listed for the method', () => {
+  it('payoutType need not be the type in the list for that method', () => {
     const file = { ...ENTERPRISE, payoutType: 'WALLET' };
     const methodTypes = new Map([[ENTERPRISE.payoutMethod as string, 'BANK']]);
     expect(warningsOf(file, { methodTypes })).toEqual([
@@ -108,7 +108,7 @@ describe('what the document leaves open', () => {
 describe('stored reference data', () => {
   const reference = { payoutMethods: ['HK_FPS', 'SEPA'], banks: ['HK004'] };
 
-  it('decides on payoutMethod and bankCode where it is there', () => {
+  it('decides which payoutMethod and bankCode are accepted, if it is stored', () => {
     expect(problemsOf(ENTERPRISE, reference)).toEqual([]);
     expect(problemsOf({ ...ENTERPRISE, payoutMethod: 'HK_CHATS', bankCode: 'HK999' }, reference)).toEqual([
       'payoutMethod is none of the payout methods the platform lists for the country; if it is new, run `daybook reference sync` first',
@@ -116,14 +116,14 @@ describe('stored reference data', () => {
     ]);
   });
 
-  it('has no say where it is not there, nor on WIRE, which its LOCAL methods do not hold', () => {
+  it('has no effect if it is not stored, nor on WIRE, which is not among the LOCAL methods', () => {
     expect(problemsOf({ ...ENTERPRISE, payoutMethod: 'HK_CHATS', bankCode: 'HK999' })).toEqual([]);
     expect(problemsOf(SWIFT_ENTERPRISE, reference)).toEqual([]);
   });
 });
 
 describe('a check', () => {
-  it('without wallet methods says where they are set', () => {
+  it('without wallet methods says which setting has them', () => {
     const checked = checkRegistration(without(ENTERPRISE, 'bankCode'), {
       ...CONTEXT,
       walletMethods: [],
@@ -159,11 +159,11 @@ describe('a check', () => {
     ]);
   });
 
-  it.each([[null], [[ENTERPRISE]], ['text'], [7]])('of %j asks for a mapping', (file) => {
+  it.each([[null], [[ENTERPRISE]], ['text'], [7]])('of %j says that a mapping is needed', (file) => {
     expect(problemsOf(file)).toEqual(['(the file) must be a mapping of fields']);
   });
 
-  it('knows the country before anything else', () => {
+  it('checks the country before anything else', () => {
     expect([ENTERPRISE, { countryCode: 'hk' }, null, []].map(bankCountryOf)).toEqual([
       'HK',
       null,
@@ -172,7 +172,7 @@ describe('a check', () => {
     ]);
   });
 
-  it('ends with an answer on anything, and repeats none of the values', () => {
+  it('gives a result for any input, and repeats none of the values', () => {
     const MARK = 'qzx7';
     const value = fc.oneof(
       fc.jsonValue(),

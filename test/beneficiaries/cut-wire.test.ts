@@ -1,10 +1,13 @@
-/** The wire to PostgreSQL, cut at every statement of a registration: one call, and its answer kept. */
+/**
+ * The connection to PostgreSQL is cut at every statement of a registration. There must be one call, and its reply is
+ * stored.
+ */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
 import { answer, rejection, reset } from '../platform/stranger.ts';
-import { cuttingProxy, type CuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { registering, reply } from './support.ts';
 
@@ -14,7 +17,7 @@ let database: Database;
 beforeAll(async () => {
   const fresh = await freshDatabase();
   direct = fresh;
-  proxy = await cuttingProxy(fresh.url);
+  proxy = await startCuttingProxy(fresh.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
 });
 afterEach(async () => {
@@ -46,7 +49,7 @@ it.each([
 });
 
 it.each([...both('update "beneficiary"'), ...both('commit')])(
-  'cut %s %s, one without a reply is sent again, once',
+  'cut %s %s, a registration without a reply is sent again, once',
   async (when, message) => {
     const { register, sent } = await registering(database, reset, reply('04'));
     await rejection(register());
@@ -59,7 +62,7 @@ it.each([...both('update "beneficiary"'), ...both('commit')])(
 );
 
 it.each(both('update "beneficiary"'))(
-  'cut %s %s, a refusal is kept and may be taken up',
+  'cut %s %s, a refusal is stored, and the registration may be sent again',
   async (when, message) => {
     const { register, sent } = await registering(database, REFUSAL, reply('01'));
     proxy.cuts.push({ message, when });

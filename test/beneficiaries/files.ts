@@ -1,4 +1,4 @@
-/** Registration files as an integrator writes them, whole and right; every name and number is made up. */
+/** Complete and correct registration files, as an integrator writes them. Every name and number is made up. */
 
 export type File = Readonly<Record<string, unknown>>;
 
@@ -45,6 +45,6 @@ export const INDIVIDUAL: File = {
   gender: 'F',
 };
 
-/** Without the fields named. */
+/** The file without the named fields. */
 export const without = (file: File, ...names: readonly string[]): File =>
   Object.fromEntries(Object.entries(file).filter(([name]) => !names.includes(name)));

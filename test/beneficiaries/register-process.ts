@@ -1,4 +1,4 @@
-/** A process of its own that registers one beneficiary: what a second terminal, or a killed one, does. */
+/** A process that registers one beneficiary, for tests with a second terminal or a killed process. */
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import type { Registration } from '../../src/beneficiaries/registration.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
@@ -6,7 +6,7 @@ import { createTransport, systemTransportDeps } from '../../src/platform/transpo
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 
-/** Given as JSON in the first argument. */
+/** The task, as JSON in the first argument. */
 export interface ProcessTask {
   readonly databaseUrl: string;
   readonly platformUrl: string;

@@ -25,7 +25,7 @@ import { ENTERPRISE, INDIVIDUAL, without } from './files.ts';
 import type { ProcessTask } from './register-process.ts';
 import { checked, PUBLIC_URL, registering, reply, SECRET_KEY } from './support.ts';
 
-/** An address where nobody listens. */
+/** An address at which nothing listens. */
 async function closedUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -42,7 +42,7 @@ const statuses = async (store: StoreUnderTest) =>
 
 onBothDatabases((store) => {
   it.each(['01', '03', '04'])(
-    'a reply of %s is stored, and asked for again sends nothing',
+    'a reply of %s is stored, and registering again sends nothing',
     async (status) => {
       const { register, sent } = await registering(store(), reply(status));
       const first = await register();
@@ -72,7 +72,7 @@ onBothDatabases((store) => {
     },
   );
 
-  it('a callbackUrl of the file is left alone, and none is made up without a public address', async () => {
+  it('a callbackUrl in the file is kept, and none is made without a public address', async () => {
     const { register, sent } = await registering(store(), reply('01'));
     const own = checked({ ...ENTERPRISE, callbackUrl: 'https://pay.example/hook' });
     expect((await register(own)).beneficiary.isNotified).toBe(false);
@@ -98,7 +98,7 @@ onBothDatabases((store) => {
       if (typeof value === 'string' && value.length > 3) expect(plain).not.toContain(value);
   });
 
-  it('after a failure is sent again with the same number, the same words and the same callbackUrl', async () => {
+  it('after a failure is sent again with the same number, content and callbackUrl', async () => {
     const { register, sent } = await registering(
       store(),
       reset,
@@ -120,7 +120,7 @@ onBothDatabases((store) => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it('the platform says no to is refused, its words left out', async () => {
+  it('that the platform refuses is stored as refused, without the platform’s words', async () => {
     const { register } = await registering(store(), REFUSAL);
     const { beneficiary } = await register();
     expect(beneficiary).toMatchObject({ status: 'refused', mayHaveArrived: false, bizFlowNo: null });
@@ -128,7 +128,7 @@ onBothDatabases((store) => {
     expect(beneficiary.problem).not.toContain('123456');
   });
 
-  it('that never left is still one nothing is known against: a refusal then settles it', async () => {
+  it('that was never sent may be sent again, and a refusal then decides it', async () => {
     const { register } = await registering(store(), REFUSAL);
     const { transport } = transportTo(await closedUrl(), { retriesMax: 0 });
     const unreachable = createBeneficiaryClient(transport);
@@ -139,7 +139,7 @@ onBothDatabases((store) => {
     expect((await register()).beneficiary.status).toBe('refused');
   });
 
-  it('refused after an earlier call that may have arrived stands as it was', async () => {
+  it('refused after an earlier call that may have arrived keeps its status', async () => {
     const { register } = await registering(store(), reset, REFUSAL);
     await rejection(register());
     const error = await rejection(register());
@@ -147,7 +147,7 @@ onBothDatabases((store) => {
     expect(await statuses(store())).toEqual([['BEN-0001', 'sending']]);
   });
 
-  it('refused may be mended and sent again under its number, or under another', async () => {
+  it('refused may be corrected and sent again under its number, or under another', async () => {
     const { register, sent } = await registering(store(), REFUSAL, REFUSAL, reply('01'));
     await register();
     await register(checked(OTHER_NUMBER));
@@ -160,7 +160,7 @@ onBothDatabases((store) => {
     ]);
   });
 
-  it('a refused one may not be taken up while its payee is in review by another number', async () => {
+  it('a refused one may not be sent again while its payee is in review under another number', async () => {
     const { register, sent } = await registering(store(), REFUSAL, reply('01'));
     await register();
     await register(checked(OTHER_NUMBER));
@@ -172,7 +172,7 @@ onBothDatabases((store) => {
     ]);
   });
 
-  it('a number stands for one registration, of one merchant', async () => {
+  it('a number belongs to one registration of one merchant', async () => {
     const { register, deps, sent } = await registering(store(), reply('01'));
     await register();
     const other = checked({ ...ENTERPRISE, companyName: 'Another Trading Limited' });
@@ -216,7 +216,7 @@ onBothDatabases((store) => {
   });
 
   it.each(['03', '04'])(
-    'a payee whose review ended with %s may be sent again, and it is told',
+    'a payee whose review ended with %s may be sent again, with a note',
     async (status) => {
       const { register, sent } = await registering(store(), reply(status), reply('01'));
       await register();
@@ -226,7 +226,7 @@ onBothDatabases((store) => {
     },
   );
 
-  it('while one call is in the air, the same number and the same payee are held back', async () => {
+  it('during a call, the same number and the same payee are not sent', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<undefined>();
     const { promise: goOn, resolve: letGo } = Promise.withResolvers<undefined>();
     const slow: Act = (response, received, call) => {
@@ -243,7 +243,7 @@ onBothDatabases((store) => {
     expect(sent()).toHaveLength(1);
   });
 
-  it('a call whose time is over is taken up, even from a host nobody can look at', async () => {
+  it('a call whose time is over is repeated, even if it came from another host', async () => {
     const { register, sent } = await registering(store(), stall, reply('01'));
     const stopped = new AbortController();
     const first = register(checked(), { holder: 'elsewhere:1:-', signal: stopped.signal });
@@ -257,7 +257,7 @@ onBothDatabases((store) => {
     expect(await statuses(store())).toEqual([['BEN-0001', '01']]);
   });
 
-  it('a reply that comes after another one is stored changes nothing', async () => {
+  it('a reply that comes after another one was stored changes nothing', async () => {
     const { promise: goOn, resolve: letGo } = Promise.withResolvers<undefined>();
     const late: Act = (response, received, call) => {
       void goOn.then(() => reply('03', 'P9')(response, received, call));
@@ -279,7 +279,7 @@ onBothDatabases((store) => {
     expect(await listBeneficiaries(store().db)).toEqual([]);
   });
 
-  it('let go of by a person frees the payee, unless a call is in the air or it was answered', async () => {
+  it('released by a person frees the payee, unless a call is under way or was answered', async () => {
     const { register, sent } = await registering(store(), reset, stall, reply('01'));
     await rejection(register());
     const stop = new AbortController();
@@ -298,7 +298,7 @@ onBothDatabases((store) => {
     ]);
   });
 
-  it('stopped in mid-call says so, and is sent again', async () => {
+  it('stopped during its call says so, and is sent again', async () => {
     const { register, sent } = await registering(store(), stall, reply('01'));
     const stop = new AbortController();
     const first = register(checked(), { signal: stop.signal });
@@ -309,7 +309,7 @@ onBothDatabases((store) => {
     expect((await register()).beneficiary).toMatchObject({ status: '01', sends: 2 });
   });
 
-  it('of many at once, with one number or with many, one call is made', async () => {
+  it('of many at once, with one number or several, only one call is made', async () => {
     const { register, sent } = await registering(store(), reply('01'));
     const same = await Promise.allSettled(Array.from({ length: 6 }, () => register()));
     expect(sent()).toHaveLength(1);
@@ -326,7 +326,7 @@ onBothDatabases((store) => {
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ name: 'PayeeInReview' });
   });
 
-  it('a result moves it out of review once; nothing else does', async () => {
+  it('a result ends its review once, and nothing else does', async () => {
     const { register, sent } = await registering(store(), reply('01', null));
     await register();
     const secret = String(sent()[0]!['callbackUrl']).split('/').at(-1)!;
@@ -346,7 +346,7 @@ onBothDatabases((store) => {
     ]);
   });
 
-  it('a payeeId once known stays, and one not told changes nothing', async () => {
+  it('a known payeeId stays, and a missing one changes nothing', async () => {
     const { register, sent } = await registering(store(), reply('01'), reply('04', null));
     await register();
     await register(checked(INDIVIDUAL));
@@ -409,7 +409,7 @@ describe('processes of their own', () => {
     expect(platform.received).toHaveLength(1);
   });
 
-  it('one killed in mid-call is taken up at once: same number, same callbackUrl', async () => {
+  it('one killed during its call is repeated at once: same number, same callbackUrl', async () => {
     const { database, platform, task } = await startTogether([stall, reply('01')]);
     const first = start(task({}));
     await expect.poll(() => platform.received.length, { timeout: 20_000 }).toBe(1);

@@ -1,4 +1,4 @@
-/** What our check lets through, against the sandbox's own reading of the document: neither looks at the other. */
+/** Compares our check with the sandbox. The two are written independently from the document. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/register.ts';
 import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
@@ -41,7 +41,7 @@ it('a registration whose reply was lost is one registration, however often it is
   expect(acted.payees()).toMatchObject([{ payeeId: beneficiary.payeeId, bizFlowNo: beneficiary.bizFlowNo }]);
 });
 
-describe('the sandbox takes what the check lets through', () => {
+describe('the sandbox accepts what the check accepts', () => {
   it.each(ACCEPTED.map(([name, file], index) => [name, file, index] as const))(
     '%s',
     async (_, file, index) => {

@@ -18,7 +18,7 @@ onBothDatabases((store) => {
       .execute((trx) => settleRegistration(trx, { id, status, payeeId, note }, NOW));
   const refusal = async (...asked: Parameters<typeof settle>) => (await rejection(settle(...asked))).message;
 
-  it('decides what is under review, or was never answered', async () => {
+  it('decides a registration that is under review or was never answered', async () => {
     const [one, two] = [await inReview(store().db, 'R1'), await sending(store().db, 'R2')];
     expect(await settle(one.id, '03', null, 'case 4711')).toMatchObject({
       status: '03',
@@ -29,7 +29,7 @@ onBothDatabases((store) => {
     expect(await settle(two.id, '04', 'P9')).toMatchObject({ status: '04', payeeId: 'P9', bizFlowNo: null });
   });
 
-  it('adds the payeeId that an approval left out, and never another than there is', async () => {
+  it('adds the payeeId that an approval left out, and never replaces one', async () => {
     const one = await sending(store().db, 'R1');
     await replied(store().db, one, null);
     expect(await settle(one.id, '04')).toMatchObject({ status: '04', payeeId: null });

@@ -1,4 +1,7 @@
-/** What registering tests stand on: checked files, a platform that takes each number once, and the deps of a call. */
+/**
+ * Helpers for tests of registering: checked files, a platform that processes each number once, and a call's
+ * parameters.
+ */
 import { randomBytes } from 'node:crypto';
 import { checkRegistration } from '../../src/beneficiaries/check.ts';
 import { registerBeneficiary, type RegisterDeps } from '../../src/beneficiaries/register.ts';
@@ -19,7 +22,7 @@ export function checked(file: File = ENTERPRISE): Registration {
   return result.registration;
 }
 
-/** Answers every registration with this status (docs/platform.md 2.6); `payeeId` left out where null. */
+/** Answers every registration with this status (docs/platform.md 2.6). Without payeeId if that is null. */
 export const reply =
   (status: string, payeeId: string | null = 'P1'): Act =>
   (response, { body }) => {
@@ -34,7 +37,7 @@ export const reply =
     response.writeHead(200, { 'content-type': 'application/json' }).end(text);
   };
 
-/** A platform that acts so, and a way to register against it. */
+/** A platform with these acts, and a function that registers there. */
 export async function registering(store: Pick<StoreUnderTest, 'db'>, ...acts: readonly Act[]) {
   const platform = await stranger(...acts);
   const { transport } = transportTo(platform.url, { retriesMax: 0 });
@@ -50,7 +53,7 @@ export async function registering(store: Pick<StoreUnderTest, 'db'>, ...acts: re
   return {
     deps,
     url: platform.url,
-    /** Bodies the platform was sent, in order. */
+    /** The bodies that the platform received, in order. */
     sent: () => platform.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>),
     register: (registration: Registration = checked(), more: Partial<RegisterDeps> = {}) =>
       registerBeneficiary({ ...deps, ...more }, MERCHANT, registration),

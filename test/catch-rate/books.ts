@@ -1,24 +1,24 @@
-/** The books of a made-up merchant: what truly happened, drawn by chance. Amounts are whole minor units. */
+/** The true books of a made-up merchant, drawn at random. Amounts are whole minor units. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { below, type Random } from '../../src/sandbox/random.ts';
 
-/** One entry of the books. */
+/** One entry of the true books. */
 export interface Booking {
   readonly batchNo: string;
   readonly currency: string;
   readonly type: string;
-  /** Credits above zero. */
+  /** Signed, a credit above zero. */
   readonly net: number;
   readonly balance: number;
-  /** When it was booked; the order of balances is the order of these. */
+  /** When it was booked. The balances follow this order. */
   readonly atMs: number;
-  /** What its timestamp says, and what the platform filters by. */
+  /** The time in its timestamp, which the platform also filters by. */
   readonly stampMs: number;
 }
 
 const MINOR_UNITS: Readonly<Record<string, number>> = { USD: 2, EUR: 2, JPY: 0, KWD: 3 };
 const TYPES = ['T1', 'T2', 'T3'];
-/** Entries of one account are further apart than clocks may be off, so that time alone tells their order. */
+/** Entries of one account are further apart than clocks may be off, so that time alone gives their order. */
 const APART_MS = 10_000;
 const NET_MAX = 400_000;
 
@@ -30,7 +30,7 @@ export function decimal(units: number, currency: string): string {
   return places === 0 ? sign + digits : `${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
-/** Minor units of a decimal; null where it has more digits than the currency, other than zeros. */
+/** The minor units of a decimal. Null if it has more significant decimals than the currency. */
 export function unitsOf(text: string, currency: string): number | null {
   const places = MINOR_UNITS[currency] ?? 2;
   const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
@@ -41,7 +41,7 @@ export function unitsOf(text: string, currency: string): number | null {
 export const pick = <Item>(random: Random, items: readonly Item[]): Item =>
   items[below(random, items.length)]!;
 
-/** Puts the entries in order and makes each balance follow from the one before it in its account. */
+/** Sorts the entries and calculates each balance from the one before it in its account. */
 export function balanced(bookings: readonly Booking[]): Booking[] {
   const balances = new Map<string, number>();
   return [...bookings]
@@ -53,19 +53,19 @@ export function balanced(bookings: readonly Booking[]): Booking[] {
     });
 }
 
-/** How much is booked, day by day. */
+/** How many entries to draw, and when. */
 export interface BooksShape {
   readonly zone: string;
   readonly days: readonly string[];
   readonly currencies: readonly string[];
   readonly perDay: readonly [number, number];
-  /** The first account has no entries from this day on, counted from 0. */
+  /** The number of the day, from 0, from which the first account has no entries. */
   readonly quietFrom?: number | undefined;
-  /** The last entry of each account and day lies in the last minutes before midnight. */
+  /** If true, the last entry of each account and day is in the last minutes before midnight. */
   readonly lateEvenings?: boolean | undefined;
 }
 
-/** Draws the books of a merchant; `letter` begins its batch numbers. */
+/** Draws the books of a merchant. Its batch numbers begin with `letter`. */
 export function drawBooks(shape: BooksShape, letter: string, random: Random): Booking[] {
   const bookings: Booking[] = [];
   const taken = new Set<string>();
@@ -99,7 +99,7 @@ export function drawBooks(shape: BooksShape, letter: string, random: Random): Bo
   return balanced(bookings);
 }
 
-/** An account's entries of a business day, in order. */
+/** The entries of an account on a business day, in order. */
 export const entriesOf = (
   books: readonly Booking[],
   currency: string,

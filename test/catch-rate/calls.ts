@@ -1,9 +1,9 @@
-/** Calls to the platform that a night costs, for a merchant in steady state. */
+/** Counts the calls of a nightly run for a merchant whose earlier days are stored already. */
 import type { Rig } from '../simulation/rig.ts';
 import { playSteps, type Product } from './play.ts';
 import { drawHistory } from './scene.ts';
 
-/** Pages a day that are measured. */
+/** Measured with this many pages per day. */
 export const PAGES_A_DAY = [1, 3, 30] as const;
 const RESWEEP_DAYS = 7;
 
@@ -12,7 +12,7 @@ export interface NightCalls {
   readonly calls: number;
 }
 
-/** Calls of the second night after the first reading, with so many pages a day. */
+/** The calls of the second night after the first reading, with that many pages per day. */
 export async function callsANight(rig: Rig, pagesADay: number, product?: Product): Promise<NightCalls> {
   const perDay = pagesADay * 100 - 40;
   const drawn = drawHistory(

@@ -1,4 +1,4 @@
-/** The card: figures of a run of forms, as plain tables for a terminal and as a page. Made here, never by hand. */
+/** Makes the card of results: plain tables for a terminal, and a page. It is never edited by hand. */
 import { counted, table } from '../../src/cli/output/text.ts';
 import type { Form } from './form.ts';
 import type { Outcome } from './play.ts';
@@ -9,11 +9,11 @@ import type { Results } from './work.ts';
 export interface CardContext {
   readonly forms: readonly Form[];
   readonly results: Results;
-  /** What made it, to be typed again. */
+  /** The command that made it, to repeat it. */
   readonly command: string;
-  /** Histories a form that were asked for. */
+  /** The number of histories per form that was asked for. */
   readonly histories: number;
-  /** The day it was made on. */
+  /** The day it was made. */
   readonly day: string;
 }
 
@@ -40,7 +40,7 @@ export const cardText = (context: CardContext): string =>
     .filter((part) => part !== null)
     .join('\n\n');
 
-/** Sentences are for the page: a terminal is not wide enough. */
+/** Columns with sentences are only on the page, as a terminal is too narrow. */
 const LONG = ['the lie', 'because'];
 const withoutLie = (columns: readonly string[]): string[] =>
   columns.filter((column) => !LONG.includes(column));
@@ -57,7 +57,7 @@ const markdownTable = ({ columns, rows }: Sheet): string => {
   ].join('\n');
 };
 
-/** The page, whole. */
+/** The text of the whole page. */
 export function cardPage(context: CardContext): string {
   const { results, command, histories, day } = context;
   const spoiled = spoiledText(results.outcomes);

@@ -10,7 +10,7 @@ import { countClean, countOf } from './tally.ts';
 
 const SEED = 2404;
 const TIMEOUT_MS = 240_000;
-/** So many forms of each family, spread over it: the command plays all of them. */
+/** This many forms of each family, spread over it. The command `npm run catch-rate` plays all forms. */
 const FORMS_A_FAMILY = 4;
 const CLEAN_HISTORIES = 12;
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const formNamed = (name: string): Form => FORMS.find((form) => form.name === name)!;
 
-/** Each item on the next rig that is free. */
+/** Runs `work` on each item, with the next free rig. */
 async function onRigs<Item, Result>(
   items: readonly Item[],
   play: (rig: Rig, item: Item) => Promise<Result>,
@@ -47,15 +47,15 @@ const chosenOf = (family: Family): Form[] => {
 };
 
 interface Floor {
-  /** CommandOutput, or without harm, before anything wrong stood. */
+  /** Lies caught in the same night, or harmless. */
   readonly inTime: number;
-  /** CommandOutput sooner or later, or without harm. */
+  /** Lies caught at any time, or harmless. */
   readonly told: number;
 }
 
 /**
- * At least so many of the chosen forms, as the card shows of each of their histories: whoever makes a check better raises its
- * family's numbers.
+ * The lowest numbers allowed of the chosen forms. They come from the card. If you improve a check, raise the numbers
+ * of its family.
  */
 const FLOORS: Readonly<Record<Family, Floor>> = {
   missing: { inTime: 2, told: 4 },
@@ -74,11 +74,11 @@ const FLOORS: Readonly<Record<Family, Floor>> = {
   unreadable: { inTime: 4, told: 4 },
 };
 
-/** Of the lies caught, those told by the sentence their form expects, at least. */
+/** The lowest share, of the lies that are caught, whose form's expected sentence is said. */
 const RIGHT_SENTENCE_SHARE = 0.95;
 
 describe('the catch rate', () => {
-  test('no family falls below its floor', { timeout: TIMEOUT_MS }, async () => {
+  test('no family has lower numbers than allowed', { timeout: TIMEOUT_MS }, async () => {
     const forms = FAMILIES.flatMap(chosenOf);
     const outcomes = await onRigs(forms, (rig, form) => playForm(rig, form, String(SEED)));
     const below = FAMILIES.filter((family) => {
@@ -117,7 +117,7 @@ describe('the harness', () => {
     reasons: [{ exitCode: 3, what: 'something may be wrong', todo: null }],
   });
 
-  test('counts a product that says nothing as silent', async () => {
+  test('counts a run that never reports anything as silent', async () => {
     const form = formNamed('missing-middle');
     const outcome = await playForm(rigs[0]!, form, 'mute', mute);
     expect(outcome).toMatchObject({ ending: 'silent', exitCode: 0, isAtPlace: null, spoiled: null });
@@ -129,14 +129,14 @@ describe('the harness', () => {
     });
   });
 
-  test('counts an alarm about an honest ledger, and one before a lie begins', async () => {
+  test('counts an alarm on an honest ledger, and one before the lie begins', async () => {
     const { alarms } = await playClean(rigs[0]!, 'alarmed', alarmed);
     expect(alarms).toContain('first reading ended with 3: something may be wrong');
     const outcome = await playForm(rigs[0]!, formNamed('missing-middle'), 'alarmed', alarmed);
     expect(outcome.spoiled).toContain('first reading ended with 3');
   });
 
-  test('finds copy and statements wrong where nothing was read', async () => {
+  test('finds copy and statements wrong if nothing was read', async () => {
     const idle: Product = (request, deps) => executeRun({ ...request, command: 'reconcile' }, deps);
     expect((await playClean(rigs[0]!, 'idle', idle)).harmed).toBeGreaterThan(0);
   });
@@ -168,7 +168,7 @@ describe('the harness', () => {
     const toldOf = (day: string, text: string) => ({ text, places: [{ currency: 'USD', day }], breaks: 1 });
     const judged = (...runs: Seen[]): Outcome => judge({ name: 'a form' }, planted, [seen(-1), ...runs]);
 
-    test('a lie told in its night, where it is and as what it is', () => {
+    test('a lie caught in its night, at its place and with the right sentence', () => {
       const told = toldOf('2026-03-04', 'entries are missing');
       expect(judged(seen(0, { exitCode: 3, isHarmed: true, told }))).toMatchObject({
         ending: 'same night',
@@ -178,7 +178,7 @@ describe('the harness', () => {
       });
     });
 
-    test('a lie told elsewhere and in other words', () => {
+    test('a lie reported at another place and with another sentence', () => {
       const told = toldOf('2026-03-05', 'a hold was placed');
       expect(judged(seen(0, { exitCode: 3, told }))).toMatchObject({
         isAtPlace: false,
@@ -186,7 +186,7 @@ describe('the harness', () => {
       });
     });
 
-    test('a lie told only after something wrong stood', () => {
+    test('a lie caught only after something wrong was published', () => {
       expect(judged(seen(0, { isHarmed: true }), seen(2, { exitCode: 4 }))).toMatchObject({
         ending: 'later',
         nights: 2,
@@ -194,7 +194,7 @@ describe('the harness', () => {
       });
     });
 
-    test('what was wrong and then right without a word as silent, and what never was wrong as harmless', () => {
+    test('a lie as silent if data was wrong and later right without a report, and as harmless if data never was wrong', () => {
       expect(judged(seen(0, { isHarmed: true }), seen(1))).toMatchObject({
         ending: 'silent',
         isMendedUnsaid: true,
@@ -202,7 +202,7 @@ describe('the harness', () => {
       expect(judged(seen(0), seen(1))).toMatchObject({ ending: 'harmless', isMendedUnsaid: false });
     });
 
-    test('and counts each of them', () => {
+    test('and counts each of these', () => {
       const outcomes = [
         judged(seen(0, { exitCode: 3, told: toldOf('2026-03-04', 'entries are missing') })),
         judged(seen(0, { exitCode: 4, told: toldOf('2026-03-09', '') })),
@@ -228,7 +228,7 @@ describe('the harness', () => {
     });
   });
 
-  test('knows each form by one name, and draws the same lie from the same seed', () => {
+  test('has one name per form, and draws the same lie from the same seed', () => {
     expect(new Set(FORMS.map(({ name }) => name)).size).toBe(FORMS.length);
     for (const form of FORMS) {
       const [one, again] = [0, 1].map(() => {

@@ -1,6 +1,6 @@
 /**
- * `npm run catch-rate -- [--form NAME]... [--histories N] [--seed S] [--minutes M] [--card PATH]`: plants every form of lie
- * in made-up ledgers and counts what becomes of it. Two processes play side by side.
+ * `npm run catch-rate -- [--form NAME]... [--histories N] [--seed S] [--minutes M] [--card PATH]`: plants every form
+ * of lie in made-up ledgers and counts how often daybook catches it. Two processes work side by side.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +13,10 @@ import { FORMS } from './forms.ts';
 import { noResults, playAll, type Results, type Task } from './work.ts';
 
 const HISTORIES = 20;
-/** Clean histories for each history a form. */
+/** How many honest histories there are for each history of a form. */
 const CLEAN_FACTOR = 10;
 const PROCESSES = 2;
-/** Histories of a form asked for by itself whose words are shown. */
+/** If single forms are asked for, the reports of this many of their histories are shown. */
 const TOLD_SHOWN_MAX = 3;
 
 interface Asked {
@@ -26,7 +26,7 @@ interface Asked {
   readonly minutes: number;
 }
 
-/** History by history through all forms, so that a run cut short has as many of each. */
+/** Goes through all forms history by history, so that a run that is cut short has equally many of each. */
 function tasksOf({ forms, histories }: Asked): Task[] {
   const isAll = forms.length === FORMS.length;
   const rounds = Array.from({ length: histories }, (_, history): Task[] => [
@@ -39,7 +39,7 @@ function tasksOf({ forms, histories }: Asked): Task[] {
   return [...calls, ...rounds.flat()];
 }
 
-/** One process's share. */
+/** Plays the share of one process. */
 async function playShare(share: number, asked: Asked): Promise<Results> {
   const endsMs = performance.now() + asked.minutes * 60_000;
   return playAll(
@@ -55,7 +55,7 @@ async function playShare(share: number, asked: Asked): Promise<Results> {
   );
 }
 
-/** The same once more, for a process that plays a share of it. */
+/** The arguments for a child process that plays a share of the same. */
 const argumentsOf = ({ forms, histories, seed, minutes }: Asked): string[] => [
   ...(forms.length === FORMS.length ? [] : forms.flatMap((form) => ['--form', form])),
   ...['--histories', String(histories), '--seed', String(seed)],

@@ -1,4 +1,4 @@
-/** Histories without a lie: whatever a run says of one is a false alarm. */
+/** Plays honest histories. Whatever a run reports about one is a false alarm. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
 import { sumOfSync } from '../../src/run/stages/sync-tally.ts';
@@ -9,7 +9,7 @@ import { playSteps, type Product, type Seen } from './play.ts';
 import { ORDERS, type Lies } from './platform.ts';
 import { drawHistory, type Drawn } from './scene.ts';
 
-/** Six zones, most of them with a first day shortly before their clock changes, either way. */
+/** Six zones. In most of them the clock changes, forward or back, soon after the first day. */
 const PLACES: readonly Required<Pick<Setting, 'zone' | 'firstDay'>>[] = [
   { zone: 'Asia/Shanghai', firstDay: '2026-05-11' },
   { zone: 'Asia/Kolkata', firstDay: '2026-06-29' },
@@ -27,10 +27,10 @@ const SECOND_MS = 1_000;
 
 const isWeekend = (day: string): boolean => [0, 6].includes(new Date(day).getUTCDay());
 
-/** Something honest that a check may take for a lie. */
+/** Something honest that a check might mistake for a lie. */
 interface Trait {
   readonly name: string;
-  /** In how many of ten histories it is. */
+  /** Of ten histories, how many have it. */
   readonly often: number;
   readonly setting?: Setting;
   readonly books?: (books: readonly Booking[], random: Random, drawn: Drawn) => Booking[];
@@ -67,7 +67,7 @@ const TRAITS: readonly Trait[] = [
     name: 'days without entries',
     often: 2,
     books: (books, random, { scene: { zone, days } }) => {
-      // Where a weekday of four busy weeks is empty, it is right to say so.
+      // An empty day is rightly reported if its weekday was busy for four weeks. So only earlier days are emptied.
       const empty = pick(random, days.slice(0, 20));
       return balanced(books.filter(({ atMs }) => dayOf(atMs, zone) !== empty));
     },
@@ -110,16 +110,16 @@ const TRAITS: readonly Trait[] = [
     },
   },
 ];
-/** Traits that draw the books anew shape them first; the one that comes last is about times alone. */
+/** Traits that draw the books anew must come first. The last one only changes times. */
 const LATE_ENTRY = TRAITS.at(-1)!;
 
 export interface CleanOutcome {
-  /** Entries that were read by the end. */
+  /** How many entries had been read by the end. */
   readonly entries: number;
   readonly runs: number;
   /** A sentence for each false alarm. */
   readonly alarms: readonly string[];
-  /** Copy or statements were not true after a run. */
+  /** How often copy or statements were wrong after a run. */
   readonly harmed: number;
   readonly traits: readonly string[];
 }
@@ -154,7 +154,7 @@ export async function playClean(rig: Rig, seed: string, product?: Product): Prom
   };
 }
 
-/** What a run of an honest ledger should not have said; that a late entry revised a statement may be said. */
+/** What a run on an honest ledger should not have reported. After a late entry, a revised statement may be reported. */
 function alarmsOf({ step, exitCode, told, report }: Seen, isLate: boolean): string[] {
   const alarms: string[] = [];
   const reasons = (report?.reasons ?? []).filter((reason) => reason.exitCode !== 0);

@@ -1,4 +1,7 @@
-/** What a form of lie is: a name, a sentence, how it is planted in a drawn ledger, and what ought to be said of it. */
+/**
+ * The types of a form of lie: its name, a sentence, how to plant it in a drawn ledger, and what daybook should say of
+ * it.
+ */
 import type { Random } from '../../src/sandbox/random.ts';
 import type { Booking } from './books.ts';
 import type { Lies } from './platform.ts';
@@ -24,26 +27,26 @@ export type Family = (typeof FAMILIES)[number];
 export const OWN = 'M-OWN';
 export const OTHER = 'M-OTHER';
 
-/** What a form asks of the ledger it is planted in; what is not given is drawn. */
+/** What a form needs of its ledger. Whatever is not given is drawn at random. */
 export interface Setting {
-  /** Days read before the lie begins. */
+  /** How many days are read honestly before the lie begins. */
   readonly honestDays?: number;
   readonly resweepDays?: number;
   readonly currencies?: number;
   readonly perDay?: readonly [number, number];
   readonly quietFrom?: number;
   readonly lateEvenings?: boolean;
-  /** The account was in use before the first day that is read. */
+  /** The account had entries before the first day that is read. */
   readonly lifeBefore?: boolean;
-  /** The zone daybook is set to, and the platform's where that is another. */
+  /** The zone daybook is set to. `platformZone` is the platform's, if it differs. */
   readonly zone?: string;
   readonly platformZone?: string;
   readonly firstDay?: string;
-  /** Nights played after the lie's. */
+  /** How many nights are played after the lie's night. */
   readonly nightsAfter?: number;
-  /** Minutes after midnight that a night's run begins. */
+  /** How many minutes after midnight a nightly run begins. */
   readonly nightMinutes?: number;
-  /** The lie is told from the first reading on, not only once days were read honestly. */
+  /** The platform lies from the first reading on, instead of after the honest days. */
   readonly fromTheFirstReading?: boolean;
   /** The other merchant's ledger is read in the same runs. */
   readonly bothMerchants?: boolean;
@@ -54,16 +57,19 @@ export interface Scene {
   readonly random: Random;
   readonly zone: string;
   readonly books: readonly Booking[];
-  /** Another merchant's, over the same days and currencies. */
+  /** The books of another merchant, with the same days and currencies. */
   readonly otherBooks: readonly Booking[];
   readonly currencies: readonly string[];
-  /** Every day of the ledger's life; `target` is the one the lie's run reads for the first time, `old` lies before its re-sweep. */
+  /**
+   * All days of the ledger. The lie's run reads `target` for the first time. `old` is before the days that it reads
+   * again.
+   */
   readonly days: readonly string[];
   readonly target: string;
   readonly old: string;
 }
 
-/** An account day a lie touches; a currency of null stands for all. */
+/** An account day that a lie concerns. Currency null means all of the merchant's accounts. */
 export interface Place {
   readonly currency: string | null;
   readonly day: string;
@@ -72,20 +78,20 @@ export interface Place {
 /** A lie planted in one ledger. */
 export interface Planted {
   readonly lies: Lies;
-  /** Where it is: to be told there. `everywhere` where the whole ledger is concerned. */
+  /** Where daybook should report it. `everywhere` if the lie concerns the whole ledger. */
   readonly where: readonly Place[] | 'everywhere';
-  /** What ought to be said, in whatever words around. */
+  /** What a report of it must contain. */
   readonly says: RegExp;
 }
 
-/** Whether the replies of sp2404 let anyone see the lie. */
+/** Whether a client of sp2404 can see the lie at all. */
 export type AccountView =
   { readonly kind: 'visible' } | { readonly kind: 'nobody can tell'; readonly because: string };
 
 export interface Form {
   readonly name: string;
   readonly family: Family;
-  /** The lie, as a plain sentence. */
+  /** The lie in a plain sentence. */
   readonly lie: string;
   readonly sight: AccountView;
   readonly setting: Setting;

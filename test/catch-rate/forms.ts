@@ -1,4 +1,4 @@
-/** Every form of lie, in the order of the card. */
+/** All forms of lie, in the order of the card. */
 import { amountForms } from './forms/amounts.ts';
 import { balanceForms } from './forms/balances.ts';
 import { amendedForms, currencyForms } from './forms/changed.ts';

@@ -1,4 +1,4 @@
-/** A platform in memory that serves books over sp2404, and the ways it can be made to lie about them. */
+/** A platform in memory that serves books over sp2404, and the ways in which it can lie about them. */
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -8,7 +8,7 @@ import type { Random } from '../../src/sandbox/random.ts';
 import { wallText } from '../simulation/history-platform.ts';
 import { decimal, type Booking } from './books.ts';
 
-/** An entry as the platform shows it: amounts as JSON, so that a lie may be any text. */
+/** An entry as the platform shows it. Amounts are JSON text, so that a lie may be any text. */
 export interface Line {
   readonly batchNo: string;
   readonly currency: string;
@@ -16,15 +16,15 @@ export interface Line {
   readonly credit: string;
   readonly debit: string;
   readonly balance: string;
-  /** The timestamp as written. */
+  /** The timestamp as the platform writes it. */
   readonly stamp: string;
-  /** The time it is filtered by. */
+  /** The time that the platform filters by. */
   readonly filterMs: number;
-  /** When it was truly booked: a platform shows nothing before. */
+  /** When it was truly booked. It is not shown before that. */
   readonly atMs: number;
 }
 
-/** What is answered to one call. */
+/** The answer to one call. */
 export interface Reply {
   readonly total: number;
   readonly pageSize: number;
@@ -32,7 +32,7 @@ export interface Reply {
 }
 
 export interface Call {
-  /** How many calls for the merchant came before it in its run. */
+  /** How many calls for the merchant came before it in this run. */
   readonly nth: number;
   readonly merchantNo: string;
   readonly beginMs: number;
@@ -41,29 +41,29 @@ export interface Call {
   readonly pageNum: number;
 }
 
-/** When it is: `since` counts the runs from the one the lie begins in; below 0 the platform is honest. */
+/** The time of a run. `since` counts runs from the one in which the lie begins; below 0 the platform is honest. */
 export interface Moment {
   readonly since: number;
   readonly nowMs: number;
 }
 
-/** How a platform lies; each part is asked in every run and says itself from when to when it lies. */
+/** How a platform lies. Each function is called in every run and decides itself when it lies. */
 export interface Lies {
-  /** What the books of a merchant truly hold by now, where they change. */
+  /** What the merchant's books now truly hold, if they change. */
   readonly books?: (books: readonly Booking[], at: Moment) => readonly Booking[];
-  /** What is shown of them, and as what. */
+  /** Which entries it shows, and how. */
   readonly lines?: (lines: readonly Line[], at: Moment, merchantNo: string) => readonly Line[];
-  /** What a call is answered; `ask` answers any call from the lines shown. */
+  /** The reply to a call. `ask` gives the reply that any call would get from the lines shown. */
   readonly reply?: (reply: Reply, call: Call, at: Moment, ask: (call: Call) => Reply) => Reply;
-  /** The zone timestamps are written in, where it is not the one they should be in. */
+  /** The zone that timestamps are written in, if it is not the right one. */
   readonly zoneOf?: (booking: Booking, at: Moment) => string;
-  /** How far the state it shows lies behind. */
+  /** How old the state is that the platform shows. */
   readonly lagMs?: (at: Moment) => number;
-  /** How far its clock, as each reply's Date tells it, is ahead of the true time; less than 0: behind. */
+  /** By how much the platform's clock, as in the Date header, is ahead of the true time; negative if it is behind. */
   readonly clockAheadMs?: (at: Moment) => number;
 }
 
-/** In which order a page shows entries. */
+/** The orders in which a page may show its entries. */
 export const ORDERS = ['ascending', 'descending', 'by batchNo', 'by amount', 'shuffled', 'changing'] as const;
 export type Order = (typeof ORDERS)[number];
 
@@ -96,7 +96,7 @@ function inOrder(lines: readonly Line[], order: Order, random: Random): Line[] {
   }
 }
 
-/** An entry of the books as an honest platform shows it. */
+/** An entry as an honest platform shows it. */
 export const lineOf = (booking: Booking, zone: string): Line => ({
   batchNo: booking.batchNo,
   currency: booking.currency,
@@ -110,9 +110,9 @@ export const lineOf = (booking: Booking, zone: string): Line => ({
 });
 
 export interface PlatformOptions {
-  /** The zone its timestamps are in. */
+  /** The zone of the platform's timestamps. */
   readonly zone: string;
-  /** The zone daybook is set to. */
+  /** The zone that daybook is set to. */
   readonly zoneSet: string;
   readonly order: Order;
   readonly random: Random;
@@ -125,7 +125,7 @@ export interface Served {
   readonly calls: () => number;
 }
 
-/** What the platform serves in one run. The reader is the product's own, down to the text of a reply. */
+/** What the platform serves in one run. The product's own reader reads it, including the text of each reply. */
 export function serve(options: PlatformOptions, at: Moment): Served {
   const { zone, zoneSet, order, random, lies, booksOf } = options;
   const shown = new Map<string, readonly Line[]>();
@@ -181,11 +181,11 @@ export function serve(options: PlatformOptions, at: Moment): Served {
   };
 }
 
-/** What the books hold at a moment, shown or not. */
+/** What the books truly hold at a moment, shown or not. */
 export const truthOf = (books: readonly Booking[], lies: Lies, at: Moment): readonly Booking[] =>
   lies.books?.(books, at) ?? books;
 
-/** A reply as text (docs/platform.md 2.1, 4.1). */
+/** The text of a reply (docs/platform.md 2.1, 4.1). */
 function pageText({ total, pageSize, lines }: Reply, pageNum: number): string {
   const list = lines.map(
     ({ batchNo, currency, type, credit, debit, balance, stamp }) =>

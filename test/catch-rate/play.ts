@@ -1,4 +1,4 @@
-/** Plays a history on a real database and store, run by run, and says what came of the lie in it. */
+/** Plays a history on a real database and store, run by run, and judges how the lie in it was caught. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,25 +18,25 @@ import { harmOf } from './truth.ts';
 
 const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** What is tried: `executeRun`, or in a test of the harness something that lies itself. */
+/** What is tested: `executeRun`, or in tests of the harness a function that does something wrong. */
 export type Product = typeof executeRun;
 
-/** What one run of a history showed. */
+/** What was seen after one run of a history. */
 export interface Seen {
   readonly step: Step;
   readonly exitCode: number;
   readonly told: CommandOutput;
-  /** Copy or statements are not what the books truly hold. */
+  /** True if copy or statements are not what the books truly hold. */
   readonly isHarmed: boolean;
-  /** Days of statements that are not true and stand as without a break. */
+  /** The days whose published statement is wrong and has the verdict continuous. */
   readonly wrongAsContinuous: readonly string[];
-  /** A published statement was replaced, and the run ended with 0 and did not say so. */
+  /** True if a published statement was replaced, and the run ended with 0 and did not say so. */
   readonly revisedUnsaid: boolean;
   readonly calls: number;
   readonly report: RunReport | null;
 }
 
-/** Plays runs one after the other until `isDone`; the first reading comes first. */
+/** Plays the runs of a history until `isDone`, beginning with the first reading. */
 export async function playSteps(
   rig: Rig,
   drawn: Drawn,
@@ -112,28 +112,28 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
   };
 }
 
-/** What came of a lie. `harmless`: no run said anything, and nothing of it was ever wrong. */
+/** How a lie ended. `harmless`: no run said anything, but neither was anything wrong at any time. */
 export type Ending = 'same night' | 'later' | 'silent' | 'harmless';
 
 export interface Outcome {
   readonly form: string;
   readonly ending: Ending;
-  /** Of the run that caught it; 0 where none did. */
+  /** Exit code of the run that caught it; 0 if none did. */
   readonly exitCode: number;
-  /** Nights after the lie's that it was caught in. */
+  /** How many nights after the lie's night it was caught. */
   readonly nights: number;
-  /** Told of an account day the lie is about; null where it was not caught. */
+  /** Whether the report names an account day that the lie concerns; null if it was not caught. */
   readonly isAtPlace: boolean | null;
-  /** Said what ought to be said; null where it was not caught. */
+  /** Whether the report has the expected sentence; null if it was not caught. */
   readonly isRightSentence: boolean | null;
-  /** A statement that is not true stood as without a break after a run of the lie. */
+  /** True if a wrong statement had the verdict continuous after some run of the lie. */
   readonly wrongAsContinuous: boolean;
-  /** Silent, and right again in the end without a word. */
+  /** True if the lie was never reported, and everything was right again at the end. */
   readonly isMendedUnsaid: boolean;
   readonly revisedUnsaid: boolean;
-  /** A run before the lie that did not end with 0 or was harmed: the harness or the product is at fault. */
+  /** Why a run before the lie did not end with 0 or did harm. Then the harness or the product has a bug. */
   readonly spoiled: string | null;
-  /** What the last run played told. */
+  /** The report of the last run. */
   readonly text: string;
 }
 
@@ -156,7 +156,7 @@ export async function playForm(rig: Rig, form: Form, seed: string, product?: Pro
   return judge(form, planted, seen);
 }
 
-/** Judges what was seen against the lie. */
+/** Compares what was seen with the lie. */
 export function judge(form: Pick<Form, 'name'>, planted: Planted, seen: readonly Seen[]): Outcome {
   const early = seen.find(({ step, exitCode, isHarmed }) => step.since < 0 && (exitCode !== 0 || isHarmed));
   const lied = seen.filter(({ step }) => step.since >= 0);

@@ -1,4 +1,4 @@
-/** Draws the ledger a lie is planted in, and the runs it is played in. */
+/** Draws the ledger in which a lie is planted, and the runs of its history. */
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
 import { drawBooks, pick, type Booking } from './books.ts';
@@ -13,17 +13,17 @@ const ZONES = [
   'America/Santiago',
   'UTC',
 ] as const;
-/** The first account has decimals, so that every form finds some. */
+/** The first account's currency has decimals, because every form needs some. */
 const FIRST_CURRENCIES = ['USD', 'EUR', 'KWD'] as const;
 const SECOND_CURRENCIES = ['JPY', 'EUR', 'USD', 'KWD'] as const;
 const FIRST_DAY = '2026-01-05';
 const FIRST_DAYS = 360;
 const HONEST_DAYS = 3;
 const NIGHTS_AFTER = 2;
-/** Enough for every day read before the lie, and less than a run reads by default: a history is to be short. */
+/** Covers every day read before the lie. Less than the default, to keep a history short. */
 const RESWEEP_DAYS = 3;
 const PER_DAY = [3, 12] as const;
-/** A night's run begins half past one, the second run of a day half past one as well. */
+/** A nightly run begins at 01:30, and the second run of a day at 13:30. */
 const NIGHT_MINUTES = 90;
 const MIDDAY_MINUTES = 13 * 60 + 30;
 const MINUTE_MS = 60_000;
@@ -32,11 +32,11 @@ const MINUTE_MS = 60_000;
 export interface Step {
   readonly name: string;
   readonly nowMs: number;
-  /** Runs since the one the lie begins in; below 0 before. */
+  /** How many runs after the one in which the lie begins; negative before it. */
   readonly since: number;
-  /** Nights since that one. */
+  /** How many nights after that one. */
   readonly night: number;
-  /** Days asked for by date; null: the nightly default. */
+  /** Days asked for by date. Null for what a nightly run reads by default. */
   readonly range: { readonly from: string; readonly to: string } | null;
 }
 
@@ -44,14 +44,14 @@ export interface Drawn {
   readonly scene: Scene;
   readonly resweepDays: number;
   readonly order: Order;
-  /** The zone daybook is set to; the scene's is the platform's. */
+  /** The zone daybook is set to. The scene has the platform's zone. */
   readonly zoneSet: string;
   readonly steps: readonly Step[];
   readonly booksOf: (merchantNo: string) => readonly Booking[];
   readonly merchants: readonly string[];
 }
 
-/** Everything but the lie, from a text seed. */
+/** Draws everything except the lie, from a seed text. */
 export function drawHistory(setting: Setting, seed: string): Drawn {
   const random = seeded(seed);
   const zoneSet = setting.zone ?? pick(random, ZONES);
@@ -94,7 +94,7 @@ function drawCurrencies(random: Random, count: number): string[] {
   return [first, second].slice(0, count);
 }
 
-/** The first reading, then a run each night, and one at midday after the night the lie begins in. */
+/** The first reading, then one run each night, and one at midday after the night in which the lie begins. */
 function stepsOf(
   life: {
     readonly days: readonly string[];

@@ -1,4 +1,4 @@
-/** The tables of the card, from counted outcomes. */
+/** Makes the tables of the card from counted outcomes. */
 import type { NightCalls } from './calls.ts';
 import { FAMILIES, type Form } from './form.ts';
 import type { Outcome } from './play.ts';
@@ -7,17 +7,17 @@ import type { Results } from './work.ts';
 
 const percent = (part: number, whole: number): string =>
   whole === 0 ? '–' : `${Math.round((100 * part) / whole)} %`;
-/** Most figures of a good card are 0. */
+/** Most figures of a good card are 0, so a dot replaces them. */
 const orNone = (figure: number): string => (figure === 0 ? '·' : String(figure));
 
 const exitCodesText = ({ exitCodes }: Count): string =>
   [...exitCodes].map(([code, times]) => `${code} ×${times}`).join(', ');
 
-/** `20 by night 1`: the last of them was told so many nights after the lie's. */
+/** `20 by night 1`: 20 were caught later, the last of them that many nights after the lie's night. */
 const laterText = ({ endings, nightsMax }: Count): string =>
   endings.later === 0 ? '·' : `${endings.later} by night ${nightsMax}`;
 
-/** `20, 12 mended`: as many of them were put right later without a word. */
+/** `20, 12 mended`: 20 were never reported, and of these 12 were right again at the end. */
 const silentText = ({ endings, mendedUnsaid }: Count): string =>
   mendedUnsaid === 0 ? orNone(endings.silent) : `${endings.silent}, ${mendedUnsaid} mended`;
 
@@ -128,7 +128,7 @@ const callsSheet = (calls: readonly NightCalls[]): Sheet => ({
     .map((night) => [String(night.pagesADay), String(night.calls)]),
 });
 
-/** Every table of the card that there are figures for. */
+/** All tables of the card for which there are figures. */
 export function sheetsOf(forms: readonly Form[], results: Results): Sheet[] {
   const grouped = byForm(forms, results.outcomes);
   const visible = grouped.filter(([form]) => isVisible(form));

@@ -1,4 +1,4 @@
-/** Counts outcomes: a line for each form, one for each family, and the honest histories. */
+/** Counts outcomes, for each form, for each family, and for the honest histories. */
 import type { CleanOutcome } from './clean.ts';
 import type { Form } from './form.ts';
 import type { Ending, Outcome } from './play.ts';
@@ -6,22 +6,22 @@ import type { Ending, Outcome } from './play.ts';
 export interface Count {
   readonly histories: number;
   readonly endings: Readonly<Record<Ending, number>>;
-  /** Nights after the lie's that the last one caught was caught in. */
+  /** The most nights after the lie's night until one was caught. */
   readonly nightsMax: number;
-  /** Caught in the lie's night or later. */
+  /** How many were caught, in the lie's night or later. */
   readonly caught: number;
   readonly atPlace: number;
   readonly rightSentence: number;
   readonly wrongAsContinuous: number;
   readonly revisedUnsaid: number;
   readonly mendedUnsaid: number;
-  /** Runs before the lie that were not green. */
+  /** How many histories had a run before the lie that was not green. */
   readonly spoiled: number;
-  /** How often a run that caught it ended with each code; 0 stands for histories where none did. */
+  /** How often each exit code ended the run that caught a lie; 0 counts those never caught. */
   readonly exitCodes: ReadonlyMap<number, number>;
 }
 
-/** Of one form, a family, or all. */
+/** Counts the outcomes of a form, of a family, or of all. */
 export function countOf(outcomes: readonly Outcome[]): Count {
   const count = (is: (outcome: Outcome) => boolean): number => outcomes.filter(is).length;
   const exitCodes = new Map<number, number>();
@@ -55,16 +55,16 @@ export interface CleanCount {
   readonly histories: number;
   readonly runs: number;
   readonly entries: number;
-  /** Histories with a false alarm. */
+  /** How many histories had a false alarm. */
   readonly alarmed: number;
   readonly harmed: number;
-  /** How many histories had each sentence, the most frequent first. */
+  /** In how many histories each sentence occurred, the most frequent first. */
   readonly sentences: readonly (readonly [string, number])[];
   readonly traits: readonly (readonly [string, { readonly histories: number; readonly alarmed: number }])[];
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
-/** Figures, days and names left out, so that sentences of one kind are one. */
+/** The sentence without figures, so that sentences of one kind are equal. */
 const kindOf = (alarm: string): string => alarm.replaceAll(/\d+/g, 'N').split('\n')[0]!.slice(0, 140);
 
 export function countClean(outcomes: readonly CleanOutcome[]): CleanCount {
@@ -91,7 +91,7 @@ export function countClean(outcomes: readonly CleanOutcome[]): CleanCount {
   };
 }
 
-/** Outcomes by form, in the forms' order; forms without any are left out. */
+/** Outcomes grouped by form, in the order of the forms. Forms without outcomes are left out. */
 export function byForm(
   forms: readonly Form[],
   outcomes: readonly Outcome[],

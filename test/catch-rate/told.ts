@@ -1,4 +1,7 @@
-/** What a run told, and of which account days: its report as a person reads it, breaks, quarantine, amendments. */
+/**
+ * What daybook reported in a run, and for which account days: its report as a person reads it, breaks, quarantine and
+ * amendments.
+ */
 import type { Kysely } from 'kysely';
 import { breakTexts, reasonText, runText } from '../../src/cli/output/run-text.ts';
 import { dayOf, daysFromTo } from '../../src/ledger/business-day.ts';
@@ -17,7 +20,7 @@ export interface CommandOutput {
 const daysOf = (beginMs: number, endMs: number, zone: string): Place[] =>
   daysFromTo(dayOf(beginMs, zone), dayOf(endMs, zone)).map((day) => ({ currency: null, day }));
 
-/** Account days named in a sentence, `USD 2026-03-04`, and days of the merchant. */
+/** Account days named in a text (`USD 2026-03-04`), and days of the merchant. */
 const daysNamed = (text: string): Place[] =>
   [...text.matchAll(/\b([A-Z]{3}|M-OWN) (\d{4}-\d{2}-\d{2})\b/g)].map(([, whose, day]) => ({
     currency: whose === OWN ? null : whose!,

@@ -1,4 +1,4 @@
-/** Holds what is stored and published against the true books: by the law of statements, not by the program's code. */
+/** Compares what is stored and published with the true books. It uses the law of statements, not daybook's code. */
 import type { Kysely } from 'kysely';
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -9,7 +9,7 @@ import type { Place } from './form.ts';
 
 const SETTLE_MS = 300_000;
 
-/** An entry in one spelling, whoever tells it. */
+/** An entry as text in canonical form, wherever it comes from. */
 const spelled = (cells: readonly (string | null)[], currency: string): string => {
   const [batchNo, stamp, of, type, ...amounts] = cells;
   const units = amounts.map((amount) =>
@@ -32,7 +32,7 @@ const trueText = ({ batchNo, currency, type, net, balance, stampMs }: Booking, z
     currency,
   );
 
-/** An account day as it truly is. */
+/** An account day as it should be. */
 interface TrueDay extends Place {
   readonly currency: string;
   readonly rows: string;
@@ -40,7 +40,7 @@ interface TrueDay extends Place {
   readonly closing: number;
 }
 
-/** The true account days that are over, by `currency day`. */
+/** The true account days that have ended, by `currency day`. */
 function trueDays(
   books: readonly Booking[],
   zone: string,
@@ -64,7 +64,7 @@ function trueDays(
 
 const inOneText = (rows: readonly string[]): string => [...rows].sort().join('\n');
 
-/** A statement whose rows or ends are not the true ones; one of a day without entries has none, and one balance. */
+/** Whether a statement has the true rows, opening and closing. A day without entries has no rows and one balance. */
 function isTrue(statement: PublishedStatement, days: ReadonlyMap<string, TrueDay>): boolean {
   const { currency, day } = statement;
   const truth = days.get(statementId(currency, day));
@@ -78,13 +78,13 @@ function isTrue(statement: PublishedStatement, days: ReadonlyMap<string, TrueDay
 }
 
 export interface Harm {
-  /** Published statements that are not true. */
+  /** Published statements that are wrong. */
   readonly wrong: readonly PublishedStatement[];
-  /** True account days without a statement, or whose entries are not what is stored. */
+  /** True account days that have no statement, or whose stored entries are wrong. */
   readonly lacking: readonly Place[];
 }
 
-/** Where copy and statements are not what the books truly hold. */
+/** Where copy and statements differ from what the books truly hold. */
 export async function harmOf(
   db: Kysely<DB>,
   published: Published,

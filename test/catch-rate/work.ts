@@ -1,4 +1,4 @@
-/** The histories of one process, several at a time: each lane has a database of its own. */
+/** Plays the histories of one process, several at a time. Each lane has its own database. */
 import type { Rig } from '../simulation/rig.ts';
 import { openRig } from '../simulation/rig.ts';
 import { callsANight, type NightCalls } from './calls.ts';
@@ -7,7 +7,7 @@ import type { Form } from './form.ts';
 import { FORMS } from './forms.ts';
 import { playForm, type Outcome } from './play.ts';
 
-/** A run waits for its database most of the time: so many histories at once keep a core busy. */
+/** A run mostly waits for its database. This many at once keep one core busy. */
 const LANES = 4;
 
 export type Task =
@@ -19,7 +19,7 @@ export interface Results {
   readonly outcomes: Outcome[];
   readonly clean: CleanOutcome[];
   readonly calls: NightCalls[];
-  /** Histories that could not be played to their end, and why. */
+  /** Histories that failed before their end, and why. */
   readonly failures: string[];
 }
 
@@ -41,7 +41,7 @@ async function play(rig: Rig, task: Task, seed: number, results: Results): Promi
   }
 }
 
-/** Plays the tasks in order, until time is up. */
+/** Plays the tasks in order, until the time is up. */
 export async function playAll(
   tasks: readonly Task[],
   options: {

@@ -1,4 +1,4 @@
-/** What leaves a row of who did it, and what `onboard forget` leaves of an application. */
+/** Which actions are recorded with their author, and what `onboard forget` leaves of an application. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ async function pushed(subject: Subject, payload: object): Promise<void> {
   });
 }
 
-it('a revealed result and a resolved one say who did it, the name given or the system’s user', async () => {
+it('revealing and resolving a result is recorded with the name given or the system’s user', async () => {
   const subject = await accepted(database.db, 'A1');
   await pushed(subject, onboardingResult(subject));
   await pushed(subject, onboardingResult(subject, { token: 'tok-other' }));
@@ -64,7 +64,7 @@ it('a revealed result and a resolved one say who did it, the name given or the s
   expect(
     (await daybook(['notifications', 'resolve', '2', '--by', 'Ada', '--note', 'case 4711'], env)).code,
   ).toBe(0);
-  // What was not done leaves nothing.
+  // An action that failed is not recorded.
   expect((await daybook(['notifications', 'resolve', '2', '--by', 'Ada', '--note', 'again'], env)).code).toBe(
     2,
   );
@@ -81,7 +81,7 @@ it('a revealed result and a resolved one say who did it, the name given or the s
   expect((await daybook(['audit'], env)).stdout).toMatch(/Ada +notifications resolve +2 +case 4711/);
 }, 120_000);
 
-it('an unreadable entry that a person closes says who did it', async () => {
+it('closing an unreadable entry is recorded with the person', async () => {
   await database.db
     .insertInto('quarantined_entry')
     .values({
@@ -101,13 +101,13 @@ it('an unreadable entry that a person closes says who did it', async () => {
   const close = (...flags: string[]) =>
     daybook(['quarantine', 'acknowledge', '1', '--note', 'case 4711', ...flags], env);
   expect((await close('--by', 'Ada')).code).toBe(0);
-  // What was not done leaves nothing.
+  // An action that failed is not recorded.
   expect((await close('--by', 'Bob')).code).toBe(2);
   const closed = (await deeds()).filter(({ command }) => command.startsWith('quarantine'));
   expect(closed).toEqual([{ by: 'Ada', command: 'quarantine acknowledge', subject: '1', note: 'case 4711' }]);
 }, 120_000);
 
-it('a downloaded statement leaves its name', async () => {
+it('downloading a statement is recorded with its name', async () => {
   const stage = await openStage();
   try {
     await stage.run();
@@ -138,7 +138,7 @@ it('a downloaded statement leaves its name', async () => {
   }
 }, 120_000);
 
-it('forgets a closed application whole, keeps that it was there, and refuses an open one', async () => {
+it('forgets the content of a closed application, keeps that it existed, and refuses an open one', async () => {
   const open = await submitting(database.db, 'B1');
   const refused = await daybook(['onboard', 'forget', String(open.id)], env);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/stands as submitting/) });
@@ -172,7 +172,7 @@ it('forgets a closed application whole, keeps that it was there, and refuses an 
     stderr: expect.stringMatching(/was forgotten with its application/),
   });
   expect((await daybook(['onboard', 'status', String(closed.id)], env)).stdout).toMatch(/rejected since/);
-  // Its path opens nothing any more, and doing it again changes nothing.
+  // Its path no longer works, and forgetting it again changes nothing.
   await pushed(closed, onboardingResult(closed));
   expect((await daybook(['onboard', 'forget', String(closed.id)], env)).code).toBe(0);
   expect((await deeds())[1]).toEqual({
@@ -185,7 +185,7 @@ it('forgets a closed application whole, keeps that it was there, and refuses an 
   expect(merchants).not.toContainEqual({ merchant_no: 'M-B2' });
 }, 120_000);
 
-it('whose ledgers are read, and a range given up, say who decided', async () => {
+it('adding merchants and giving up a range are recorded with the person', async () => {
   const given = { ...env, TOKEN: 'made-up' };
   const add = (...flags: string[]) =>
     daybook(['merchants', 'add', '--merchant-no', 'M7', '--token-env', 'TOKEN', ...flags], given);

@@ -12,7 +12,7 @@ import { reply } from '../beneficiaries/support.ts';
 import { answer, MERCHANT, reset, stranger } from '../platform/stranger.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 
-/** The command by itself under a program of its own, as a process. */
+/** Runs the command in a small program, as a process of its own. */
 const PROGRAM = `
   import { Command } from 'commander';
   import { addBeneficiaryCommand } from './src/cli/beneficiary.ts';
@@ -68,7 +68,7 @@ async function written(file: File, name = 'payee.yaml'): Promise<string> {
   return path;
 }
 
-/** Nothing that stands in a file but codes and numbers of ours. */
+/** Expects output that shows nothing of the file except codes and our own numbers. */
 const expectDiscreet = ({ stdout, stderr }: Ended, file: File): void => {
   for (const name of ['accountNo', 'companyName', 'addressLine', 'firstName', 'lastName', 'idNumber']) {
     const value = file[name];
@@ -77,7 +77,7 @@ const expectDiscreet = ({ stdout, stderr }: Ended, file: File): void => {
 };
 
 describe('beneficiary', () => {
-  it('register sends a file once, and status shows how it stands', async () => {
+  it('register sends a file once, and status shows its state', async () => {
     const { url, received } = await stranger(reply('01'));
     const path = await written(ENTERPRISE);
     const first = await run(['register', path], { PLATFORM_BASE_URL: url });
@@ -100,7 +100,7 @@ describe('beneficiary', () => {
     for (const one of [first, again, twice, listed]) expectDiscreet(one, ENTERPRISE);
   });
 
-  it('a file that breaks rules is told in full, and nothing is recorded or sent', async () => {
+  it('all problems of a file are listed, and nothing is recorded or sent', async () => {
     const broken = { ...without(INDIVIDUAL, 'swiftCode', 'lastName'), gender: 'female' };
     for (const command of ['check', 'register']) {
       const ended = await run([command, await written(broken)]);
@@ -112,7 +112,7 @@ describe('beneficiary', () => {
           '  gender must be M, F or X\n',
       );
     }
-    expect((await run(['check', await written(INDIVIDUAL)])).stdout).toContain('nothing to mend');
+    expect((await run(['check', await written(INDIVIDUAL)])).stdout).toContain('nothing to correct');
     const offline = {
       PLATFORM_BASE_URL: '',
       PLATFORM_TIME_ZONE: '',
@@ -123,7 +123,7 @@ describe('beneficiary', () => {
     expect((await run(['status'])).stdout).toContain('no registration yet');
   });
 
-  it('is checked against the lists that are stored for the country', async () => {
+  it('a file is checked against the stored lists of its country', async () => {
     const readAt = new Date();
     const save = (kind: 'payout_method' | 'bank', code: string) => {
       const methodType = kind === 'bank' ? null : 'BANK';
@@ -140,7 +140,7 @@ describe('beneficiary', () => {
     expect((await run(['check', await written({ ...ENTERPRISE, bankCode: 'HK004' })])).code).toBe(0);
   });
 
-  it('without a reply ends incomplete; resend sends what was recorded, byte for byte', async () => {
+  it('without a reply register ends incomplete; resend sends what was recorded, byte for byte', async () => {
     const { url, received } = await stranger(reset, reply('04'));
     const lost = await run(['register', await written(INDIVIDUAL)], { PLATFORM_BASE_URL: url });
     expect(lost).toMatchObject({ code: 4, stdout: '' });
@@ -152,7 +152,7 @@ describe('beneficiary', () => {
     expect(received[1]!.body).toBe(received[0]!.body);
   });
 
-  it('release frees a payee nobody at the platform knows of', async () => {
+  it('release frees a payee that is unknown to the platform', async () => {
     const { url } = await stranger(reset, reply('01'));
     const env = { PLATFORM_BASE_URL: url };
     await run(['register', await written(ENTERPRISE)], env);
@@ -179,7 +179,7 @@ describe('beneficiary', () => {
     expectDiscreet(ended, ENTERPRISE);
   });
 
-  it('an approval without payeeId says where it is, until settle has told it', async () => {
+  it('an approval without payeeId says where to find it, until settle has added it', async () => {
     const bare = { status: '04', respCode: 'S00009', bizFlowNo: 'F9' };
     const { url } = await stranger(answer(JSON.stringify({ data: bare })));
     const first = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
@@ -188,7 +188,7 @@ describe('beneficiary', () => {
       'registration 1 (merOrderNo BEN-0001, merchant M0001) is approved\n' +
         '  bizFlowNo F9\n' +
         '  the platform’s respCode is S00009\n' +
-        '  the platform told no payeeId, which payments need: its operation sp2402 has it under bizFlowNo F9;\n' +
+        '  the platform sent no payeeId, which payments need: its operation sp2402 has it under bizFlowNo F9;\n' +
         '  record it by `daybook beneficiary settle 1 --status 04 --payee-id ID`\n',
     );
     expect((await run(['status', '1'])).code).toBe(3);
@@ -207,18 +207,18 @@ describe('beneficiary', () => {
     expect((await run(['status'])).code).toBe(0);
   });
 
-  it('what a file leaves open to question is told, and sent', async () => {
+  it('a doubtful file gets a warning, and is sent', async () => {
     const { url, received } = await stranger(reply('01'));
     const path = await written({ ...ENTERPRISE, businessLicenseImg: '/upload/company/paper.jpg' });
     const warning =
-      'look again: businessLicenseImg is described for companies registered in CN; it was not held against the file';
+      'please check: businessLicenseImg is described for companies registered in CN; the file was accepted all the same';
     expect((await run(['check', path])).stdout).toContain(warning);
     const sent = await run(['register', path, '--json'], { PLATFORM_BASE_URL: url });
     expect([sent.code, received.length]).toEqual([0, 1]);
     expect(JSON.parse(sent.stdout)).toMatchObject({ warnings: [{ path: 'businessLicenseImg' }] });
   });
 
-  it('asks for which merchant where there are several, and says where a result would go', async () => {
+  it('of several merchants one must be named, and the address for the result is shown', async () => {
     const { url, received } = await stranger(reply('01'));
     await database.db
       .insertInto('merchant')

@@ -1,4 +1,4 @@
-/** A break as a case, from the command line: looked at, taken, commented, resolved, reopened. */
+/** A break as a case on the command line: show, take, comment, resolve, reopen. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MERCHANT, OTHER, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
@@ -6,7 +6,7 @@ import { daybook, envOf, type Env } from './daybook.ts';
 const { merchantNo } = MERCHANT;
 let stage: Stage;
 let env: Env;
-/** Of the break with nothing known about it, and of the one with an entry in quarantine. */
+/** The ids of two breaks: one without further information, one explained by an entry in quarantine. */
 let [missing, quarantined] = ['', ''];
 let [gone, wreck] = ['', ''];
 
@@ -89,7 +89,7 @@ test('shows ten rows as the statement has them, the certificates, the platformâ€
   expect(text).toContain('times are of Asia/Shanghai');
 }, 300_000);
 
-test('what the platform has in the meantime is told, and how to read it in', async () => {
+test('shows what the platform has meanwhile, and how to read it', async () => {
   stage.sandbox.putBack(merchantNo, gone);
   try {
     expect((await shown(missing)).platform).toMatchObject({ total: 3, notStored: [{ batchNo: gone }] });
@@ -101,7 +101,7 @@ test('what the platform has in the meantime is told, and how to read it in', asy
   }
 }, 300_000);
 
-test('an entry in quarantine explains its break, and nothing is said to be missing', async () => {
+test('an entry in quarantine explains its break, so nothing is said to be missing', async () => {
   const found = await shown(quarantined, '--offline');
   expect(found.quarantined).toMatchObject([{ batchNo: wreck, explains: true }]);
   const text = await told('show', quarantined, '--offline');
@@ -111,7 +111,7 @@ test('an entry in quarantine explains its break, and nothing is said to be missi
   expect(await told()).toContain(`Quarantined entry ${wreck} explains it`);
 }, 300_000);
 
-test('without the platform, and with one that does not answer, it says so and shows the rest', async () => {
+test('without the platform, or if it does not answer, show says so and shows the rest', async () => {
   expect(await shown(missing, '--offline')).toMatchObject({
     platform: null,
     platformNotAsked: 'not asked, as --offline says',
@@ -132,7 +132,7 @@ test('without the platform, and with one that does not answer, it says so and sh
   expect(asked.stdout + unknown.stdout + without.stdout).not.toContain(MERCHANT.token);
 }, 300_000);
 
-test('a break nobody knows is refused, and so is what is no number, or no note', async () => {
+test('an unknown break, a wrong number and a missing note are refused', async () => {
   const refused = async (...args: readonly string[]) => (await daybook(['breaks', ...args], env)).stderr;
   expect(await refused('show', '999')).toMatch(
     /no break has the number 999; `daybook breaks --all` lists them/,
@@ -146,7 +146,7 @@ test('a break nobody knows is refused, and so is what is no number, or no note',
   );
 }, 300_000);
 
-test('taken, commented, resolved and reopened, each with who, when and why', async () => {
+test('take, comment, resolve and reopen record who, when and why', async () => {
   await told('take', missing, '--by', 'Ada');
   expect(await brief()).toEqual([
     [missing, 'taken', 'Ada'],
@@ -190,7 +190,7 @@ test('taken, commented, resolved and reopened, each with who, when and why', asy
   ]);
 }, 300_000);
 
-test('healed, it is told in the past, and its number is closed for good', async () => {
+test('a healed break is described in the past tense, and its number is closed for good', async () => {
   stage.sandbox.putBack(merchantNo, gone);
   await stage.run();
   const text = await told('show', missing, '--offline');
@@ -202,7 +202,7 @@ test('healed, it is told in the past, and its number is closed for good', async 
   await told('comment', missing, '--note', 'came late');
 }, 300_000);
 
-test('breaks of the merchants asked for', async () => {
+test('shows only breaks of the merchants asked for', async () => {
   expect(await told('--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
   for (const flags of [
     ['list', '--all', '--merchant', OTHER.merchantNo, '--merchant', merchantNo],

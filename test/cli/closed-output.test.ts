@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { startDaybook } from './daybook.ts';
 
-test('a reader that goes away after the first line ends nothing, and is no error', async () => {
+test('a reader that closes the output after its first line causes no error', async () => {
   const { child, ended } = startDaybook(['--help'], {});
   child.stdout!.destroy();
   await once(child, 'close');

@@ -1,4 +1,4 @@
-/** `daybook` as a process of its own, with an environment of its own. */
+/** Runs `daybook` as a process of its own with its own environment. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Stage } from '../support/stage.ts';
@@ -8,7 +8,7 @@ const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 export type Env = Readonly<Record<string, string>>;
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -19,10 +19,13 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts it; nothing of this process's environment but the path goes in. */
+/** What of this process's environment goes into every command: where programs are, and where compiled code is kept. */
+const OWN = Object.fromEntries(['PATH', 'NODE_COMPILE_CACHE'].map((name) => [name, process.env[name] ?? '']));
+
+/** Starts it, with nothing else of this process's environment. */
 export function startDaybook(args: readonly string[], env: Env, cwd?: string): Started {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { ...OWN, ...env },
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -39,7 +42,7 @@ export function startDaybook(args: readonly string[], env: Env, cwd?: string): S
 export const daybook = (args: readonly string[], env: Env, cwd?: string): Promise<Ended> =>
   startDaybook(args, env, cwd).ended;
 
-/** Settings of a stage, as its environment gives them. */
+/** The environment variables with the settings of a stage. */
 export function envOf({ app: { settings, now } }: Stage): Env {
   const { platform } = settings;
   return {

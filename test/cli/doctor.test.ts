@@ -16,7 +16,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-test('doctor, then migrate, then doctor, as the README has it, on a new server', async () => {
+test('doctor, migrate and doctor again work on a new server, as in the README', async () => {
   const before = await daybook(['doctor'], env);
   expect(before.stderr).toBe('');
   expect(before.stdout).toMatch(/^MEND {2}tables: lacks 0001_ledger.*run `daybook migrate`$/m);
@@ -30,7 +30,7 @@ test('doctor, then migrate, then doctor, as the README has it, on a new server',
   });
 });
 
-test('settings, doctor and schedule refuse a time alike that the schedule could not compute', async () => {
+test('settings, doctor and schedule all refuse a cron expression that the schedule could not compute', async () => {
   const wrong = { ...env, DAYBOOK_SCHEDULE_REFERENCE: '0 3 * * Monday' };
   for (const command of ['doctor', 'schedule', 'status']) {
     const { code, stdout, stderr } = await daybook([command], wrong);

@@ -1,4 +1,4 @@
-/** `entries find`: an entry's versions, statement, line and revision, from its number alone. */
+/** `entries find`: shows the versions, statement, line and revision of an entry, by its number alone. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -54,7 +54,7 @@ const pathOf = (revision: number) => join(stage.app.settings.dataDir, 'statement
 const lineIn = async (revision: number, batchNo: string): Promise<number> =>
   (await readFile(pathOf(revision), 'utf8')).split('\r\n').findIndex((line) => line.startsWith(batchNo)) + 1;
 
-it('an amended entry: what it held and when, the line it stands on, and the one it stood on', async () => {
+it('an amended entry: its contents and their times, its present line and its earlier one', async () => {
   const { code, stdout } = await find(amended.batchNo);
   const line = await lineIn(2, amended.batchNo);
   const before = await lineIn(1, amended.batchNo);
@@ -79,7 +79,7 @@ it('an amended entry: what it held and when, the line it stands on, and the one 
   );
 });
 
-it('a vanished entry: since when, that it left the statement, and the break beside it', async () => {
+it('a vanished entry: since when, that it is no longer in the statement, and the break beside it', async () => {
   const { code, stdout } = await find(vanished.batchNo, '--merchant', merchantNo);
   expect(code).toBe(0);
   expect(stdout).toContain('the platform no longer has it since 2026-03-06 03:30:00');
@@ -89,7 +89,7 @@ it('a vanished entry: since when, that it left the statement, and the break besi
   expect(stdout).toContain(`was line ${await lineIn(1, vanished.batchNo)} of `);
 });
 
-it('an entry beside a break names it', async () => {
+it('an entry beside a break shows the break', async () => {
   const row = await stage.app.database.db
     .selectFrom('continuity_break')
     .selectAll()
@@ -149,7 +149,7 @@ it('--json has every version and place, with times in UTC', async () => {
   });
 });
 
-it('a number two merchants have is told of both', async () => {
+it('a number that two merchants have is shown for both', async () => {
   await sql`
     INSERT INTO ledger_entry
     SELECT (jsonb_populate_record(e, jsonb_build_object('merchant_no', ${OTHER.merchantNo}::text))).*
@@ -162,7 +162,7 @@ it('a number two merchants have is told of both', async () => {
   expect(stdout).toContain(`no statement of USD ${DAY} is published yet`);
 });
 
-it('what cannot be read of the store ends with 4; the rest is told all the same', async () => {
+it('an unreadable store ends with 4, and the rest is shown', async () => {
   const [bytes, older] = [await readFile(pathOf(2)), await readFile(pathOf(1))];
   await writeFile(pathOf(2), 'altered');
   await rm(pathOf(1));
@@ -185,7 +185,7 @@ it.each([
     'no entry 59102 of merchant M9 is stored, and no unreadable one has that number',
   ],
   [[''], 'the number is empty'],
-  [['59102', '--merchant', '../x'], '--merchant ../x is none: it must be 1 to 32 letters'],
+  [['59102', '--merchant', '../x'], '--merchant ../x is no merchant number: it must be 1 to 32 letters'],
 ])('%j is told, with what to try', async (args, said) => {
   const { code, stderr } = await find(...args);
   expect(code).toBe(2);

@@ -128,7 +128,7 @@ describe('the end of a run is its exit code', () => {
     }
   });
 
-  test('4 where the database is away, and its password is not told', async () => {
+  test('4 if the database is away, without showing its password', async () => {
     const away = { ...env, DATABASE_URL: 'postgres://daybook:top-secret@127.0.0.1:1/daybook' };
     const { code, stdout, stderr } = await daybook(['run'], away);
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });

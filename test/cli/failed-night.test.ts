@@ -1,4 +1,4 @@
-/** Who is on call sees at once that a night failed, why, and what to do. */
+/** A person on call must see at once that a night failed, why, and what to do. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ObjectStoreUnreachable } from '../../src/objects/object-store.ts';
@@ -19,7 +19,7 @@ afterEach(() => stage.close());
 
 const usd = () => stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
 const daysPrinted = (text: string) => text.split('\n').filter((line) => /^SBX-M-1 +2026-/.test(line));
-/** A run of the schedule, as its process leaves it behind. */
+/** A run of the schedule, as its process leaves it in the database. */
 async function scheduledRun(job: string, exitCode: number | null, notes: string[] = []): Promise<number> {
   const { db } = stage.app.database;
   const now = stage.app.now();
@@ -31,7 +31,7 @@ async function scheduledRun(job: string, exitCode: number | null, notes: string[
 }
 
 describe('the text of a run', () => {
-  test('that is incomplete begins with the reason and what to do, and prints no figures of an earlier run', async () => {
+  test('that is incomplete begins with the reason and what to do, and shows no figures of an earlier run', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });
     const first = await daybook(['run', ...RANGE], env);
     expect(first.code, first.stderr).toBe(0);
@@ -48,7 +48,7 @@ describe('the text of a run', () => {
     expect(daysPrinted(stdout)).toEqual([]);
   });
 
-  test('that needs a person names new and known breaks before the figures, and only of the days it touched', async () => {
+  test('that needs a person names new and known breaks first, and then figures of the days it changed only', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });
     const ofDay = (day: string) => usd().filter(({ busiDate }) => busiDate.startsWith(day));
     stage.sandbox.takeOut(merchantNo, ofDay('2026-03-03')[5]!.batchNo);
@@ -65,9 +65,9 @@ describe('the text of a run', () => {
 });
 
 describe('a killed run', () => {
-  test('is listed as killed, its range is told by status, and the next run without dates takes it up', async () => {
+  test('is listed as killed, status shows its range, and the next run without dates reads that range', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });
-    // It hangs until it is killed, however long that takes.
+    // It never ends by itself, so the kill always comes during the run.
     stage.sandbox.setHostility({ stallEvery: 1 });
     const { child, ended } = startDaybook(['run', ...RANGE], { ...env, PLATFORM_TIMEOUT_MS: '600000' });
     await vi.waitFor(() => expect(stage.sandbox.requestCount()).toBeGreaterThan(0), {
@@ -96,13 +96,11 @@ describe('a killed run', () => {
 
     const again = await daybook(['run'], { ...env, DAYBOOK_RESWEEP_DAYS: '0' });
     expect(again.code, again.stdout).toBe(0);
-    expect(again.stdout).toMatch(
-      /taken up again of what was asked for earlier: SBX-M-1 2026-03-02 to 2026-03-04/,
-    );
+    expect(again.stdout).toMatch(/also read, as asked for earlier: SBX-M-1 2026-03-02 to 2026-03-04/);
     expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
   });
 
-  test('its range can be given up; a number that is none is refused', async () => {
+  test('its range can be given up; a wrong number is refused', async () => {
     await open();
     stage.sandbox.setHostility({ downAfterRequests: 1 });
     await stage.run();
@@ -122,7 +120,7 @@ describe('a killed run', () => {
 });
 
 describe('status', () => {
-  test('ends with 4 where the schedule’s last run failed, however well that of another job or day went', async () => {
+  test('ends with 4 if the schedule’s last run failed, even if another job or day went well', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });
     await stage.run();
     expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
@@ -146,7 +144,7 @@ describe('status', () => {
     expect(await daybook(['status'], env)).toMatchObject({ code: 0 });
   });
 
-  test('tells what the last run saw of the platform’s clock', async () => {
+  test('shows what the last run found about the platform’s clock', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20, hostility: { clockOffsetS: -600 } }) });
     await stage.run();
     const seen = await daybook(['status'], env);
@@ -154,7 +152,7 @@ describe('status', () => {
     expect(seen.stdout).toContain("seen by run 1: the platform's clock is 10 min behind this machine's");
   });
 
-  test('ends with 3 over an open break until it is resolved, with 4 before that where a merchant is too old', async () => {
+  test('ends with 3 while a break is open, and with 4 if a merchant’s last good run is too old', async () => {
     await open({ scenario: scenario({ entriesPerDay: 20 }) });
     stage.sandbox.takeOut(merchantNo, usd()[10]!.batchNo);
     await stage.run();
@@ -165,7 +163,7 @@ describe('status', () => {
     expect(await daybook(['status', '--max-age', '26h'], env)).toMatchObject({ code: 0 });
   });
 
-  test('and a run count an unreadable entry until somebody acknowledges it', async () => {
+  test('and runs count an unreadable entry until a person closes it', async () => {
     const planted = [{ what: 'malformed', merchant: merchantNo, currency: 'USD', day: TO, nth: 19 }] as const;
     await open({ scenario: scenario({ entriesPerDay: 20, planted: [...planted] }) });
     await stage.run();
@@ -181,15 +179,15 @@ describe('status', () => {
   });
 });
 
-describe('what fails for one merchant', () => {
+describe('a failure of one merchant', () => {
   const merchants = [MERCHANT, OTHER].map((one) => ({ ...one, currencies: ['USD'] }));
 
   test.each(['chaining', 'publishing'])(
-    '%s: the other is published, and the report is kept with 70',
+    '%s: the other merchant is published, and the report is stored with 70',
     async (what) => {
       await open({ scenario: scenario({ entriesPerDay: 20, merchants }) });
       const { db } = stage.app.database;
-      // A constraint that one merchant's rows cannot meet: a failure of its own, wherever it comes from.
+      // A constraint that one merchant's rows violate. It stands for any failure of a single merchant.
       const table = what === 'chaining' ? 'account_day' : 'statement';
       await sql`ALTER TABLE ${sql.table(table)} ADD CHECK (merchant_no <> ${sql.lit(merchantNo)})`.execute(
         db,
@@ -206,7 +204,7 @@ describe('what fails for one merchant', () => {
   );
 });
 
-test('a stage that throws for all leaves the report of what was done, unstorable text or not', async () => {
+test('a stage that fails for all still leaves a report of what was done, even with text that cannot be stored', async () => {
   await open({ scenario: scenario({ entriesPerDay: 20 }) });
   const failure = new Error('half a pair \uD800 and a NUL \0');
   const objects = { ...stage.app.objects, check: () => Promise.resolve() };
@@ -220,7 +218,7 @@ test('a stage that throws for all leaves the report of what was done, unstorable
   expect(ended).toMatchObject({ exitCode: 70 });
 });
 
-test('a store that is away is on record with its reason', async () => {
+test('a store that is away is recorded as the reason', async () => {
   await open();
   const { objects } = stage.app;
   const away = { ...objects, check: () => Promise.reject(new ObjectStoreUnreachable('the bucket is away')) };

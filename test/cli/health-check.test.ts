@@ -6,7 +6,7 @@ import { healthUrl, isHealthy } from '../../src/cli/health-check.ts';
 const SERVE = ['node', '/app/src/cli/main.ts', 'serve', ''];
 const SCHEDULE = ['node', '/app/src/cli/main.ts', 'schedule', ''];
 
-it('asks the address the process serves at, on loopback where that is every address', () => {
+it('asks the address the process listens on, or loopback if it listens on all', () => {
   expect(healthUrl({ DAYBOOK_LISTEN: '0.0.0.0:8080' }, SERVE)).toBe('http://127.0.0.1:8080/healthz');
   expect(healthUrl({ DAYBOOK_LISTEN: '[::]:8080' }, SERVE)).toBe('http://127.0.0.1:8080/healthz');
   expect(healthUrl({ DAYBOOK_LISTEN: '10.0.0.5:80' }, SERVE)).toBe('http://10.0.0.5:80/healthz');
@@ -15,12 +15,12 @@ it('asks the address the process serves at, on loopback where that is every addr
   ).toBe('http://127.0.0.1:9000/healthz');
 });
 
-it('takes a process that serves nothing for alive while it runs', async () => {
+it('counts a process without a server as alive while it runs', async () => {
   expect(healthUrl({ DAYBOOK_LISTEN: '0.0.0.0:8080' }, SCHEDULE)).toBeNull();
   expect(await isHealthy(null)).toBe(true);
 });
 
-it('tells a server that answers from one that refuses, fails or is gone', async () => {
+it('tells a server that answers apart from one that refuses, fails or is gone', async () => {
   let status = 200;
   const server = createServer((_request, response) => response.writeHead(status).end());
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const HEAP = new URL('../../src/cli/heap.ts', import.meta.url).href;
 
-/** Megabytes of young generation after work whose objects live just long enough to be copied, batch after batch. */
+/** The size in MB of the young generation, after many batches of objects that live just long enough to be copied. */
 async function youngMegabytes(before: string): Promise<number> {
   const script = `
     import { getHeapSpaceStatistics } from 'node:v8';
@@ -21,7 +21,7 @@ async function youngMegabytes(before: string): Promise<number> {
   return Number(stdout);
 }
 
-test('this Node knows the flags, and they keep the young generation from growing', async () => {
+test('this version of Node knows the flags, and they limit the young generation', async () => {
   const kept = await youngMegabytes('keepHeapSmall();');
   expect(kept).toBeLessThan(10);
   expect(await youngMegabytes('')).toBeGreaterThan(2 * kept);

@@ -14,7 +14,7 @@ beforeAll(async () => {
     { what: 'amended', ...place, nth: 15, at: '2026-03-06T01:00:00+08:00', busiType: 'CORRECTED' },
   ] as const;
   stage = await openStage({ scenario: scenario({ entriesPerDay: 20, planted: [...planted] }) });
-  // As verbose as it gets: what is logged must not come between.
+  // The most detailed level. Log lines must not get into the JSON.
   env = { ...envOf(stage), DAYBOOK_LOG_LEVEL: 'trace' };
   stage.sandbox.setNow(Date.parse('2026-03-06T00:30:00+08:00'));
   await stage.run();
@@ -65,7 +65,7 @@ test.each<[string[], number, unknown]>([
   expect(ended.stdout + ended.stderr).not.toContain(MERCHANT.token);
 });
 
-test('a statement is downloaded, checked offline, and found out where a byte is not its own', async () => {
+test('a statement is downloaded and checked offline, and a changed byte is found', async () => {
   const out = join(stage.app.settings.dataDir, 'downloads');
   const get = ['statements', 'get', '--merchant', MERCHANT.merchantNo, '--currency', 'KWD', '--day', FROM];
   const got = await daybook([...get, '--out', out, '--json'], env);

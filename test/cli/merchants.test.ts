@@ -1,4 +1,4 @@
-/** Whose ledgers are read: one rule for numbers and tokens, a token tried before it is stored, on and off again. */
+/** Whose ledgers are read: the rules for numbers and tokens, trying a token before it is stored, disable and enable. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
@@ -33,10 +33,10 @@ const stored = async () =>
   );
 
 it.each([
-  ['../../x', OTHER.token, '--merchant-no ../../x is none: it must be 1 to 32 letters'],
-  ['.hidden', OTHER.token, '--merchant-no .hidden is none'],
-  ['a b', OTHER.token, '--merchant-no a b is none'],
-  ['x'.repeat(33), OTHER.token, 'is none'],
+  ['../../x', OTHER.token, '--merchant-no ../../x is no merchant number: it must be 1 to 32 letters'],
+  ['.hidden', OTHER.token, '--merchant-no .hidden is no merchant number'],
+  ['a b', OTHER.token, '--merchant-no a b is no merchant number'],
+  ['x'.repeat(33), OTHER.token, 'is no merchant number'],
   ['M1', 'two words', 'the token must be printable ASCII without spaces'],
   ['M1', 'two\nlines', 'the token must be printable ASCII without spaces'],
   ['M1', 'x'.repeat(513), 'up to 512 characters'],
@@ -48,7 +48,7 @@ it.each([
   expect(await stored()).toEqual([]);
 });
 
-it('--check tries the token first, and stores nothing where the platform refuses it', async () => {
+it('--check tries the token first, and stores nothing if the platform refuses it', async () => {
   const refused = await add(OTHER.merchantNo, 'not-the-one', '--check');
   expect(refused.code).toBe(4);
   expect(refused.stderr).toMatch(/401/);
@@ -61,7 +61,7 @@ it('--check tries the token first, and stores nothing where the platform refuses
   );
 });
 
-it('is disabled, enabled, and told to be enabled by a new token', async () => {
+it('a merchant is disabled and enabled, and a new token says that it enables it', async () => {
   const turn = (word: string, no = OTHER.merchantNo) => daybook(['merchants', word, no], env);
   expect(await turn('disable')).toMatchObject({
     code: 0,
@@ -81,7 +81,7 @@ it('is disabled, enabled, and told to be enabled by a new token', async () => {
   expect(await turn('enable', 'M-UNKNOWN')).toMatchObject({ code: 2 });
 });
 
-it('the merchant of the settings is turned off in the settings, and says so', async () => {
+it('the merchant of the settings can only be disabled in the settings, and the command says so', async () => {
   const { code, stderr } = await daybook(['merchants', 'disable', MERCHANT.merchantNo], env);
   expect(code).toBe(2);
   expect(stderr).toContain('take PLATFORM_MERCHANT_NO and PLATFORM_TOKEN out of the environment');

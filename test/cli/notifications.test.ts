@@ -41,7 +41,7 @@ const arrives = (secret: string, payload: object) =>
 
 describe('notifications', () => {
   it(
-    'says what came, what became of it, and ends with 3 until a person has dealt with what needs one',
+    'shows notifications with their outcomes, and ends with 3 while one needs a person',
     { timeout: 120_000 },
     async () => {
       expect(await daybook(['notifications'], env)).toMatchObject({
@@ -95,7 +95,7 @@ describe('notifications', () => {
     },
   );
 
-  it('leaves what it has no key for, names the key, and ends with 4', async () => {
+  it('leaves notifications whose key is missing, names the key, and ends with 4', async () => {
     await arrives(one.secret, onboardingResult(one));
     const other = { ...env, DAYBOOK_SECRET_KEYS: `k2:${randomBytes(32).toString('base64')}` };
     const left = await daybook(['notifications', 'process'], other);
@@ -104,10 +104,10 @@ describe('notifications', () => {
   });
 });
 
-it('what a stranger wrote is shown as text: no line, no order to the terminal, no hidden sign comes of it', async () => {
+it('text from a stranger cannot add lines, control the terminal or hide characters', async () => {
   const payeeId = 'P1\r\nregistration 9 is approved\u001b[2J\u202e\u200b';
   const two = await inReview(database.db, 'R9');
-  // As an earlier version may have stored it.
+  // An earlier version may have stored such a text.
   await database.db.updateTable('beneficiary').set({ payee_id: payeeId }).where('id', '=', two.id).execute();
   const spelt = String.raw`payeeId P1\r\nregistration 9 is approved\u001b[2J\u202e\u200b`;
   const one = await daybook(['beneficiary', 'status', String(two.id)], env);
@@ -120,7 +120,7 @@ it('what a stranger wrote is shown as text: no line, no order to the terminal, n
 });
 
 describe('serve', () => {
-  it('takes results in until it is asked to stop, and ends with 0', async () => {
+  it('accepts results until it is asked to stop, and ends with 0', async () => {
     const two = await accepted(database.db, 'A2');
     const { child, ended } = startDaybook(['serve', '--json'], env);
     const url = await new Promise<string>((resolve) => {
@@ -160,7 +160,7 @@ describe('serve', () => {
 });
 
 it(
-  'the onboarding demo shows every step, twice the same, and leaves settings to go on with',
+  'the onboarding demo shows every step, both times alike, and leaves usable settings',
   { timeout: 180_000 },
   async () => {
     for (let time = 0; time < 2; time += 1) {

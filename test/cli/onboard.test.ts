@@ -14,7 +14,7 @@ import { answer, reset, stranger } from '../platform/stranger.ts';
 import { sandbox } from '../sandbox/support.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 
-/** The commands by themselves under a program of their own, as a process. */
+/** Runs the commands in a small program, as a process of its own. */
 const PROGRAM = `
   import { Command } from 'commander';
   import { addOnboardCommand } from './src/cli/onboard.ts';
@@ -78,13 +78,13 @@ const fileOf = (content: object, name = 'merchant.yaml'): string => {
 const AWAY = 'http://127.0.0.1:1';
 
 describe('onboard', () => {
-  it('checks a file without sending it, and tells every problem with its path', async () => {
+  it('checks a file without sending it, and lists every problem with its path', async () => {
     expect(await run(AWAY, ['onboard', 'check', fileOf(application())])).toEqual({
       code: 0,
-      stdout: 'nothing to mend; it can be submitted\n',
+      stdout: 'nothing to correct; it can be submitted\n',
       stderr: '',
     });
-    // Nothing of the platform is needed for it.
+    // The check needs no settings of the platform.
     const offline = { PLATFORM_BASE_URL: '', PLATFORM_TIME_ZONE: '' };
     expect(await run(AWAY, ['onboard', 'check', fileOf(application())], offline)).toMatchObject({ code: 0 });
     const wrong = fileOf(application({ email: '', shareholder: [person('Ada Wong', { certNo: 12 })] }));
@@ -106,7 +106,7 @@ describe('onboard', () => {
     ]);
   });
 
-  it('refuses a file that is none, or on this machine, without a word of what is in it', async () => {
+  it('refuses an unreadable file, or paths of this machine, without showing any content', async () => {
     const broken = join(folder, 'broken.yaml');
     writeFileSync(broken, 'email: kyc@example.com\n  certName: [Ada Wong\n');
     const ended = await run(AWAY, ['onboard', 'submit', broken]);
@@ -119,7 +119,7 @@ describe('onboard', () => {
     );
   });
 
-  it('submits to the platform, which finds nothing to mend either, and shows how it stands', async () => {
+  it('submits to the platform, which finds no problem either, and shows the status', async () => {
     const { url } = await sandbox();
     const submitted = await run(url, ['onboard', 'submit', fileOf(application(), 'merchant.json'), '--json']);
     expect(submitted).toMatchObject({ code: 0 });
@@ -148,7 +148,7 @@ describe('onboard', () => {
       expect(stdout + stderr).not.toMatch(/\bAda\b|Lantern|kyc@/i);
   });
 
-  it('an ambiguous failure ends with 4 and says what to do; a person settles it', async () => {
+  it('a failure with unknown outcome ends with 4 and says what to do; a person settles it', async () => {
     const { url, received } = await stranger(reset);
     const { code, stdout } = await run(url, ['onboard', 'submit', fileOf(application())]);
     expect(code).toBe(4);
@@ -166,7 +166,7 @@ describe('onboard', () => {
     expect((await run(AWAY, ['onboard', 'status', '7'])).stderr).toContain('there is no application 7');
   });
 
-  it('a refusal ends with 3; what the platform said is shown without what it repeats, unless asked for', async () => {
+  it('a refusal ends with 3; the platform’s words are shown without personal data, unless asked for', async () => {
     const { url } = await stranger(
       answer('{"code":"E40000","message":"ada wong: K80012345 unknown","fields":["certNo"]}', 400),
     );
@@ -183,7 +183,7 @@ describe('onboard', () => {
     expect(lost.stderr).toMatch(/was encrypted with key "k1", which DAYBOOK_SECRET_KEYS does not have/);
   });
 
-  it('wanted supplements are shown with reasons, fields and process version, which the next one carries', async () => {
+  it('required supplements are shown with reasons, fields and the process version that the next application sends', async () => {
     const { url } = await sandbox();
     await run(url, ['onboard', 'submit', fileOf(application())]);
     const row = (await applicationById(database.db, 1))!;
@@ -218,7 +218,7 @@ describe('onboard', () => {
     });
   });
 
-  it('sends nothing where there is no key to encrypt it with', async () => {
+  it('sends nothing if there is no key to encrypt it with', async () => {
     const { url, received } = await stranger(answer('{}'));
     const ended = await run(url, ['onboard', 'submit', fileOf(application())], { DAYBOOK_SECRET_KEYS: '' });
     expect(ended).toMatchObject({ code: 2, stdout: '' });
@@ -228,7 +228,7 @@ describe('onboard', () => {
 });
 
 describe('merchants rekey', () => {
-  it('moves everything to the key in use and says which keys can go', async () => {
+  it('encrypts everything with the current key, and says which keys can be removed', async () => {
     const add = (merchantNo: string, id: string, key: Buffer) =>
       addMerchant(database.db, { merchantNo, token: 'made-up', secretKeys: [{ id, key }], now: NOW });
     await add('M1', 'k1', k1);

@@ -1,4 +1,4 @@
-/** How `plan` tells account days, on a narrow terminal and on a wide one. */
+/** The table of account days that `plan` prints, on a narrow terminal and on a wide one. */
 import { expect, test } from 'vitest';
 import { plannedDaysText } from '../../src/cli/output/plan-days-text.ts';
 import type { SeenFigures } from '../../src/reconcile/reconcile.ts';
@@ -34,7 +34,7 @@ function planned(
   };
 }
 
-test('of a day that changes, each figure that moves before and after, and the revision; no other', () => {
+test('for a day that changes: each changed figure before and after, and the revision, nothing else', () => {
   const broken = figures({ creditTotal: '190.00', creditCount: 1, verdict: 'broken', breakCount: 1 });
   const text = plannedDaysText([planned(figures(), broken)]);
   expect(text.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
@@ -47,13 +47,13 @@ test('of a day that changes, each figure that moves before and after, and the re
   ]);
 });
 
-test('a closing that stays is not told twice', () => {
+test('an unchanged closing is not shown twice', () => {
   const text = plannedDaysText([planned(figures(), figures({ verdict: 'broken', breakCount: 1 }))]);
   expect(text).not.toContain('closing');
   expect(text).not.toContain('1234717.00');
 });
 
-test('of a day whose figures stay it says that its rows change, or that it is published at last', () => {
+test('for a day with unchanged figures: that its rows change, or that it is published now', () => {
   const rows = (day: PlannedDay) => /rows +(.*)/.exec(plannedDaysText([day]))![1]!.replace(/ {2,}/, ' | ');
   expect(rows(planned(figures(), figures()))).toBe('as published | other content');
   const unpublished = planned(figures(), figures(), { revision: { before: null, after: 1 } });
@@ -68,7 +68,7 @@ test('a day that would be withheld says why', () => {
   );
 });
 
-test.each([80, 120])('fits %i columns; what is left out is said', (width) => {
+test.each([80, 120])('fits %i columns, and says what is left out', (width) => {
   const days = [
     planned(null, figures()),
     planned(figures(), figures({ opening: '1234500.00', closing: '1234650.00', debitTotal: '49.00' })),

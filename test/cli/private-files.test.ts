@@ -16,7 +16,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Paths below `path`, itself included, that group or others may do anything with. */
+/** All paths from `path` down that the group or others have any access to. */
 async function open(path: string): Promise<string[]> {
   const below = await readdir(path, { recursive: true });
   const found = [];
@@ -33,14 +33,14 @@ const embedded = (dataDir: string): Env => {
 };
 
 describe('the embedded database and the statements', () => {
-  test('are made for their owner alone, whatever the umask, and refused once others may open them', async () => {
+  test('are created for their owner only, whatever the umask, and refused once others may open them', async () => {
     const dataDir = join(folder, 'data');
     const env = embedded(dataDir);
     const ran = await daybook(['run', '--from', DAYS[0]!, '--to', DAYS[0]!], env);
     expect(ran).toMatchObject({ code: 0 });
     expect(await open(dataDir)).toEqual([]);
     expect((await readdir(join(dataDir, 'db'))).length).toBeGreaterThan(10);
-    // The engine writes some as it starts, also in a folder that is there.
+    // The engine writes some files when it starts, also in an existing folder.
     expect(await daybook(['merchants', 'list'], env)).toMatchObject({ code: 0 });
     expect(await open(dataDir)).toEqual([]);
 
@@ -80,7 +80,7 @@ test('a settings file with secrets in it is refused while others may open it', a
   expect(await daybook(['merchants', 'list', '--config', path], env)).toMatchObject({ code: 0 });
 });
 
-test('a download goes through no link that somebody planted, and is for its owner alone', async () => {
+test('a download follows no planted link, and is readable for its owner only', async () => {
   await stage.run();
   const [row] = await stage.app.database.db
     .selectFrom('statement')

@@ -1,4 +1,4 @@
-/** How long it still takes, as a terminal's line tells it. */
+/** The remaining time, as shown in the terminal's progress line. */
 import { expect, test } from 'vitest';
 import { createProgressLine, leftText } from '../../src/cli/output/progress-line.ts';
 
@@ -15,7 +15,7 @@ test.each([
   expect(leftText(elapsedMs, done, all)).toBe(said);
 });
 
-test('each stage is judged by its own time, and nothing is drawn where nobody is at a terminal', () => {
+test('each stage is estimated by its own time, and without a terminal nothing is drawn', () => {
   let nowMs = 1_000;
   let drawn = '';
   const terminal = (isTTY: boolean) => ({

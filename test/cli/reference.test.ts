@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandbox } from '../sandbox/support.ts';
 import { freshDatabase } from '../support/database.ts';
 
-/** The command by itself under a program of its own, as a process. */
+/** Runs the command in a small program, as a process of its own. */
 const PROGRAM = `
   import { Command } from 'commander';
   import { addReferenceCommand } from './src/cli/reference.ts';
@@ -46,7 +46,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>>): Pr
   });
 
 describe('reference', () => {
-  test('sync reads, list shows, and what disappears is told and kept', async () => {
+  test('sync reads the lists and list shows them; a code that disappears is reported and kept', async () => {
     expect((await run(['reference', 'list', 'bank'], {})).stdout).toContain('was never read');
 
     const first = await sandbox({ reference: { bank: { CN: BANKS } } });
@@ -84,7 +84,7 @@ describe('reference', () => {
     });
   });
 
-  test('a platform that is away leaves it incomplete', async () => {
+  test('if the platform is away, sync ends incomplete', async () => {
     const away = await run(['reference', 'sync', '--json'], {});
     expect(away.code).toBe(4);
     expect(JSON.parse(away.stdout)).toMatchObject({ exitCode: 4, lists: [{ itemCount: null }, {}, {}] });

@@ -1,4 +1,4 @@
-/** The commands the sandbox prints are ones that work against it. */
+/** The commands that the sandbox prints work against it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

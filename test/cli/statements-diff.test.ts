@@ -1,4 +1,4 @@
-/** `statements diff`: what two published revisions of a day do not share, and why. */
+/** `statements diff`: the rows in which two published revisions of a day differ, and why. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ const { merchantNo } = MERCHANT;
 const DAY = '2026-03-03';
 let stage: Stage;
 let env: Env;
-/** One that comes late, one that is amended, one that is taken back. */
+/** Three entries: one comes late, one is amended, one vanishes. */
 let late: string;
 let amended: string;
 let gone: string;
@@ -42,9 +42,14 @@ afterAll(() => stage.close());
 
 const diff = (...flags: string[]) => daybook(['statements', 'diff', DAY, ...flags], env);
 const published = async (): Promise<StatementRow[]> =>
-  (await listStatements(stage.app.database.db, { fromDay: DAY, toDay: DAY, currencies: ['USD'] })).filter(
-    ({ day }) => day === DAY,
-  );
+  (
+    await listStatements(stage.app.database.db, {
+      merchants: null,
+      currencies: ['USD'],
+      fromDay: DAY,
+      toDay: DAY,
+    })
+  ).filter(({ day }) => day === DAY);
 interface Document {
   readonly day: string;
   readonly accounts: readonly {
@@ -67,7 +72,7 @@ interface Document {
 const documentOf = (stdout: string) => JSON.parse(stdout) as Document;
 
 describe('statements diff', () => {
-  it('tells the last revision from the one before: the row that went, and since when it is missed', async () => {
+  it('compares the last revision with the one before: the row that is gone, and since when', async () => {
     const { code, stdout } = await diff();
     expect(code).toBe(0);
     const [, was, is] = await published();
@@ -94,7 +99,7 @@ describe('statements diff', () => {
     expect(table.filter(({ length }) => length > 80)).toEqual([]);
   });
 
-  it('of the revisions asked for gives every row with what it was, what it is, and the cause', async () => {
+  it('for given revisions shows each differing row before and after, with the cause', async () => {
     const { code, stdout } = await diff(
       '--merchant',
       merchantNo,
@@ -132,7 +137,7 @@ describe('statements diff', () => {
     expect(text).toContain('amended by the platform: version 2, seen 2026-03-07 01:30:00\n');
   });
 
-  it('leads from what one file holds to what the other holds', async () => {
+  it('its rows turn the content of one file into that of the other', async () => {
     const { stdout } = await diff('--revisions', '1..3', '--json');
     const { rows, before, after } = documentOf(stdout).accounts[0]!;
     const came = rows.filter(({ change }) => change === 'came').length;
@@ -150,7 +155,7 @@ describe('statements diff', () => {
     expect(addAmounts(netOf(was!), net)).toBe(netOf(is!));
   });
 
-  it('the list of all revisions says below the table why each replaced the one before, entries named', async () => {
+  it('the list of all revisions says below the table why each replaced the one before, with the entries', async () => {
     const { stdout } = await daybook(['statements', 'list', '--all', '--from', DAY, '--to', DAY], env);
     expect(stdout).toContain(
       `\nwhy they replaced the one before:\n${merchantNo} USD ${DAY} r2: 1 late entry (${late}), ` +
@@ -159,7 +164,7 @@ describe('statements diff', () => {
     );
   });
 
-  it('a day that was published once says so', async () => {
+  it('for a day that was published once it says so', async () => {
     const { code, stdout } = await daybook(['statements', 'diff', '2026-03-02'], env);
     expect([code, stdout]).toEqual([
       0,
@@ -169,7 +174,7 @@ describe('statements diff', () => {
     expect(JSON.parse(json.stdout)).toEqual({ day: '2026-03-02', accounts: [] });
   });
 
-  it('a file that is missing or altered is told with what to do, and ends with 4', async () => {
+  it('a missing or altered file is reported with what to do, and ends with 4', async () => {
     const [, row] = await published();
     const path = join(stage.app.settings.dataDir, 'statements', row!.object_key);
     const bytes = await stage.app.objects.get(row!.object_key);

@@ -1,4 +1,4 @@
-/** A month as one ZIP: everything published of it, a summary that foots, and what is still open. */
+/** A month as one ZIP: everything published in it, a summary whose sums are right, and the days that are still open. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Unpacked by a program that is not ours. */
+/** The folder into which another program has unpacked the ZIP. */
 async function unpacked(zip: string): Promise<string> {
   const into = await mkdtemp(join(folder, 'unpacked-'));
   await promisify(execFile)('python3', ['-m', 'zipfile', '-e', zip, into]);
@@ -46,7 +46,7 @@ const summaryIn = async (into: string): Promise<Record<string, string>[]> => {
 };
 
 describe('statements get --month', () => {
-  it('holds every current statement, summary and manifest of the month, as `verify` wants them', async () => {
+  it('holds every current statement, summary and manifest of the month, as `verify` needs them', async () => {
     const { code, stdout } = await get('--month', '2026-03', '--out', folder);
     expect(code).toBe(0);
     const zip = join(folder, 'statements-2026-03.zip');
@@ -64,7 +64,7 @@ describe('statements get --month', () => {
     ]);
   });
 
-  it('sums each account up, so that opening + credits - debits is the closing, and names the days still open', async () => {
+  it('adds up each account, so that opening + credits - debits is the closing, and names the days still open', async () => {
     const { stdout } = await get('--month', '2026-03', '--out', join(folder, 'summed.zip'), '--json');
     const { path } = JSON.parse(stdout) as { path: string };
     const rows = await summaryIn(await unpacked(path));
@@ -84,7 +84,7 @@ describe('statements get --month', () => {
     }
   });
 
-  it('of one currency each statement has its manifest beside it, and the two verify', async () => {
+  it('of one currency has each statement with its manifest, and `verify` accepts both', async () => {
     const out = join(folder, 'usd.zip');
     expect(
       await get('--month', '2026-03', '--currency', 'USD', '--merchant', merchantNo, '--out', out),
@@ -97,7 +97,7 @@ describe('statements get --month', () => {
     expect(report.files.map(({ currency }) => currency)).toEqual(DAYS.map(() => 'USD'));
   });
 
-  it('a file that is not what was published leaves no ZIP behind', async () => {
+  it('if a file is not what was published, there is no ZIP', async () => {
     const key = `merchant=${merchantNo}/date=${FROM}/${merchantNo}_KWD_${FROM}.r1.csv`;
     const path = join(stage.app.settings.dataDir, 'statements', key);
     const before = await readFile(path);
@@ -137,7 +137,7 @@ describe('a month’s line', () => {
       debit_count: 0,
     }) as StatementRow;
 
-  it('keeps every digit, counts broken days, and writes open days in a row as one', () => {
+  it('keeps every digit, counts broken days, and joins open days in a row', () => {
     const statements = [row('2026-02-01', '1.00', '2.005'), row('2026-02-02', '2.005', '3.01', 'broken')];
     const openDays = ['2026-02-03', '2026-02-05', '2026-02-06', '2026-02-28'];
     expect(

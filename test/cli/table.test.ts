@@ -1,4 +1,4 @@
-/** Tables for a terminal: aligned, and never wider than it is where something can be left out. */
+/** Tables for a terminal: aligned, and never wider than the terminal if something can be left out. */
 import { expect, test } from 'vitest';
 import { table } from '../../src/cli/output/text.ts';
 
@@ -8,7 +8,7 @@ const ROWS = [
   ['2026-03-02', '12345.00', '2.00', 'b.csv'],
 ];
 
-test('as wide as it likes where nobody is at a terminal', () => {
+test('a table has any width if there is no terminal', () => {
   expect(table(COLUMNS, ROWS)).toBe(
     [
       'day          opening   closing  key',
@@ -33,7 +33,7 @@ test.each([
   );
 });
 
-test('a sentence is broken into lines, the widest one first, as long as it reads well before a column is left out', () => {
+test('sentences are wrapped, the widest first, and only then a column is left out', () => {
   const why = 'entries of the day were amended after it was published';
   const rows = [
     ['1', 'run', '3: done, but something needs a person', why],

@@ -1,4 +1,4 @@
-/** Times for people are of the platform's zone, which is named once; `--json` has them in UTC. */
+/** Times for people are in the platform's zone, which is named once. `--json` has them in UTC. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accepted } from '../notifications/subjects.ts';
@@ -6,7 +6,7 @@ import { FROM, MERCHANT, NIGHT, openStage, scenario, type Stage } from '../suppo
 import { daybook, envOf, type Env } from './daybook.ts';
 
 const { merchantNo } = MERCHANT;
-/** The stage's now, 2026-03-06T01:30+08:00, is still the evening before in UTC. */
+/** The stage's current time, 2026-03-06T01:30+08:00, is still the evening before in UTC. */
 const HERE = '2026-03-06 01:30:00';
 const THERE = '2026-03-05 17:30:00';
 const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d/;
@@ -34,7 +34,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => stage.close());
 
-/** What no run of a ledger leaves: merchants, an application, a registration, a notification, a list, a range. */
+/** Stores what no run of a ledger makes: merchants, an application, a registration, a notification, a list, a range. */
 async function storeTheRest({ app: { database, now } }: Stage): Promise<void> {
   const { db } = database;
   await accepted(db, 'T1');
@@ -99,26 +99,26 @@ it.each([
   expect(stdout.match(/times are of .*/g)).toEqual(['times are of Asia/Shanghai']);
 });
 
-it('days on which a code was seen are the platform’s too', async () => {
+it('the days on which a code was seen are in the platform’s zone too', async () => {
   const { stdout } = await daybook(['reference', 'list', 'purpose'], env);
   expect(stdout).toMatch(/01 +Goods +2026-03-06/);
   expect(stdout).toContain('1 code; days are of Asia/Shanghai');
 });
 
-it('without the platform’s settings they are of UTC, and that is said', async () => {
+it('without the platform’s settings times are in UTC, and the output says so', async () => {
   const rest = { ...env, PLATFORM_BASE_URL: '', PLATFORM_TIME_ZONE: '' };
   const { stdout } = await daybook(['audit'], rest);
   expect(stdout).toContain(THERE);
   expect(stdout).toContain('times are of UTC: PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not both set');
 });
 
-it('--json has them in UTC, and names no zone', async () => {
+it('--json has times in UTC, and names no zone', async () => {
   const { stdout } = await daybook(['audit', '--json'], env);
   const [deed] = JSON.parse(stdout) as { at: string }[];
   expect(deed!.at).toBe(new Date(NIGHT).toISOString());
 });
 
-it('a range asked for is told by the platform’s clock', async () => {
+it('when a range was asked for is shown in the platform’s zone', async () => {
   const { stdout } = await daybook(['status', '--json'], env);
   expect(stdout).toContain(`asked for ${HERE} (range `);
 });

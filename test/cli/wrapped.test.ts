@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { wrapped } from '../../src/cli/output/wrapped.ts';
 
-test('a sentence is broken between words, as far in as it begins', () => {
+test('a sentence is wrapped between words, and keeps its indentation', () => {
   const text = [
     'break 1: open',
     '  After B1 the balance is 10.00 USD, but B2 starts from 12.00.',
@@ -25,7 +25,7 @@ test.each([
   expect(wrapped(text, 40)).toBe(text);
 });
 
-test('no word is lost, and no line is longer than its words make it', () => {
+test('no word is lost, and no line is longer than necessary', () => {
   const word = fc.stringMatching(/^[a-z.,]{1,12}$/);
   fc.assert(
     fc.property(

@@ -51,7 +51,7 @@ test('another key under a known id is refused before anything is done with it', 
   expect(await withKeys(`k2:${wrong}`, 'merchants', 'list')).toMatchObject({ code: 0 });
 }, 120_000);
 
-test('a key is known from its first use on, even before anything was kept with it', async () => {
+test('a key is known from its first use on, even before anything was encrypted with it', async () => {
   const { db } = stage.app.database;
   const keys = `k5:${right}`;
   await addMerchant(db, { merchantNo: 'M8', token: null, secretKeys: [], now: new Date() });

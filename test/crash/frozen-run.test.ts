@@ -1,4 +1,4 @@
-/** A real process, stopped right before the manifest gets its name until its lease ran out, and then let go on. */
+/** Stops a real process right before the rename of a manifest until its lease is over, and then lets it continue. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** A real process that stands still in the middle of a write transaction, and the run that comes after it. */
+/** Stops a real process in the middle of a write transaction, and starts another run. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -10,13 +10,13 @@ import { latestRuns } from '../../src/store/runs.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const STOPS = fileURLToPath(new URL('stop-in-transaction.ts', import.meta.url));
-/** Long enough for the first refusal to be seen while the transaction is open. */
+/** Long enough that the first refusal is seen while the transaction is still open. */
 const IDLE_MS = 10_000;
 
 const isStopped = async (pid: number): Promise<boolean> =>
   / T /.test((await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\)/, ''));
 
-test('a taker is told who stands in the way, and takes over once the server ended the transaction', async () => {
+test('the other run is told who holds the lock, and takes over once the server has ended the transaction', async () => {
   const { db, url, close } = await freshDatabase();
   onTestFinished(close);
   const child = spawn(process.execPath, [STOPS, url, String(IDLE_MS)], {

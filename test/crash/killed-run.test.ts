@@ -1,4 +1,6 @@
-/** The process is killed at one point after another; the same command afterwards ends where an undisturbed one does. */
+/**
+ * Kills the process at various points. The same command afterwards must have the same result as a run without a kill.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -17,7 +19,7 @@ import {
 } from '../support/stage.ts';
 
 const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
-/** Slow enough to be killed in the middle: some twenty calls in flight eight at a time. */
+/** Slow enough to be killed midway: about twenty calls, eight at a time. */
 const SLOW = { latencyMs: 25 };
 const story = scenario({ entriesPerDay: 250 });
 
@@ -55,7 +57,7 @@ const opened = async (): Promise<Stage> => {
   stage.sandbox.setHostility(SLOW);
   return stage;
 };
-/** Looks at a condition over and over, at once when it holds. */
+/** Checks a condition again and again, and resolves as soon as it holds. */
 const until = (holds: () => boolean | Promise<boolean>): Promise<void> =>
   vi.waitFor(async () => expect(await holds()).toBe(true), { interval: 2, timeout: 30_000 });
 const countOf = async (table: 'ledger_entry' | 'account_day' | 'statement'): Promise<number> =>
@@ -87,7 +89,7 @@ describe('killed', () => {
     expect(await outcomeOf(stage)).toEqual(undisturbed);
   });
 
-  test('several times over: it gets there all the same, and no later run needs the dead one’s lease to run out', async () => {
+  test('several times in a row: it still completes, and no later run waits until the dead run’s lease is over', async () => {
     await opened();
     for (const share of [0.2, 0.4, 0.6]) {
       stage.sandbox.setHostility(SLOW);
@@ -103,7 +105,7 @@ describe('killed', () => {
     expect(ends.map(({ exit_code }) => exit_code)).toEqual([null, null, null, 0]);
   });
 
-  test('on the embedded database: its folder opens again, and nothing is lost', async () => {
+  test('with the embedded database: its folder can be opened again, and nothing is lost', async () => {
     await opened();
     const env = { ...envOf(stage), DATABASE_URL: '' };
     const { child, ended } = startDaybook(RUN, env);
@@ -118,7 +120,7 @@ describe('killed', () => {
 });
 
 describe('asked to stop', () => {
-  test('SIGTERM: ends by itself with exit 4 and says what is kept; the next run completes it', async () => {
+  test('SIGTERM: the run ends by itself with 4 and says what is stored; the next run completes it', async () => {
     await opened();
     const { child, ended } = startDaybook(RUN, envOf(stage));
     await until(() => stage.sandbox.requestCount() >= calls / 2);
@@ -132,7 +134,7 @@ describe('asked to stop', () => {
     expect(await outcomeOf(stage)).toEqual(undisturbed);
   });
 
-  test('SIGTERM while the platform says nothing: does not wait for its time-out', async () => {
+  test('SIGTERM while the platform does not answer: the run does not wait for the time-out', async () => {
     await opened();
     stage.sandbox.setHostility({ stallEvery: 1 });
     const { child, ended } = startDaybook(RUN, { ...envOf(stage), PLATFORM_TIMEOUT_MS: '600000' });

@@ -1,4 +1,4 @@
-/** kill -9 while notifications come in: whatever was answered with 200 is in the inbox, whole. */
+/** kill -9 while notifications come in: every one that was answered with 200 is in the inbox, complete. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -36,7 +36,7 @@ async function startReceiver(place: string): Promise<Receiver> {
   };
 }
 
-/** Posts without pause and kills the receiver the moment the given number of posts is answered. */
+/** Posts without pause, and kills the receiver at the moment when that many posts are answered. */
 async function acknowledgedBeforeKill(receiver: Receiver, answers: number): Promise<string[]> {
   const acknowledged: string[] = [];
   let sent = 0;
@@ -69,7 +69,7 @@ describe('kill -9 right after the commit', () => {
     await database.close();
   });
 
-  it('loses none in the embedded database', async () => {
+  it('loses none with the embedded database', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'daybook-killed-'));
     const acknowledged: string[] = [];
     for (const answers of [1, 60]) {

@@ -1,4 +1,7 @@
-/** A process that takes notifications in, for being killed: arguments are the database's URL (or folder) and the key. */
+/**
+ * A process that stores notifications, to be killed by tests. Its arguments are the database's URL (or folder) and
+ * the key.
+ */
 import { createInbox } from '../../src/notifications/inbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';

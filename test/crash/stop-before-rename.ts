@@ -1,4 +1,4 @@
-/** Loaded into a run: it stops itself, as SIGSTOP would find it, right before the manifest gets its name. */
+/** Loaded into a run. It stops the process, like SIGSTOP, right before the manifest gets its name. */
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 

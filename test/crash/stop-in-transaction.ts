@@ -1,4 +1,7 @@
-/** A process that takes a lease, which runs out at once, and stops itself, as SIGSTOP would find it, in the middle of a write transaction. */
+/**
+ * A process that takes a lease which ends at once, and stops itself, like SIGSTOP, in the middle of a write
+ * transaction.
+ */
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';

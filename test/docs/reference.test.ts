@@ -1,14 +1,96 @@
 /** docs/reference is made, not written: stale pages are a fault. */
-import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Command } from 'commander';
-import { expect, test } from 'vitest';
-import { commandsPage, commentsOf, referencePages } from '../../scripts/reference-pages.ts';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { referencePages } from '../../scripts/reference-pages.ts';
+import { commandsPage } from '../../scripts/reference/commands.ts';
+import { fieldsOf, filesPage, withMeanings } from '../../scripts/reference/files.ts';
+import { commentsOf } from '../../scripts/reference/settings.ts';
+import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
+import { EXIT } from '../../src/ledger/ending.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { lockFolder } from '../../src/store/engine/folder-lock.ts';
+import { freshEmbedded } from '../support/database.ts';
 
-test('the pages say what commands and settings are today (`npm run reference` writes them)', async () => {
-  for (const [path, text] of await referencePages()) expect(readFileSync(path, 'utf8'), path).toBe(text);
+let database: Database;
+beforeAll(async () => {
+  database = await freshEmbedded();
+});
+afterAll(() => database.close());
+
+test('the pages say what the program is today (`npm run reference` writes them)', async () => {
+  for (const [path, text] of await referencePages(database.db))
+    expect(await readFile(path, 'utf8'), path).toBe(text);
 });
 
-test('a command’s arguments, options and help are told, and what every command takes is not', () => {
+test('every table, view and column has a comment that says what it holds', async () => {
+  const silent = (await relationsOf(database.db)).flatMap(({ name, comment, columns }) => [
+    ...(comment === null ? [name] : []),
+    ...columns.filter((column) => column.comment === null).map((column) => `${name}.${column.name}`),
+  ]);
+  expect(silent).toEqual([]);
+});
+
+test('a table is told with its key, its columns and their comments', async () => {
+  await sql`
+    CREATE TABLE seen (place text, nth integer, at timestamptz, PRIMARY KEY (nth, place));
+    COMMENT ON TABLE seen IS 'What was seen.';
+    COMMENT ON COLUMN seen.nth IS 'Which|one.'`.execute(database.db);
+  const seen = (await relationsOf(database.db)).filter(({ name }) => name === 'seen');
+  await sql`DROP TABLE seen`.execute(database.db);
+  expect(tablesPage(seen).split('\n\n').slice(-4)).toEqual([
+    '### seen',
+    'What was seen.',
+    'Key: `nth`, `place`.',
+    '| column | type | what it holds |\n| --- | --- | --- |\n' +
+      '| `place` | text |  |\n| `nth` | integer | Which\\|one. |\n| `at` | timestamp with time zone |  |',
+  ]);
+});
+
+test('a column or field without a meaning, and a meaning without one, are faults', () => {
+  expect(withMeanings(['b', 'a'], { a: 'first', b: 'second' })).toEqual(['second', 'first']);
+  expect(() => withMeanings(['a', 'b'], { a: 'first' })).toThrow('say in file-meanings.ts what b means');
+  expect(() => withMeanings(['a'], { a: 'first', b: 'second' })).toThrow('no file has b');
+});
+
+test('a document’s fields are told with their types, inner ones too', () => {
+  const schema = z.object({
+    kind: z.literal('x/1'),
+    sum: z.string().regex(/^0$/).nullable(),
+    parts: z.array(z.object({ state: z.enum(['on', 'off']) })).optional(),
+    whole: z.object({ count: z.int() }).nullable(),
+  });
+  expect(fieldsOf(z.toJSONSchema(schema))).toEqual([
+    { path: 'kind', type: '`x/1`', isAlways: true },
+    { path: 'sum', type: 'string or null', isAlways: true },
+    { path: 'parts', type: 'array', isAlways: false },
+    { path: 'parts[].state', type: '`on`, `off`', isAlways: true },
+    { path: 'whole', type: 'object or null', isAlways: true },
+    { path: 'whole.count', type: 'integer', isAlways: true },
+  ]);
+});
+
+test('the page of files names everything that lies beside the embedded database in the data folder', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'daybook-data-'));
+  const { release } = await lockFolder(join(dataDir, 'db'));
+  const names = await readdir(dataDir);
+  release();
+  await rm(dataDir, { recursive: true });
+  expect(names).toContain('db.lock');
+  expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the promise to the outside tells every exit code', async () => {
+  const page = await readFile('docs/reference/README.md', 'utf8');
+  const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(told).toEqual(Object.values(EXIT));
+});
+
+test('a command’s arguments, options and help are shown, without the options that every command has', () => {
   const program = new Command('daybook');
   const parent = program.command('entries').description('entries');
   parent
@@ -27,7 +109,7 @@ test('a command’s arguments, options and help are told, and what every command
   ]);
 });
 
-test('a setting is told by the comment above it', () => {
+test('a setting is described by the comment above it', () => {
   const comments = commentsOf(
     'platform:\n  # The one.\n  # And more.\n  a: 1\n  #   inside: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
   );
@@ -36,4 +118,13 @@ test('a setting is told by the comment above it', () => {
     ['platform.b', ''],
     ['daybook.a', 'Other'],
   ]);
+});
+
+test('a command with subcommands is told itself where it works alone', () => {
+  const program = new Command('daybook');
+  const runs = program.command('runs').description('what ran').option('--all', 'all of them');
+  runs.command('forget').description('give up');
+  program.command('entries').description('entries').command('find').description('look up');
+  const titles = commandsPage(program).match(/^## .*$/gm);
+  expect(titles).toEqual(['## daybook runs', '## daybook runs forget', '## daybook entries find']);
 });

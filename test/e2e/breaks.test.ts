@@ -21,14 +21,14 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** The account's entries in the order they happened: the sandbox makes them so, and sorts by time only. */
+/** The account's entries in the order of booking. The sandbox makes them in that order, and sorts by time only. */
 const account = (currency = 'USD') =>
   stage.sandbox.entriesOf(merchantNo).filter((entry) => entry.currency === currency);
 const dayOf = (entry: TrueEntry) => entry.busiDate.slice(0, 10);
 const amountOf = ({ inAmount, outAmount, currency }: TrueEntry) =>
   inAmount === null ? `-${exactDecimal(outAmount!, currency)}` : exactDecimal(inAmount, currency);
 
-/** An entry alone in its second, with what lies around it. */
+/** An entry that is alone in its second, with the entries before and after it. */
 function alone(day: string, nth: number): [before: TrueEntry, entry: TrueEntry, after: TrueEntry] {
   const all = account();
   const found = all.filter((entry, at) => {
@@ -43,7 +43,7 @@ function alone(day: string, nth: number): [before: TrueEntry, entry: TrueEntry, 
 const breaks = () => stage.app.database.db.selectFrom('continuity_break').selectAll().orderBy('id').execute();
 
 describe('an entry the platform does not show', () => {
-  test('is one break: its net amount, its neighbours, the narrowest span; and a person is asked', async () => {
+  test('is one break with its net amount, its neighbours and the narrowest span, and needs a person', async () => {
     const [before, gone, after] = alone('2026-03-03', 9);
     stage.sandbox.takeOut(merchantNo, gone.batchNo);
     const report = await stage.run();
@@ -72,24 +72,24 @@ describe('an entry the platform does not show', () => {
     expect(days.filter(({ verdict }) => verdict !== 'continuous')).toMatchObject([
       { currency: 'USD', day: '2026-03-03', verdict: 'broken', break_count: 1 },
     ]);
-    // It stays a matter for a person until it is mended.
+    // It needs a person until it is healed.
     expect(await stage.run()).toMatchObject({ exitCode: 3, publish: { published: [] } });
     expect(await breaks()).toHaveLength(1);
   });
 
-  test('put back, it heals; only its day is published again, as the break had shown the closing', async () => {
+  test('shown again, it heals the break; only its day is published again, as the closing was already known', async () => {
     const [, gone] = alone('2026-03-03', 9);
     stage.sandbox.takeOut(merchantNo, gone.batchNo);
     await stage.run();
     const before = await objectsOf(stage);
     stage.sandbox.putBack(merchantNo, gone.batchNo);
     const healed = await stage.run();
-    // What is published again is told.
+    // A day that is published again is reported.
     expect(healed).toMatchObject({ exitCode: 3, reconcile: { opened: [], healed: [{ status: 'healed' }] } });
     expect(publishedIn(healed)).toEqual(['USD 2026-03-03 r2']);
     expect(await breaks()).toMatchObject([{ status: 'healed' }]);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
-    // Bytes of what was superseded stay, and nothing of the days around moved but the pointer to the day before.
+    // Superseded files stay. Of the days around, only the pointer to the day before changes.
     const after = await objectsOf(stage);
     const changed = [...after.keys()].filter((key) => after.get(key) !== before.get(key));
     const place = (day: string) => `merchant=${merchantNo}/date=${day}`;
@@ -101,7 +101,7 @@ describe('an entry the platform does not show', () => {
     ]);
   });
 
-  test('last of its day: the next day’s opening moves, and these two days alone get a second revision', async () => {
+  test('at the end of its day changes the next day’s opening, and only these two days get a second revision', async () => {
     const last = account().findLast((entry) => dayOf(entry) === '2026-03-03')!;
     stage.sandbox.takeOut(merchantNo, last.batchNo);
     expect(await stage.run()).toMatchObject({ exitCode: 3 });
@@ -113,7 +113,7 @@ describe('an entry the platform does not show', () => {
     expect(publishedIn(healed)).toEqual(['USD 2026-03-03 r2', 'USD 2026-03-04 r2']);
   });
 
-  test('of an old day is found by the break’s own re-read, outside the days the nightly run covers', async () => {
+  test('on an old day is found when the span of its break is read again, outside the days of a nightly run', async () => {
     const [, gone] = alone('2026-03-02', 9);
     stage.sandbox.takeOut(merchantNo, gone.batchNo);
     await stage.run();
@@ -125,7 +125,7 @@ describe('an entry the platform does not show', () => {
   });
 });
 
-test('a late entry the platform counts into every later balance moves every later day of its account, no other', async () => {
+test('a late entry in every later balance changes every later day of its account, and no other', async () => {
   const [, late] = alone('2026-03-03', 9);
   const shown = account().map(({ batchNo, vailAmount }) => ({ batchNo, vailAmount }));
   const later = shown.slice(shown.findIndex(({ batchNo }) => batchNo === late.batchNo) + 1);
@@ -159,7 +159,7 @@ test('a late entry the platform counts into every later balance moves every late
 
 test('an entry shown twice under two numbers is one break of minus its amount', async () => {
   const [, entry, after] = alone('2026-03-04', 5);
-  // As if the platform had booked the next one at the same balance again.
+  // As if the platform had booked the next entry from the same balance again.
   stage.sandbox.amend(merchantNo, after.batchNo, {
     inAmount: entry.inAmount,
     outAmount: entry.outAmount,

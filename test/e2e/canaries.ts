@@ -1,4 +1,4 @@
-/** Made-up secrets and personal data that are unlike anything else, and the search for them wherever they may not be. */
+/** Made-up secrets and personal data that can be recognized anywhere, and the search for them where they may not be. */
 import { randomBytes, randomInt } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,15 +6,15 @@ import { sql, type Kysely } from 'kysely';
 import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Canaries {
-  /** A new word of letters and digits; `name` says where it was planted. */
+  /** A new word of letters and digits. `name` says where it is planted. */
   readonly word: (name: string) => string;
-  /** So many digits. */
+  /** That many new digits. */
   readonly digits: (name: string, count: number) => string;
-  /** A day long ago. */
+  /** A date long ago. */
   readonly day: (name: string) => string;
-  /** Anything else that must not turn up. */
+  /** Any other text that must not be found. */
   readonly planted: (name: string, text: string) => string;
-  /** Names of those that stand in a text, in any spelling. */
+  /** The names of those found in a text, in any form. */
   readonly foundIn: (text: string) => string[];
 }
 
@@ -44,7 +44,7 @@ export function createCanaries(): Canaries {
   };
 }
 
-/** As it is, within a URL, in hexadecimal, and as the middle of anything in base64. */
+/** The text itself, within a URL, in hexadecimal, and in the middle of base64. */
 function spellingsOf(text: string): string[] {
   const bytes = Buffer.from(text);
   const middles = [0, 1, 2].map((offset) => {
@@ -56,7 +56,7 @@ function spellingsOf(text: string): string[] {
   return [text, encodeURIComponent(text), bytes.toString('hex'), ...middles];
 }
 
-/** Every column of every row, as text. */
+/** All columns of all rows, as text. */
 export async function allRows(db: Kysely<DB>): Promise<string> {
   const tables = await db.introspection.getTables();
   const texts: string[] = [];
@@ -69,7 +69,7 @@ export async function allRows(db: Kysely<DB>): Promise<string> {
   return texts.join('\n');
 }
 
-/** Every file below a folder, names included. */
+/** All files below a folder, with their names. */
 export async function allFiles(folder: string): Promise<string> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = found.map(async (file) => {

@@ -1,6 +1,6 @@
 /**
- * Secrets and personal data planted in every payload and setting; every command and every way it can fail walked with
- * them, as a user would; and none of them in any output, log, file or plain column afterwards.
+ * Plants secrets and personal data in every payload and setting. Then runs every command and every way it can fail,
+ * as a user would. None of the data may be in any output, log, file or unencrypted column afterwards.
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -41,7 +41,7 @@ let platform: EchoingPlatform;
 let folder: string;
 let runner: Lines;
 let env: Env;
-/** Everything any command wrote. */
+/** Everything that any command has written. */
 const written: string[] = [];
 
 beforeAll(async () => {
@@ -103,7 +103,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** One process for many command lines; its output, both streams, is told command by command. */
+/** One process that runs many command lines. Its output, both streams, is returned per command. */
 function startRunner() {
   const child = spawn(process.execPath, [RUNNER], { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
   let output = '';
@@ -131,7 +131,7 @@ function startRunner() {
   };
 }
 
-/** Runs a command as text and as JSON would tell more of the same; nothing planted may stand in what it writes. */
+/** Runs a command with its output as text, which says less than JSON. Nothing planted may be in the output. */
 async function daybook(argv: string, change: Env = {}): Promise<Ended> {
   const ended = await runner.run(argv.split(' '), { ...env, ...change });
   written.push(ended.output);
@@ -145,7 +145,7 @@ async function fileOf(name: string, content: object | string): Promise<string> {
   return path;
 }
 
-it('the search finds what it should, in every spelling', () => {
+it('the search finds what it should, in every form', () => {
   const secret = word('probe');
   for (const spelling of [
     secret.toUpperCase(),
@@ -157,7 +157,7 @@ it('the search finds what it should, in every spelling', () => {
   }
 });
 
-it('settings that cannot be used', async () => {
+it('wrong settings', async () => {
   const wrong: Env[] = [
     { DAYBOOK_SECRET_KEYS: word('no key') },
     { DAYBOOK_SECRET_KEYS: `k1:${word('short key')}` },
@@ -212,7 +212,7 @@ it('files that do not pass the check, field by field', async () => {
   for (const field of Object.keys(registration)) {
     for (const spoilt of [`${word(field)}\u0000`, [word(field)], { [field]: word(field) }, null]) {
       const path = await fileOf('payee.json', { ...registration, [field]: spoilt });
-      // Refused by a platform nobody listens at where the check lets it through.
+      // If the check accepts the file, the platform is one where nobody listens.
       await daybook(`beneficiary register ${path}`, { PLATFORM_BASE_URL: 'http://127.0.0.1:1' });
     }
   }
@@ -246,11 +246,11 @@ it.each(Object.keys(FAILURES) as Failure[])('a platform that answers with %s', a
   const sent = platform.sent.slice(before).join('\n');
   const names = ['merchant token', 'fixed header', 'agent token', 'shareholder certName', 'accountNo'];
   expect(canaries.foundIn(sent)).toEqual(expect.arrayContaining(names));
-  // The path of the result is a secret too, made by daybook itself.
+  // The path for the result is secret too. daybook made it.
   for (const [, secret] of sent.matchAll(/\/notify\/\w+\/([\w-]{43})/g)) canaries.planted('path', secret!);
 });
 
-it('what was stored, listed, and met with the wrong keys', async () => {
+it('stored data, lists, and wrong keys', async () => {
   expect((await daybook('reference sync')).exitCode).toBe(0);
   expect((await daybook('run --from 2026-03-04 --to 2026-03-05')).exitCode).toBe(0);
   const token = word('added token');
@@ -273,7 +273,7 @@ it('what was stored, listed, and met with the wrong keys', async () => {
   expect((await daybook('merchants disable SBX-M-9')).exitCode).toBe(0);
 });
 
-it('results pushed to serve, good and bad, and what is told of them', async () => {
+it('good and bad results posted to serve, and the reports on them', async () => {
   const serving = spawn(process.execPath, [MAIN, 'serve', '--json'], {
     env: { ...env, DAYBOOK_LISTEN: '127.0.0.1:0' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -329,7 +329,7 @@ it('results pushed to serve, good and bad, and what is told of them', async () =
   ])
     await daybook(command);
 
-  // And with the database gone under it.
+  // And while a table is missing.
   await sql`ALTER TABLE notification RENAME TO notification_away`.execute(database.db);
   await push(`/notify/onboarding/${'a'.repeat(43)}`, JSON.stringify({ token: word('push without a table') }));
   await daybook('notifications process');
@@ -339,12 +339,12 @@ it('results pushed to serve, good and bad, and what is told of them', async () =
   expect(output).toContain('try again later');
   expect(canaries.foundIn(output)).toEqual([]);
 
-  // It is all there for whoever has the key and asks for it: so the walk above did carry it.
+  // With the key, and on request, all of it can be shown. So the steps above did handle it.
   const shown = await runner.run(['notifications', 'show', '1', '--reveal'], env);
   expect(canaries.foundIn(shown.output)).not.toEqual([]);
 });
 
-it('no row, no file and no output holds any of it, after all that', async () => {
+it('after all that, no row, file or output holds any of it', async () => {
   const rows = await allRows(database.db);
   expect(rows).toMatch(/^application: /m);
   expect(rows).toMatch(/^beneficiary: /m);

@@ -25,7 +25,7 @@ const versions = () =>
   stage.app.database.db.selectFrom('ledger_entry_version').selectAll().orderBy('batch_no').execute();
 
 describe('an entry the platform changes', () => {
-  test('is read anew, its earlier content kept in full, its day published again, a person asked', async () => {
+  test('is read again, its earlier content is kept, its day is published again, and a person is asked', async () => {
     await open();
     await stage.run();
     const [was] = stage.sandbox.entriesOf(merchantNo);
@@ -37,11 +37,11 @@ describe('an entry the platform changes', () => {
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(await versions()).toMatchObject([{ ...earlier, version: 1 }]);
     expect(publishedIn(report)).toEqual([`${was!.currency} ${FROM} r2`]);
-    // It was reported; a later run has nothing new to say.
+    // It was reported, so a later run reports nothing new.
     expect(await stage.run()).toMatchObject({ exitCode: 0, publish: { published: [] } });
   });
 
-  test('back and forth keeps every version', async () => {
+  test('and changes back keeps every version', async () => {
     await open();
     await stage.run();
     const [entry] = stage.sandbox.entriesOf(merchantNo);
@@ -54,13 +54,13 @@ describe('an entry the platform changes', () => {
       '2 ONE',
       '3 TWO',
     ]);
-    expect(await listAmendments(stage.app.database.db, {})).toHaveLength(3);
+    expect(await listAmendments(stage.app.database.db)).toHaveLength(3);
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 });
 
 describe('an entry the platform no longer shows', () => {
-  test('is marked and kept, a person asked; shown again, it is as before', async () => {
+  test('is marked and kept, and a person is asked; shown again, it counts as before', async () => {
     await open();
     await stage.run();
     const last = stage.sandbox.entriesOf(merchantNo).at(-1)!;
@@ -87,7 +87,7 @@ describe('an entry the platform no longer shows', () => {
   });
 });
 
-test('an entry that appears days later is picked up by the re-sweep of the night after', async () => {
+test('an entry that appears days later is found by the re-sweep of the next night', async () => {
   await open([{ what: 'late', ...place, appears: '2026-03-06T12:00:00+08:00' }]);
   const nightly = await stage.run({ range: null });
   const known = new Set((await storedOf(stage)).map(({ batch_no }) => batch_no));
@@ -100,12 +100,12 @@ test('an entry that appears days later is picked up by the re-sweep of the night
     `1 proven day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${late.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
   ]);
   expect(next.reconcile).toMatchObject({ healed: [{ day: '2026-03-03' }] });
-  // The ledger ends the day before: nothing happened on the last day, which is published as well.
+  // The ledger ends the day before. The last day has no entries and is published too.
   expect(publishedIn(next)).toEqual(['KWD 2026-03-06 r1', 'USD 2026-03-03 r2', 'USD 2026-03-06 r1']);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 
-test('an entry that cannot be read is kept aside with its text; the rest of its page and its day go on', async () => {
+test('an unreadable entry is quarantined with its text; the rest of its page and its day are processed', async () => {
   await open([{ what: 'malformed', ...place }]);
   const wreck = stage.sandbox
     .entriesOf(merchantNo)
@@ -123,12 +123,12 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
     sync: [{ report: { uncertified: [] } }],
   });
   expect(publishedIn(report)).toHaveLength(2 * DAYS.length);
-  const [row, ...more] = await listQuarantine(stage.app.database.db, {});
+  const [row, ...more] = await listQuarantine(stage.app.database.db);
   expect(more).toEqual([]);
   expect(row).toMatchObject({ batch_no: wreck.batchNo });
   expect(row!.raw).toContain(`"inAmount":${wreck.inAmount!},"outAmount":${wreck.outAmount!}`);
   expect(await storedOf(stage)).toEqual(truthOf(stage).filter(({ batch_no }) => batch_no !== wreck.batchNo));
-  // The same wreck again is nothing new, but still needs a person.
+  // The same unreadable entry is not new, but still needs a person.
   expect(await stage.run()).toMatchObject({ exitCode: 3, sync: [{ report: { quarantined: 0 } }] });
 
   const { bookedMs, vailAmount } = wreck;
@@ -146,12 +146,12 @@ test('an entry that cannot be read is kept aside with its text; the rest of its 
   });
   expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
   expect(publishedIn(mended)).toEqual(['USD 2026-03-03 r2']);
-  expect(await listQuarantine(stage.app.database.db, {})).toEqual([]);
+  expect(await listQuarantine(stage.app.database.db)).toEqual([]);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 
-describe('the day that is still going on', () => {
-  test('is read up to the settled instant and not published, which is no failure', async () => {
+describe('a day that has not ended', () => {
+  test('is read up to the settle delay and not published, which is no failure', async () => {
     await open();
     stage.setNow('2026-03-05T12:00:00+08:00');
     const range = { from: FROM, to: '2026-03-05' };
@@ -170,7 +170,7 @@ describe('the day that is still going on', () => {
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 
-  test('just after midnight, before the day has settled, the day is not published: its end is not read', async () => {
+  test('is not published just after midnight either: within the settle delay its end is not read', async () => {
     await open();
     stage.setNow('2026-03-06T00:02:00+08:00');
     const report = await stage.run();

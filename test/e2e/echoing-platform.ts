@@ -1,9 +1,9 @@
-/** A platform that fails in every way it can, and repeats whatever it was sent while doing so. */
+/** A platform that fails in every possible way, and repeats in its replies whatever it was sent. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** All that was sent, headers and body, in one text. */
+/** `sent` is the whole request, headers and body, in one text. */
 type Fail = (response: ServerResponse, sent: string) => void;
 
 const json = (response: ServerResponse, status: number, reply: unknown): void =>
@@ -45,7 +45,7 @@ export type Failure = keyof typeof FAILURES;
 export interface EchoingPlatform {
   readonly url: string;
   failsBy: Failure;
-  /** Everything it was ever sent. */
+  /** All requests that it ever got. */
   readonly sent: readonly string[];
   readonly close: () => Promise<void>;
 }

@@ -19,10 +19,13 @@ import {
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** Two pages a day, and one call for the zone's proof. */
+/** Two pages a day, and one call to prove the zone. */
 const CALLS_WHEN_CALM = 2 * DAYS.length + 1;
 
-/** Runs the range twice: what is stored is the truth, and the second time writes nothing. Returns the first run's calls. */
+/**
+ * Runs the range twice. The stored entries must be the true ones, and the second run must write nothing. Returns the
+ * number of calls of the first run.
+ */
 async function expectExactCopy(): Promise<number> {
   const first = await stage.run();
   const calls = stage.sandbox.requestCount();
@@ -47,7 +50,7 @@ async function expectExactCopy(): Promise<number> {
 describe.each(['ascending', 'descending', 'window-shuffled', 'request-shuffled'] as const)(
   'order %s',
   (order) => {
-    test('what is stored is what the platform holds, and a rerun changes nothing', async () => {
+    test('the copy is what the platform holds, and a rerun changes nothing', async () => {
       stage = await openStage({ scenario: scenario({ hostility: { order } }) });
       await expectExactCopy();
     });
@@ -66,7 +69,7 @@ describe.each<[string, Partial<Hostility>, number?]>([
   ['answers with a page for people', { htmlEvery: 5 }],
   ['answers 200 with an error document', { errorDocumentEvery: 5 }],
 ])('a platform that %s', (_, hostility, timeoutMs) => {
-  test('is copied exactly all the same', async () => {
+  test('is still copied exactly', async () => {
     stage = await openStage({
       scenario: scenario({ hostility: { order: 'window-shuffled', ...hostility } }),
       ...(timeoutMs === undefined ? {} : { platform: { timeoutMs } }),
@@ -77,7 +80,7 @@ describe.each<[string, Partial<Hostility>, number?]>([
 });
 
 test.each(['window-shuffled', 'request-shuffled'] as const)(
-  'a second of hundreds of entries, %s, is copied whole and put in the order of its balances',
+  'a second with hundreds of entries, %s, is copied completely and put in the order of its balances',
   async (order) => {
     const burst = { merchant: MERCHANT.merchantNo, currency: 'USD', day: FROM, nth: 20, count: 320 };
     stage = await openStage({
@@ -99,7 +102,7 @@ test.each(['window-shuffled', 'request-shuffled'] as const)(
   },
 );
 
-test('entries that appear while their window is paged are in the copy, whichever page they fall on', async () => {
+test('entries that appear while the pages of their window are read are in the copy, whichever page they are on', async () => {
   const planted = DAYS.flatMap((day) =>
     [3, 17, 40].map((nth) => ({
       what: 'missing' as const,
@@ -114,13 +117,13 @@ test('entries that appear while their window is paged are in the copy, whichever
   });
   expect(truthOf(stage)).toHaveLength(DAYS.length * 120 - planted.length);
   await stage.run();
-  // What appeared behind a window that was read already is there the next time.
+  // Entries that appear in a window after it was read are found the next time.
   stage.sandbox.setHostility({ order: 'descending' });
   expect(await stage.run()).toMatchObject({ sync: [{ report: { uncertified: [] } }] });
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 
-test('two merchants, each with its own token and range of currencies', async () => {
+test('two merchants have their own tokens and currencies', async () => {
   stage = await openStage({
     scenario: scenario({
       merchants: [
@@ -137,7 +140,7 @@ test('two merchants, each with its own token and range of currencies', async () 
   expect((await accountDays(stage)).map(({ verdict }) => verdict)).toEqual(Array(12).fill('continuous'));
 });
 
-test('asked for one currency, it reads, chains and publishes that one', async () => {
+test('a run for one currency reads, chains and publishes only that one', async () => {
   stage = await openStage();
   const report = await stage.run({ currencies: ['KWD'] });
   expect(report).toMatchObject({ exitCode: 0, notes: [] });
@@ -145,7 +148,7 @@ test('asked for one currency, it reads, chains and publishes that one', async ()
   expect(publishedIn(report)).toEqual(DAYS.map((day) => `KWD ${day} r1`));
 });
 
-test('amounts no binary number holds come out of database and statement as they went in', async () => {
+test('amounts that no binary number can hold are exact in database and statement', async () => {
   const amounts: readonly (readonly [currency: string, net: string, plain: string])[] = [
     ['USD', '12345678901234567.89', '12345678901234567.89'],
     ['USD', '-0.1', '0.10'],

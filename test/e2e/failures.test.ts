@@ -43,11 +43,12 @@ const rowCounts = async ({ app: { database } }: Stage) => {
 };
 const NOTHING = { ledger_entry: 0, sync_window: 0, account_day: 0, quarantined_entry: 0, statement: 0 };
 
-describe('a platform that goes down half-way', () => {
+describe('a platform that goes down midway', () => {
   const busy = scenario({ entriesPerDay: 450 });
 
-  test('leaves an incomplete run with what was certified; the next one ends where an undisturbed one does', async () => {
-    // Two calls at once: with more, the platform is down before the zone is proven, and nothing may be kept.
+  test('leaves an incomplete run with what was certified; the next run has the same result as without a failure', async () => {
+    // Two calls at a time. With more, the platform would be down before the zone is proven, and then nothing is
+    // stored.
     const stage = await open({ scenario: busy, platform: { concurrency: 2 } });
     stage.sandbox.setHostility({ downAfterRequests: 25 });
     const report = await stage.run();
@@ -69,7 +70,7 @@ describe('a platform that goes down half-way', () => {
     expect(await bytesOf(stage)).toEqual(await bytesOf(undisturbed));
   });
 
-  test('for one merchant only (a refused token) leaves the other whole', async () => {
+  test('for one merchant only (a refused token) does not affect the other', async () => {
     const merchants = [
       { ...MERCHANT, currencies: ['USD'] },
       { ...OTHER, currencies: ['USD'] },
@@ -101,7 +102,7 @@ describe('a wrong time zone', () => {
     expect(run).toMatchObject({ exit_code: 2, figures: { notes: [expect.stringMatching(fitting)] } });
   });
 
-  test('in the settings: named as well, and nothing is written', async () => {
+  test('in the settings is reported, and nothing is written', async () => {
     const stage = await open({ platform: { timeZone: 'Europe/Berlin' } });
     await expect(stage.run()).rejects.toThrow(/PLATFORM_TIME_ZONE is Europe\/Berlin.*Asia\/Shanghai/);
     expect(await rowCounts(stage)).toEqual(NOTHING);
@@ -109,7 +110,7 @@ describe('a wrong time zone', () => {
 });
 
 describe('two runs at once', () => {
-  test('one works, the other learns who does and changes nothing', async () => {
+  test('one works, the other reports who does and changes nothing', async () => {
     const stage = await open();
     const others: Promise<unknown>[] = [];
     const onProgress = (): void => {
@@ -126,7 +127,7 @@ describe('two runs at once', () => {
   });
 });
 
-test('told to stop, a run ends incomplete at a window’s edge, and the next one completes it', async () => {
+test('a run that is asked to stop ends incomplete after a whole window, and the next one completes it', async () => {
   const stage = await open({ scenario: scenario({ entriesPerDay: 450 }) });
   const stop = new AbortController();
   const report = await stage.run(

@@ -1,4 +1,7 @@
-/** What a run leaves behind that was killed: it never got to tell or to ask for anything, so what it began must be known. */
+/**
+ * What a killed run leaves behind. It could neither report nor record anything at its end, so later runs must find
+ * it.
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -6,7 +9,7 @@ import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, storedOf, ZONE, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
-/** Ends the run that hangs, so that nothing of it goes on behind the test's back. */
+/** Ends the run that hangs, so that it does not continue after the test. */
 let end: () => Promise<unknown>;
 beforeEach(async () => {
   end = () => Promise.resolve();
@@ -17,7 +20,7 @@ afterEach(async () => {
   await stage.close();
 });
 
-/** A run that stands still at the first call for a day of `days`: as it is when it is killed there. */
+/** Starts a run that hangs at its first call for a day of `days`. This is its state if it is killed there. */
 function hang(
   days: { readonly from: string; readonly to?: string },
   request: Partial<RunRequest> = {},
@@ -41,7 +44,7 @@ function hang(
     return run.catch(() => undefined);
   };
 }
-/** The killed run's lease runs out. */
+/** The lease of the killed run ends. */
 const endLease = () =>
   stage.app.database.db
     .updateTable('lease')
@@ -50,11 +53,11 @@ const endLease = () =>
 const { merchantNo } = MERCHANT;
 const usd = () => stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
 
-test('changes that a killed run stored are told by the next one, once', async () => {
+test('changes that a killed run stored are reported by the next run, once', async () => {
   expect(await stage.run()).toMatchObject({ exitCode: 0 });
   stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
   stage.sandbox.takeOut(merchantNo, usd()[19]!.batchNo);
-  // The newest day is looked at first, to prove the zone by it.
+  // The newest day is read first, to prove the zone.
   hang({ from: DAYS.at(-2)!, to: DAYS.at(-2)! });
   const { db } = stage.app.database;
   const found = () => db.selectFrom('untold_change').select(['run_id', 'amended', 'vanished']).execute();
@@ -65,17 +68,17 @@ test('changes that a killed run stored are told by the next one, once', async ()
   expect(next.exitCode).toBe(3);
   expect(next.sync[0]!.report).toMatchObject({ amended: 0, vanished: 0 });
   expect(next.notes).toContain(
-    '1 amended, 1 of them stored by a run that did not tell: see `daybook amendments`',
+    '1 amended, 1 of them stored by a run that ended before its report: see `daybook amendments`',
   );
   expect(next.notes).toContain(
-    '1 vanished, 1 of them stored by a run that did not tell: see `daybook amendments`',
+    '1 vanished, 1 of them stored by a run that ended before its report: see `daybook amendments`',
   );
   expect(await found()).toEqual([]);
   const after = await stage.run();
   expect(after.notes.filter((note) => /amended|vanished/.test(note))).toEqual([]);
 });
 
-test('a change that a run stores and tells is told as its own, and by no later run', async () => {
+test('a change is reported by the run that stores it, and by no later run', async () => {
   await stage.run();
   stage.sandbox.amend(merchantNo, usd()[3]!.batchNo, { busiType: 'CORRECTED' });
   const { notes } = await stage.run();
@@ -86,7 +89,7 @@ test('a change that a run stores and tells is told as its own, and by no later r
   expect(await stage.run({ command: 'publish' })).toMatchObject({ exitCode: 0, notes: [] });
 });
 
-test('a merchant’s very first night, killed at its first call, is taken up by a later one', async () => {
+test('a merchant’s very first night, killed at its first call, is completed by a later one', async () => {
   const night = (now: string) => ({ resweepDays: 0, now: () => new Date(now) });
   hang({ from: FROM }, { range: null }, night('2026-03-03T09:00:00Z'));
   const { db } = stage.app.database;

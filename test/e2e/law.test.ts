@@ -1,4 +1,4 @@
-/** What is published obeys the law of openings, whatever the platform took back and whichever stage was left out. */
+/** Published days obey the law of openings, whatever the platform removed and whichever stages were left out. */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addAmounts } from '../../src/ledger/money.ts';
@@ -37,7 +37,7 @@ const empty = (day: string): string[] => {
   for (const batchNo of batchNos) stage.sandbox.takeOut(merchantNo, batchNo);
   return batchNos;
 };
-/** What is gone from a whole window is believed by a second reading, hours after the first. */
+/** Empties a day. If a whole window is empty, only a second reading hours later is believed. */
 const emptyForGood = async (day: string): Promise<string[]> => {
   const gone = empty(day);
   expect(await stage.run({ command: 'sync' })).toMatchObject({ exitCode: 4 });
@@ -52,7 +52,7 @@ const openings = async () =>
   (await currentStatements(stage)).map((row) => [row.day, row.opening, row.closing, row.restarted]);
 
 describe('entries that changed and were not reconciled', () => {
-  test('keep their day and every later one of the account from being published', async () => {
+  test('prevent publishing their day and all later days of the account', async () => {
     await open();
     await stage.run({ command: 'sync' });
     await stage.run({ command: 'reconcile' });
@@ -68,7 +68,7 @@ describe('entries that changed and were not reconciled', () => {
 
     await stage.run({ command: 'reconcile' });
     const mended = await stage.run({ command: 'publish' });
-    // The second day starts where the first did not end, which is told of both.
+    // The second day does not start where the first ended, which is reported for both days.
     expect(publishedIn(mended)).toEqual([
       `USD ${DAYS[0]!} r2`,
       ...DAYS.slice(1).map((day) => `USD ${day} r1`),
@@ -76,7 +76,7 @@ describe('entries that changed and were not reconciled', () => {
     await expectLawful();
   });
 
-  test('make a publish incomplete where nothing else is due: what stands is no longer so', async () => {
+  test('make a publish incomplete even if nothing else is due, as published days are out of date', async () => {
     await open();
     await stage.run();
     moveBalances(DAYS[2]!, '10');
@@ -86,12 +86,12 @@ describe('entries that changed and were not reconciled', () => {
       exitCode: 4,
       publish: { published: [], withheld: [{ day: DAYS[2], cause: 'not-reconciled' }] },
     });
-    // Days before the change are proven as they stand.
+    // Days before the change are still proven.
     const range = { from: DAYS[0]!, to: DAYS[1]! };
     expect(await stage.run({ command: 'publish', range })).toMatchObject({ exitCode: 0 });
   });
 
-  test('keep a run that died between reading and reconciling from being published', async () => {
+  test('prevent publishing after a run that was killed between reading and reconciling', async () => {
     await open();
     const stop = new AbortController();
     const onProgress = ({ stage: at }: { stage: string }) => {
@@ -109,7 +109,7 @@ describe('entries that changed and were not reconciled', () => {
   });
 });
 
-test('figures that are not what the entries say are not published, mended, and stop no other account', async () => {
+test('figures that contradict the entries are not published but corrected, and do not stop other accounts', async () => {
   stage = await openStage();
   const { db } = stage.app.database;
   await stage.run({ command: 'sync' });
@@ -136,7 +136,7 @@ test('figures that are not what the entries say are not published, mended, and s
 
 describe('a first day whose entries vanish', () => {
   test.each([1, 4])(
-    'all %d of them: each day still opens on the closing before it',
+    'all %d of them: each day still opens with the closing of the day before',
     async (entriesPerDay) => {
       await open(entriesPerDay);
       await stage.run();
@@ -162,7 +162,7 @@ describe('a first day whose entries vanish', () => {
     },
   );
 
-  test('and the second day’s as well, and then its own first entry', async () => {
+  test('and then the second day’s too, and then only its first entry', async () => {
     await open();
     await stage.run();
     await emptyForGood(DAYS[0]!);
@@ -178,7 +178,7 @@ describe('a first day whose entries vanish', () => {
   });
 });
 
-test('a middle day emptied breaks the next one at its start, and the law holds', async () => {
+test('an emptied day in the middle breaks the next day at its start, and the law holds', async () => {
   await open();
   await stage.run();
   await emptyForGood(DAYS[1]!);
@@ -187,7 +187,7 @@ test('a middle day emptied breaks the next one at its start, and the law holds',
 });
 
 describe('days whose neighbour is not published', () => {
-  test('a gap nobody read is told in manifest and exit code, with the days to read', async () => {
+  test('a gap that was never read shows in manifest and exit code, with the days to read', async () => {
     await open();
     const of = (from: string, to = from) => ({ range: { from, to } });
     await stage.run(of(DAYS[0]!));
@@ -205,7 +205,7 @@ describe('days whose neighbour is not published', () => {
     expect((await openings()).map(([, , , restarted]) => restarted)).toEqual([true, false, false, false]);
   });
 
-  test('a day published alone, though the ones around it moved, says so until they follow', async () => {
+  test('a day published alone while the days around it changed says so until they are published', async () => {
     await open();
     await stage.run();
     for (const day of DAYS) moveBalances(day, '10');

@@ -1,4 +1,4 @@
-/** What is odd about a ledger though no balance breaks is told by one run, and no honest ledger has any of it. */
+/** Oddities of a ledger without a break are reported by one run. An honest ledger has none of them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { PlatformRejected, PlatformUnreachable } from '../../src/platform/errors.ts';
@@ -31,21 +31,21 @@ const open = async (options: StageOptions = {}): Promise<Stage> => {
 
 const noticeRows = ({ app }: Stage) =>
   app.database.db.selectFrom('notice').select(['kind', 'merchant_no', 'currency', 'day']).execute();
-/** As `status` shows them. */
+/** The notices as `status` shows them. */
 async function noticed({ app }: Stage) {
   const asked = { zone: ZONE, now: app.now(), maxAgeMs: null };
   const [status] = await statusOf(app.database.db, [MERCHANT.merchantNo], asked);
   return status!.notices;
 }
-/** The stage's reader, with some queries changed or answered otherwise. */
+/** The stage's reader, but with some queries or replies changed. */
 const readerBy = (
   { app }: Stage,
   answer: (query: LedgerPageQuery, ask: LedgerReader['page']) => ReturnType<LedgerReader['page']>,
 ): LedgerReader => ({ page: (query, signal) => answer(query, (other) => app.reader.page(other, signal)) });
 const isWide = ({ window }: LedgerPageQuery): boolean => window.beginMs === INSTANT_MS_MIN;
 
-describe('an account that opens on a balance', () => {
-  /** The account's first entry is nowhere to be seen. */
+describe('an account whose first opening is not 0', () => {
+  /** Hides the account's first entry. */
   const hideFirst = (stage: Stage, currency = 'USD'): void => {
     const first = stage.sandbox.entriesOf(MERCHANT.merchantNo).find((entry) => entry.currency === currency);
     stage.sandbox.takeOut(MERCHANT.merchantNo, first!.batchNo);
@@ -55,7 +55,7 @@ describe('an account that opens on a balance', () => {
       `^SBX-M-1 ${currency} ${day} is the account's first day and opens on [\\d.]+, and the platform has no`,
     );
 
-  test('and has nothing before it is told by one run, for one call', async () => {
+  test('with nothing before it is reported by one run, for one call', async () => {
     const stage = await open();
     hideFirst(stage);
     const report = await stage.run();
@@ -69,17 +69,17 @@ describe('an account that opens on a balance', () => {
     ]);
   });
 
-  test('is told by the next run where the first one was killed before its report', async () => {
+  test('is reported by the next run if the first was killed before its report', async () => {
     const stage = await open();
     hideFirst(stage);
     await stage.run();
-    // As a run leaves it that found it and never came to its end.
+    // The state after a run that found it and was killed before its end.
     await stage.app.database.db.updateTable('notice').set({ told_at: null }).execute();
     expect((await stage.run()).notes).toEqual([expect.stringMatching(sentence('USD', FROM))]);
     expect(await stage.run()).toMatchObject({ exitCode: 0 });
   });
 
-  test('later than the others is told without a call, as all before it is known', async () => {
+  test('that opens later than the others is reported without a call, as all days before are known', async () => {
     const stage = await open({ scenario: scenario({ entriesPerDay: 40 }) });
     hideFirst(stage);
     const begin = dayWindow('2026-03-04', ZONE).beginMs;
@@ -100,7 +100,7 @@ describe('an account that opens on a balance', () => {
     expect(wideCalls).toBe(1);
   });
 
-  test('in the middle of its life is nothing to tell, until the days before are read as well', async () => {
+  test('in the middle of its history is not reported until the days before are read', async () => {
     const stage = await open();
     hideFirst(stage);
     const middle = { range: { from: '2026-03-04', to: TO } };
@@ -112,7 +112,7 @@ describe('an account that opens on a balance', () => {
     expect(report.notes[0]).toEqual(expect.stringMatching(sentence('USD', FROM)));
   });
 
-  test('is no failure where the platform refuses so wide a window, which is not asked for again', async () => {
+  test('is no failure if the platform refuses so wide a window, which is not asked for again', async () => {
     const stage = await open();
     hideFirst(stage);
     let asked = 0;
@@ -132,7 +132,7 @@ describe('an account that opens on a balance', () => {
     expect(asked).toBe(3);
   });
 
-  test('is not looked at where the check is switched off', async () => {
+  test('is not looked for if the check is switched off', async () => {
     const stage = await open();
     hideFirst(stage);
     expect(await stage.run({}, { checks: ['empty', 'shared'] })).toMatchObject({ exitCode: 0 });
@@ -147,7 +147,7 @@ describe('a busy day without entries', () => {
     entriesPerDay: 15,
     merchants: [{ ...MERCHANT, currencies: ['EUR', 'USD'] }],
   });
-  /** Answers the day by nothing, of every account or of one. */
+  /** A reader that shows nothing of that day, in all accounts or in one. */
   const hiding = (stage: Stage, currency: string | null, day = EMPTY): LedgerReader => {
     const { beginMs, endMs } = dayWindow(day, ZONE);
     return readerBy(stage, async (query, ask) => {
@@ -170,7 +170,7 @@ describe('a busy day without entries', () => {
   const night = (stage: Stage, reader: LedgerReader) =>
     stage.run({ range: { from: EMPTY, to: EMPTY } }, { reader, checks: ['empty'] });
 
-  test('is told once, of the merchant; once it has entries, it is as if nothing had been said', async () => {
+  test('is reported once, for the merchant; when it has entries, the notice is gone', async () => {
     const stage = await readWeeks();
     const report = await night(stage, hiding(stage, null));
     expect(report).toMatchObject({
@@ -187,7 +187,7 @@ describe('a busy day without entries', () => {
     expect(await noticed(stage)).toEqual([]);
   });
 
-  test('of one account is told of that account, and of a day not read whole nothing', async () => {
+  test('of one account is reported for that account, and nothing for a day that is not completely read', async () => {
     const stage = await readWeeks();
     stage.setNow(`${EMPTY}T23:00:00+08:00`);
     expect(await night(stage, hiding(stage, 'USD'))).toMatchObject({ exitCode: 0 });
@@ -211,7 +211,7 @@ describe('entries of another merchant', () => {
     );
   const ofTwo = { merchants: [MERCHANT, OTHER] };
 
-  test('are told in the run that stored them, with both merchants, and no more once they are known', async () => {
+  test('are reported by the run that stored them, with both merchants, and not again', async () => {
     const stage = await open({ scenario: both });
     const report = await stage.run(ofTwo, { reader: swapped(stage) });
     expect(report).toMatchObject({
@@ -226,7 +226,7 @@ describe('entries of another merchant', () => {
     expect(await noticeRows(stage)).toHaveLength(DAYS.length);
   });
 
-  test('are told where one merchant was read in an earlier run, and are news again where there are more', async () => {
+  test('are reported if one merchant was read in an earlier run, and again if there are more', async () => {
     const stage = await open({ scenario: both });
     await stage.run({ merchants: [OTHER] });
     const first = { merchants: [MERCHANT], range: { from: FROM, to: FROM } };
@@ -237,7 +237,7 @@ describe('entries of another merchant', () => {
     ]);
   });
 
-  test('are no secret of a page whose zone could not be proven: it says whose they are', async () => {
+  test('are named even if their zone cannot be proven: the message says whose they are', async () => {
     const stage = await open({ scenario: both });
     await stage.run({ merchants: [OTHER] });
     const reader = swapped(stage, ({ batchNo }) => batchNo === undefined);

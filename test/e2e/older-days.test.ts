@@ -1,4 +1,7 @@
-/** What changed on days that no night reads again: told the night it can be seen, read anew, published anew. */
+/**
+ * Changes on days that no night reads again: they are reported in the night they can be seen, read and published
+ * again.
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import { CHECKS } from '../../src/ledger/checks.ts';
@@ -20,13 +23,13 @@ import {
 } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
-/** A night reads the last two of four days, so that two are older. */
+/** A night reads the last two of four days, so two days are older. */
 const RESWEEP_DAYS = 1;
 const SECOND_DAY = '2026-03-03';
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** All four days are read and published. */
+/** A stage on which all four days are read and published. */
 const open = async () => {
   stage = await openStage({ settings: { resweepDays: RESWEEP_DAYS } });
   expect(await stage.run()).toMatchObject({ exitCode: 0 });
@@ -37,14 +40,14 @@ const callsOf = ({ sync }: RunReport): number => sync[0]!.report.requests;
 const olderEntry = (day = FROM) =>
   stage.sandbox.entriesOf(merchantNo).find(({ busiDate }) => busiDate.startsWith(day))!;
 
-/** What the platform answers to windows of more than a day. */
+/** A reader whose replies to windows of more than a day are changed. */
 const wideAnswer = (change: LedgerReader['page']): LedgerReader => {
   const isWide = ({ beginMs, endMs }: Window) => endMs - beginMs > 26 * 3_600_000;
   const { reader } = stage.app;
   return { page: (query, signal) => (isWide(query.window) ? change : reader.page)(query, signal) };
 };
 
-test('an honest night costs one call more, says nothing, and nothing is looked at where it is switched off', async () => {
+test('an honest night costs one call more and reports nothing; switched off, the check makes no call', async () => {
   await open();
   const looked = await night();
   const off = await night({ checks: CHECKS.filter((check) => check !== 'wide') });
@@ -58,12 +61,12 @@ test('an honest night costs one call more, says nothing, and nothing is looked a
   });
 });
 
-test('a range asked for with dates is no night: nothing else is looked at', async () => {
+test('a run with dates is no nightly run, so it does not look at older days', async () => {
   await open();
   expect((await stage.run()).sync[0]).not.toHaveProperty('olderDays');
 });
 
-test('an entry amended there is told, its earlier content kept, its day published anew', async () => {
+test('an entry amended there is reported, its earlier content is kept, and its day is published again', async () => {
   await open();
   const { batchNo, currency } = olderEntry();
   stage.sandbox.amend(merchantNo, batchNo, { busiType: 'T-OTHER' });
@@ -72,7 +75,7 @@ test('an entry amended there is told, its earlier content kept, its day publishe
   expect(report.notes).toContain('1 amended: see `daybook amendments`');
   expect(report.notes.join()).toMatch(
     new RegExp(
-      `^${merchantNo}: ${FROM} was read anew, as page 1 of ${FROM} to ${SECOND_DAY} is not what is stored: 1 amended`,
+      `^${merchantNo}: ${FROM} was read again, as page 1 of ${FROM} to ${SECOND_DAY} differs from what is stored: 1 amended`,
     ),
   );
   expect(publishedIn(report)).toContain(`${currency} ${FROM} r2`);
@@ -80,22 +83,22 @@ test('an entry amended there is told, its earlier content kept, its day publishe
   expect(await night()).toMatchObject({ exitCode: 0, notes: [] });
 });
 
-test('an entry that came late there is told with its account day', async () => {
+test('an entry that came late there is reported with its account day', async () => {
   stage = await openStage({ settings: { resweepDays: RESWEEP_DAYS } });
   const { batchNo } = olderEntry(SECOND_DAY);
   stage.sandbox.takeOut(merchantNo, batchNo);
-  // The entries around it do not follow each other without it.
+  // Without it, the entries around it do not chain.
   expect(await stage.run()).toMatchObject({ exitCode: 3, standing: { newBreaks: 1 } });
   stage.sandbox.putBack(merchantNo, batchNo);
   const report = await night();
   expect(report.exitCode).toBe(3);
   expect(report.notes.join('\n')).toMatch(
-    /2026-03-03 was read anew, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\)/,
+    /2026-03-03 was read again, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\)/,
   );
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 
-test('an entry that vanished there is told the same night', async () => {
+test('an entry that vanished there is reported in the same night', async () => {
   await open();
   stage.sandbox.takeOut(merchantNo, olderEntry().batchNo);
   const report = await night();
@@ -115,7 +118,7 @@ test('a plan makes the same calls and leaves nothing behind', async () => {
 });
 
 describe('a platform that answers so wide a window', () => {
-  test('with an error is told, and the night is done', async () => {
+  test('with an error is reported, and the night is complete', async () => {
     await open();
     const reader = wideAnswer(() => Promise.reject(new PlatformRejected('answered HTTP 400: too long')));
     const report = await night({ reader });
@@ -125,19 +128,19 @@ describe('a platform that answers so wide a window', () => {
     ]);
   });
 
-  test.each([0, 1, 2 ** 31])('by a total of %d is told, and nothing changes', async (total) => {
+  test.each([0, 1, 2 ** 31])('with a total of %d is reported, and nothing changes', async (total) => {
     await open();
     const before = await storedOf(stage);
     const { reader } = stage.app;
     const lying = wideAnswer(async (query, signal) => ({ ...(await reader.page(query, signal)), total }));
     const report = await night({ reader: lying });
     expect(report.exitCode).toBe(0);
-    expect(report.notes.join()).toContain('but those of its halves are what is stored');
+    expect(report.notes.join()).toContain('but the totals of its halves agree with what is stored');
     expect(await storedOf(stage)).toEqual(before);
   });
 });
 
-test('status says what was compared, and how far', async () => {
+test('status shows what was compared, and how far', async () => {
   await open();
   const older = async () =>
     (

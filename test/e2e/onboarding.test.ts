@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto';
-/** From an application to the new merchant's statements and a beneficiary: daybook and sandbox over HTTP, both ways. */
+/**
+ * From an application to the new merchant's statements and a beneficiary. daybook and sandbox call each other over
+ * HTTP.
+ */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { prepareRegistration } from '../../src/beneficiaries/prepare.ts';
 import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
 import { statusOfApplication } from '../../src/onboarding/application-status.ts';
@@ -29,7 +33,7 @@ import { listStatements } from '../../src/store/statements/statements.ts';
 import { serve, type Serving } from '../../src/web/serve.ts';
 import { application } from '../onboarding/applications.ts';
 import { ENTERPRISE } from '../beneficiaries/files.ts';
-import { freshDatabase } from '../support/database.ts';
+import { freshDatabaseUrl } from '../support/database.ts';
 
 const NIGHT = '2026-03-06T01:30:00+08:00';
 const RANGE = { from: '2026-03-02', to: '2026-03-05' };
@@ -62,7 +66,6 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
   const sandbox = createSandbox({ ...SCENARIO, ...change });
   const { url } = await sandbox.listen({ port: 0 });
   const dataDir = await mkdtemp(join(tmpdir(), 'daybook-onboarding-'));
-  const database = await freshDatabase();
   const settings = loadSettings({
     env: {
       PLATFORM_BASE_URL: url,
@@ -70,7 +73,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       PLATFORM_REFERRAL_CHANNEL: 'A0001',
       PLATFORM_RETRIES_MAX: '0',
       DAYBOOK_REFERENCE_COUNTRIES: 'CN,HK',
-      DATABASE_URL: database.url,
+      DATABASE_URL: await freshDatabaseUrl(),
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_NOW: NIGHT,
       DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -80,7 +83,7 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
   });
   const app = await openPlatformApp(settings, { env: {} });
   let serving: (Serving & { readonly stopping: AbortController }) | undefined;
-  // The first start takes a free port; the address stays, as the platform was told it.
+  // The first start uses any free port. Later starts use the same address, as the platform knows it.
   let listen = { host: '127.0.0.1', port: 0 };
   const stopServing = async (): Promise<void> => {
     serving?.stopping.abort();
@@ -106,7 +109,6 @@ async function openStage(change: Partial<ScenarioInput> = {}): Promise<Stage> {
       await sandbox.close();
       await stopServing();
       await app.close();
-      await database.close();
       await rm(dataDir, { recursive: true, force: true });
     },
   };
@@ -149,7 +151,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
     isLocalFile: existsSync,
     today: '2026-03-06',
   });
-  const [merchant] = await chosenMerchants(app, []);
+  const [merchant] = await chosenMerchants(app, null);
   const { beneficiary } = await registerBeneficiary(
     {
       db,
@@ -168,7 +170,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
 
 const run = async ({ app }: Stage) =>
   executeRun(
-    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, []), currencies: null },
+    { command: 'run', range: RANGE, merchants: await chosenMerchants(app, null), currencies: null },
     runDeps(app, signal),
   );
 
@@ -181,7 +183,7 @@ async function until<Found>(look: () => Promise<Found | undefined>): Promise<Fou
   throw new Error('it did not come to that');
 }
 
-/** The application once a result has decided it. */
+/** Resolves with the application once a result has decided it. */
 const decided = ({ app }: Stage, id: number) =>
   until(async () => {
     const row = await applicationById(app.database.db, id);
@@ -192,7 +194,7 @@ const outcomesOf = async ({ app }: Stage) =>
   (await listNotifications(app.database.db, { all: true, limit: 100 })).map(({ outcome }) => outcome);
 
 describe('onboarding', () => {
-  it('makes a merchant whose ledger is synced, proven and published, and pays through it', async () => {
+  it('makes a merchant whose ledger is synced, proven and published, and registers a beneficiary for it', async () => {
     stage = await openStage();
     const { url } = await stage.startServing();
     const sent = await submit(stage, url);
@@ -207,6 +209,7 @@ describe('onboarding', () => {
     const report = await run(stage);
     expect([report.exitCode, report.notes]).toEqual([EXIT.done, []]);
     const statements = await listStatements(stage.app.database.db, {
+      ...EVERY_ACCOUNT,
       fromDay: RANGE.from,
       toDay: RANGE.to,
     });
@@ -223,7 +226,7 @@ describe('onboarding', () => {
     expect(await outcomesOf(stage)).toEqual(['applied', 'applied']);
   });
 
-  it('takes a result that overtakes our own reply, for an application and for a registration', async () => {
+  it('accepts a result that comes before our own reply, for an application and for a registration', async () => {
     stage = await openStage({ reviews: { delayMs: 0, pushBeforeReply: true } });
     const { url } = await stage.startServing();
     const sent = await submit(stage, url);
@@ -236,7 +239,7 @@ describe('onboarding', () => {
     });
   });
 
-  it('learns from its result what became of an application whose reply was lost', async () => {
+  it('gets the outcome of an application whose reply was lost from its result', async () => {
     stage = await openStage({ hostility: { lostRepliesEvery: 1 } });
     const { url } = await stage.startServing();
     const sent = await submit(stage, url);
@@ -245,7 +248,7 @@ describe('onboarding', () => {
     expect(stage.sandbox.applications()).toHaveLength(1);
   });
 
-  it('loses no result while nobody listens: the platform comes again, and it is applied once', async () => {
+  it('loses no result while nobody listens: the platform repeats it, and it is applied once', async () => {
     stage = await openStage();
     const { url } = await stage.startServing();
     await stage.stopServing();
@@ -274,7 +277,7 @@ describe('onboarding', () => {
     expect(report.sync[0]!.notJoined).toBeUndefined();
   });
 
-  it('tells what is missing, and what was refused', async () => {
+  it('reports what is missing and what was refused', async () => {
     stage = await openStage();
     const { url } = await stage.startServing();
     const sentBack = await submit(stage, url, application({ merNameEn: 'Acme SANDBOX-SUPPLEMENT' }));
@@ -285,7 +288,7 @@ describe('onboarding', () => {
   });
 });
 
-/** Everything the document leaves open, spelt otherwise than by default. */
+/** Everything that the document leaves open, in another form than the default. */
 const OTHER_PLATFORMS: [string, Partial<ScenarioInput>][] = [
   [
     'wraps everything in data, sends codes as numbers and text/json, and leaves out what is empty',
@@ -323,7 +326,7 @@ const OTHER_PLATFORMS: [string, Partial<ScenarioInput>][] = [
 ];
 
 describe.each(OTHER_PLATFORMS)('a platform that %s', (_, change) => {
-  it('is read, applied to, registered with and synced like any other', async () => {
+  it('works like any other for reference data, applications, registrations and sync', async () => {
     stage = await openStage({ ...change, reviews: { delayMs: 50, payeeIdAtOnce: false } });
     const { sandbox, app } = stage;
     const { db } = app.database;

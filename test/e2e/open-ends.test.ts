@@ -1,4 +1,4 @@
-/** A run answers for what it touched, changed or left open, whatever days were asked for. */
+/** The end of a run depends on all that it changed or left open, whatever days were asked for. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HEALING_READS_MAX } from '../../src/run/stages/healing.ts';
 import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
@@ -19,7 +19,7 @@ const onlyBreak = async () => (await breaks()).map(({ id }) => id)[0]!;
 const breaks = () => stage.app.database.db.selectFrom('continuity_break').selectAll().orderBy('id').execute();
 
 describe('a break outside the days asked for', () => {
-  test('opened by this run makes it need a person', async () => {
+  test('that this run opens makes it need a person', async () => {
     stage.sandbox.takeOut(merchantNo, ofDay('2026-03-03').at(-1)!.batchNo);
     await stage.run(oneDay('2026-03-04'));
     const report = await stage.run(oneDay('2026-03-03'));
@@ -37,7 +37,7 @@ describe('a break outside the days asked for', () => {
     });
   });
 
-  test('opened by an earlier run keeps every later one from being green, until a person resolves it', async () => {
+  test('that an earlier run opened keeps all later runs from being green until a person resolves it', async () => {
     stage.sandbox.takeOut(merchantNo, ofDay('2026-03-02')[30]!.batchNo);
     await stage.run();
     const known = {
@@ -48,13 +48,13 @@ describe('a break outside the days asked for', () => {
     expect(await stage.run(oneDay('2026-03-05'))).toMatchObject(known);
     expect(await stage.run({ range: null }, { resweepDays: 0 })).toMatchObject(known);
     expect(await stage.run({ command: 'publish', ...oneDay('2026-03-05') })).toMatchObject(known);
-    // Neither the other currency nor the other merchant has anything to do with it.
+    // The other currency and the other merchant are not affected.
     expect(await stage.run({ ...oneDay('2026-03-05'), currencies: ['KWD'] })).toMatchObject({ exitCode: 0 });
     await resolveBreak(stage.app.database.db, await onlyBreak(), 'cleared up', stage.app.now());
     expect(await stage.run(oneDay('2026-03-05'))).toMatchObject({ exitCode: 0, notes: [] });
   });
 
-  test('new and known ones are told apart, in the notes and in the figures', async () => {
+  test('is new or known before, and notes and figures show which', async () => {
     stage.sandbox.takeOut(merchantNo, ofDay('2026-03-02')[30]!.batchNo);
     await stage.run();
     stage.sandbox.takeOut(merchantNo, ofDay('2026-03-05')[30]!.batchNo);
@@ -74,7 +74,7 @@ describe('a break outside the days asked for', () => {
   });
 });
 
-test('an unreadable entry outside the days asked for counts as well', async () => {
+test('an unreadable entry outside the days asked for counts too', async () => {
   await stage.close();
   const planted = [
     { what: 'malformed', merchant: merchantNo, currency: 'USD', day: '2026-03-02', nth: 4 },
@@ -90,7 +90,7 @@ test('an unreadable entry outside the days asked for counts as well', async () =
 });
 
 describe('healing', () => {
-  test('a span that cannot be certified when it is read again makes the run incomplete, though the break healed', async () => {
+  test('a span that cannot be certified when read again makes the run incomplete, even if the break healed', async () => {
     const [, gone] = ofDay('2026-03-03').slice(20);
     stage.sandbox.takeOut(merchantNo, gone!.batchNo);
     const { sync, ...report } = await stage.run(
@@ -110,7 +110,7 @@ describe('healing', () => {
     expect(report.notes[0]).toMatch(/^SBX-M-1: .*could not be certified/);
   });
 
-  test('a span certified when it is read again no longer counts as uncertified', async () => {
+  test('a span that is certified when read again no longer counts as uncertified', async () => {
     const [, gone] = ofDay('2026-03-03').slice(20);
     stage.sandbox.takeOut(merchantNo, gone!.batchNo);
     await stage.run();
@@ -132,7 +132,7 @@ describe('healing', () => {
 });
 
 describe('more breaks than one run reads again', () => {
-  test('each gets its turn, and a new one does not wait for the old ones', async () => {
+  test('each break gets its turn, and a new one does not wait for the old ones', async () => {
     await stage.close();
     stage = await openStage({ scenario: scenario({ entriesPerDay: 400 }) });
     const shown = ofDay('2026-03-02');
@@ -149,7 +149,7 @@ describe('more breaks than one run reads again', () => {
       ({ window }) => window.beginMs <= late.bookedMs && window.endMs >= late.bookedMs,
     );
     expect(readsLate).toBe(true);
-    // What the first run had no turn for comes now, before what it had read.
+    // Spans that the first run did not read come first now.
     const all = (await breaks()).filter(({ day }) => day === '2026-03-02');
     expect(all.filter(({ healing_read_at: read }) => read === null)).toEqual([]);
   });

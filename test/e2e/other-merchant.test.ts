@@ -1,4 +1,4 @@
-/** Whatever one merchant's platform answers, the other merchant's night is the one it would have had alone. */
+/** Whatever the platform answers for one merchant, the night of the other merchant has the same result as alone. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -27,12 +27,12 @@ const openNight = async (): Promise<Stage> => {
   return stage;
 };
 
-/** The first value of a field in a reply, replaced by other JSON. */
+/** Replaces the first value of a field in a reply by other JSON. */
 const withFirst =
   (field: string, json: string) =>
   (reply: string): string =>
     reply.replace(new RegExp(`("${field}":\\s*)("[^"]*"|[^,}\\]]+)`), (_, name: string) => name + json);
-/** The first entry of a reply's list, replaced by other JSON. */
+/** Replaces the first entry of a reply's list by other JSON. */
 const withEntry =
   (json: string) =>
   (reply: string): string =>
@@ -78,8 +78,8 @@ const REPLIES: readonly (readonly [string, Conduct])[] = [
 
 describe('one merchant’s platform', () => {
   test.each(REPLIES)(
-    'answers with %s: the other’s night is whole, and the report is kept',
-    // A total that is a lie costs thousands of calls before the reader gives up.
+    'answers with %s: the other’s night is complete, and the report is stored',
+    // A false total costs thousands of calls before the reader gives up.
     { timeout: 240_000 },
     async (_, conduct) => {
       const stage = await openNight();
@@ -97,7 +97,7 @@ describe('one merchant’s platform', () => {
         { exit_code: report.exitCode, figures: expect.objectContaining({ notes: report.notes }) },
       ]);
 
-      // Once it behaves, the next night has everything.
+      // Once the platform behaves well, the next night completes everything.
       await stage.run({ merchants: [MERCHANT, OTHER] });
       expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
     },
@@ -110,9 +110,9 @@ const ofFine = (publish: Awaited<ReturnType<Stage['run']>>['publish']) =>
     published: publish.published.filter(({ account }) => account.merchantNo === MERCHANT.merchantNo),
   };
 
-describe('one merchant’s own rows and a fault met on the way', () => {
+describe('a fault in the rows of one merchant', () => {
   const both = { merchants: [MERCHANT, OTHER] };
-  /** What the first merchant has, whole, after a run in which the other failed. */
+  /** Expects that the first merchant has everything after a run in which the other failed. */
   const expectWhole = async (stage: Stage, report: Awaited<ReturnType<Stage['run']>>) => {
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(publishedIn({ ...report, publish: ofFine(report.publish) })).toEqual(
@@ -124,7 +124,7 @@ describe('one merchant’s own rows and a fault met on the way', () => {
     });
   };
 
-  test('amounts of 60 digits that an older version stored: later runs go on with them, digit by digit', async () => {
+  test('amounts of 60 digits from an older version: later runs use them with all digits', async () => {
     const stage = await openNight();
     const { db } = stage.app.database;
     await stage.run({ ...both, command: 'sync' });
@@ -147,17 +147,17 @@ describe('one merchant’s own rows and a fault met on the way', () => {
     const breaks = await db.selectFrom('continuity_break').select('found_balance').orderBy('id').execute();
     expect(Math.max(...breaks.map(({ found_balance: found }) => found.length))).toBeGreaterThan(60);
 
-    // Read again, the platform's own figures take their place.
+    // Once they are read again, the platform's own figures replace them.
     expect((await stage.run(both)).exitCode).toBe(3);
     expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
     expect((await stage.run(both)).exitCode).toBe(0);
   });
 
-  test('a row that cannot be reconciled: told as a fault, and the others are published', async () => {
+  test('a row that cannot be reconciled: reported as a fault, and the others are published', async () => {
     const stage = await openNight();
     const { db } = stage.app.database;
     await stage.run({ ...both, command: 'sync' });
-    // Booked on another day than its instant's: as if it had been read in another time zone.
+    // The row's day is not that of its instant, as if it had been read in another time zone.
     await sql`UPDATE ledger_entry SET booked_at = booked_at + interval '1 day'
       WHERE merchant_no = ${OTHER.merchantNo} AND booked_at < ${DAYS[1]!}::date`.execute(db);
     for (const command of ['reconcile', 'publish'] as const) {
@@ -188,7 +188,7 @@ describe('one merchant’s own rows and a fault met on the way', () => {
     await expectWhole(stage, report);
   });
 
-  test('a row the database refuses is its merchant’s fault alone; a database in trouble is everybody’s', async () => {
+  test('a row that the database refuses concerns only its merchant; a database in trouble concerns all', async () => {
     for (const [code, message] of [
       ['22003', 'integer out of range'],
       ['53100', 'could not extend file'],
@@ -216,17 +216,17 @@ describe('one merchant’s own rows and a fault met on the way', () => {
     }
   });
 
-  test('answers that leave the zone unproven are the merchant’s own; the others prove it by themselves', async () => {
+  test('answers that do not prove the zone concern only their merchant; the others prove it themselves', async () => {
     const stage = await openNight();
     const { reader } = await gatewayTo(stage, {
-      // Found in a page, and never by its batchNo.
+      // Pages have the entry, but a query for its batchNo does not find it.
       [OTHER.merchantNo]: async ({ body, response, pass }) => {
         const isProbe = 'batchNo' in (JSON.parse(body) as object);
         response.end(isProbe ? '{"pageNum":1,"pageSize":100,"total":0,"list":[]}' : await pass());
       },
     });
     const report = await stage.run({ merchants: [OTHER, MERCHANT] }, { reader: reader() });
-    // Its own proof fails, unless the other's came first and serves both.
+    // Its own proof fails. But if the other merchant's proof comes first, it serves both.
     expect([0, 4]).toContain(report.exitCode);
     for (const note of report.notes) {
       expect(note).toMatch(/^SBX-M-2: PLATFORM_TIME_ZONE .* could not be proven/);

@@ -1,4 +1,4 @@
-/** An application and a registration whose every free text is planted; each call makes new ones. */
+/** An application and a registration with planted data in every free text. Each call makes new ones. */
 import type { Canaries } from './canaries.ts';
 
 let made = 0;
@@ -49,7 +49,7 @@ export function application({ word, digits, day }: Canaries) {
   };
 }
 
-/** An individual paid by SWIFT, with every field that may be given. */
+/** An individual paid by SWIFT, with all possible fields. */
 export function payee({ word, digits, day, planted }: Canaries) {
   const path = (name: string): string => `/upload/${word(name)}/${word(name)}.jpg`;
   made += 1;

@@ -1,4 +1,7 @@
-/** A platform behind our clock: its newest entries are not there yet when a day is settled here. */
+/**
+ * A platform whose clock is behind ours. When a day has settled by our clock, the platform may not have its last
+ * entries yet.
+ */
 import { afterEach, expect, test } from 'vitest';
 import { planRun } from '../../src/run/plan.ts';
 import {
@@ -28,7 +31,7 @@ const open = async (clockOffsetS: number): Promise<void> => {
   });
 };
 
-test('ten minutes behind, a day is not published before it is settled by the platform’s own clock', async () => {
+test('with the platform’s clock ten minutes behind, a day is not published before it has settled by that clock', async () => {
   await open(-600);
   const early = await stage.run({ range });
   expect(early.exitCode).toBe(4);
@@ -44,25 +47,25 @@ test('ten minutes behind, a day is not published before it is settled by the pla
   stage.setNow('2026-03-06T00:16:00+08:00');
   const late = await stage.run({ range });
   expect([late.exitCode, publishedIn(late)]).toEqual([0, ['USD 2026-03-05 r1']]);
-  // Good to know, though it kept nothing from being read.
+  // Only a note, as all could be read.
   expect(late.notes).toEqual(["the platform's clock is 10 min behind this machine's"]);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 
-test('a plan says so as well', async () => {
+test('a plan says so too', async () => {
   await open(-600);
   const request = { range, merchants: [MERCHANT], currencies: null };
   const { sync } = await planRun(request, stage.deps());
   expect(sync[0]!.unsettled).toMatchObject([{ endMs: Date.parse('2026-03-05T15:59:59.999Z') }]);
 });
 
-test('ahead of us: the day is published, and the difference told, to a person once', async () => {
+test('with the platform’s clock ahead the day is published, and a person is told once', async () => {
   await open(600);
   const report = await stage.run({ range });
   expect([report.exitCode, publishedIn(report)]).toEqual([3, ['USD 2026-03-05 r1']]);
   const notes = ["the platform's clock is 10 min ahead of this machine's"];
   expect(report.notes).toEqual(notes);
-  // A person knows by now.
+  // By now a person knows.
   expect(await stage.run({ range })).toMatchObject({ exitCode: 0, notes });
   const run = await stage.app.database.db.selectFrom('run').select('figures').executeTakeFirstOrThrow();
   expect(run.figures).toMatchObject({ platformBehindMs: 0 });

@@ -1,4 +1,4 @@
-/** Days on which nothing happened are proven and published too: "nothing happened" is not "not fetched". */
+/** Days without entries are proven and published too: "nothing happened" is not the same as "not read". */
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -40,7 +40,7 @@ const figuresOf = async (day: string) => {
   return { opening, closing, credit_count, debit_count, verdict };
 };
 
-test('are published with no row and the balance carried on, and a rerun leaves them alone', async () => {
+test('quiet days are published without rows and with the same balance, and a rerun does not change them', async () => {
   const report = await stage.run();
   expect(report).toMatchObject({ exitCode: 0, notes: [] });
   expect(publishedIn(report)).toEqual(
@@ -63,16 +63,16 @@ test('are published with no row and the balance carried on, and a rerun leaves t
   expect(publishedIn(await stage.run())).toEqual([]);
 });
 
-test('nothing is published of days before the ledger begins, or of a day not read', async () => {
+test('days before the ledger begins and days that were not read are not published', async () => {
   const before = { from: '2026-02-27', to: FROM };
   expect(publishedIn(await stage.run({ range: before }))).toEqual([`KWD ${FROM} r1`, `USD ${FROM} r1`]);
   expect(publishedIn(await stage.run({ range: { from: TO, to: TO } }))).toEqual([]);
 });
 
-test('of a database that published no such days before get their first statements without an alarm', async () => {
+test('quiet days from an older version get their first statements without an alarm', async () => {
   await stage.run();
   const { db } = stage.app.database;
-  // As an earlier version left it, had a day with entries come after them.
+  // As an earlier version left it that only knew days with entries.
   for (const table of ['account_day', 'statement'] as const)
     await db.deleteFrom(table).where('day', '=', QUIET[0]!).execute();
   await db.deleteFrom('statement_summary').where('day', '=', QUIET[0]!).execute();

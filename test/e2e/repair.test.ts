@@ -1,4 +1,7 @@
-/** Published files that go missing or are altered: found by the next run, written again, or told. And what that costs. */
+/**
+ * Published files that are missing or altered: the next run finds them, and writes them again or reports them. Also
+ * what comparing costs.
+ */
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -38,7 +41,7 @@ const amend = (busiType: string): void => {
   const entry = stage.sandbox.entriesOf(merchantNo).find(({ currency }) => currency === 'USD')!;
   stage.sandbox.amend(merchantNo, entry.batchNo, { busiType });
 };
-/** Another text of the same length. */
+/** Replaces the file by another text of the same length. */
 const altered = async (key: string): Promise<void> => {
   const text = await readFile(join(root, key), 'utf8');
   await writeFile(
@@ -76,7 +79,7 @@ describe('published files', () => {
     expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [], publish: { repaired: [] } });
   });
 
-  test('all of them are gone: all are written again, in a rerun and by `publish` alone', async () => {
+  test('if all are gone, all are written again, by a rerun and by `publish` alone', async () => {
     const before = await objectsOf(stage);
     for (const command of ['run', 'publish'] as const) {
       await rm(root, { recursive: true });
@@ -87,7 +90,7 @@ describe('published files', () => {
     }
   });
 
-  test('a superseded revision that cannot be made again is told with 3, and its altered bytes stay as evidence', async () => {
+  test('a superseded revision that cannot be made again is reported with 3, and its altered bytes stay as evidence', async () => {
     amend('CHANGED');
     expect(publishedIn(await stage.run())).toEqual([`USD ${FROM} r2`]);
     await rm(join(root, csv(1)));
@@ -103,13 +106,13 @@ describe('published files', () => {
       publish: { unrepaired: [{ damage: 'altered' }] },
     });
     expect(await readFile(join(root, csv(1)), 'utf8')).toBe('other bytes');
-    // A current one and the superseded summary can be made again.
+    // A current statement and the superseded summary can be made again.
     await rm(join(root, csv(2)));
     await rm(join(root, SUMMARY));
     expect((await stage.run()).publish?.repaired.map(({ key }) => key)).toEqual([csv(2), SUMMARY]);
   });
 
-  test('a manifest newer than the database stays, and is told with 3', async () => {
+  test('a manifest newer than the database stays, and is reported with 3', async () => {
     const text = (await readFile(join(root, MANIFEST), 'utf8')).replace(/"revision": \d+/, '"revision": 9');
     await writeFile(join(root, MANIFEST), text);
     const report = await stage.run();
@@ -118,14 +121,14 @@ describe('published files', () => {
       /it is revision 9, and this database knows revision 1 only: was it restored/,
     );
     expect(await readFile(join(root, MANIFEST), 'utf8')).toBe(text);
-    // The next one to be published has a number above it.
+    // The next manifest gets a higher number than that one.
     amend('CHANGED');
     await stage.run();
     expect(JSON.parse(await readFile(join(root, MANIFEST), 'utf8'))).toMatchObject({ revision: 10 });
     await storeIsDatabase();
   });
 
-  test('manifests of before they had rows are taken over as they are, or mended', async () => {
+  test('manifests from before they had rows in the database are accepted unchanged, or repaired', async () => {
     const { db } = stage.app.database;
     const old = async (key: string) => {
       const text = await readFile(join(root, key), 'utf8');
@@ -157,7 +160,7 @@ describe('publish --repair', () => {
   const repair = (request: Partial<RunRequest> = {}) =>
     stage.run({ command: 'publish', range: null, repairs: true, ...request });
 
-  test('compares days that no nightly run looks at any more', async () => {
+  test('compares days that no nightly run compares any more', async () => {
     stage.setNow('2026-06-01T02:00:00Z');
     const before = await objectsOf(stage);
     await rm(join(root, csv()));
@@ -173,11 +176,11 @@ describe('publish --repair', () => {
     expect(await objectsOf(stage)).toEqual(before);
   });
 
-  test('reads what a store says is unchanged, and finds bytes that decayed under their mark', async () => {
+  test('reads files that the store says are unchanged, and finds bytes that changed without a new etag', async () => {
     const before = await objectsOf(stage);
     const mark = (await stage.app.objects.head(csv()))!;
     await altered(csv());
-    /** As a disk decays: other bytes, and the store notices nothing. */
+    /** Like a failing disk: the bytes change, and the store does not notice. */
     const decayed: ObjectStore = {
       ...stage.app.objects,
       survey: async function* (prefix, range) {
@@ -194,7 +197,7 @@ describe('publish --repair', () => {
 });
 
 describe('the cost of comparing', () => {
-  /** Counts calls by name. */
+  /** A store that counts calls by name. */
   const counted = (store: ObjectStore): { objects: ObjectStore; calls: Record<string, number> } => {
     const calls: Record<string, number> = {};
     const objects = new Proxy(store, {
@@ -210,7 +213,7 @@ describe('the cost of comparing', () => {
     return { objects, calls };
   };
 
-  test('a rerun that changes nothing makes one listing for each merchant, looks whose the store is, and writes no row', async () => {
+  test('a rerun without changes costs one listing per merchant and one look at the store’s mark, and writes no row', async () => {
     const { objects, calls } = counted(stage.app.objects);
     const before = await footprints(stage, ['statement', 'statement_manifest', 'stored_object']);
     await stage.run({}, { objects });
@@ -218,12 +221,12 @@ describe('the cost of comparing', () => {
     expect(await footprints(stage, ['statement', 'statement_manifest', 'stored_object'])).toEqual(before);
   });
 
-  test('a day that changes costs its own uploads, a reading of both revisions to tell why, and none of its manifest', async () => {
+  test('a changed day costs its own uploads and a reading of both revisions for the reason, but none of its manifest', async () => {
     amend('CHANGED');
     const { objects, calls } = counted(stage.app.objects);
     expect(publishedIn(await stage.run({}, { objects }))).toEqual([`USD ${FROM} r2`]);
-    // Read: whose the store is, and both revisions. Written: a statement, a summary and a manifest, and the manifest of
-    // the next day, which names the statement before it.
+    // Read: the store's mark, and both revisions. Written: a statement, a summary and a manifest, and the next day's
+    // manifest, because it names the statement before.
     expect(calls).toEqual({ check: 1, get: 3, discardUnfinished: 2, put: 4, survey: 1 });
   });
 });

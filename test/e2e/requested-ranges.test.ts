@@ -1,4 +1,4 @@
-/** Days a person asked for stay open until they are proven, however their run ended. */
+/** Days that a person asked for stay open until they are proven, however their run ended. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { planRun } from '../../src/run/plan.ts';
 import { statusOf } from '../../src/run/status.ts';
@@ -20,13 +20,13 @@ let stage: Stage;
 beforeEach(async () => {
   const usd = { ...MERCHANT, currencies: ['USD'] };
   stage = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2, merchants: [usd] }) });
-  // The nightly history, months after what will be asked for.
+  // The nightly history is months later than the days that are asked for below.
   expect(await nightly()).toMatchObject({ exitCode: 0 });
 });
 afterEach(() => stage.close());
 
 const nightly = () => stage.run({ range: null }, { resweepDays: 1 });
-/** Those that somebody asked for; the first one is of the merchant's first night. */
+/** The ranges that were asked for. The first is the merchant's first night. */
 const ranges = () =>
   stage.app.database.db
     .selectFrom('requested_range')
@@ -42,15 +42,15 @@ const status = async () => {
   });
   return row!;
 };
-/** Before the first row, or with `requests` enough after some days. */
+/** A run that is cut short: before it writes a row, or with enough `requests` after some days. */
 const cutShort = async (request: Parameters<Stage['run']>[0] = {}, requests = 1) => {
   stage.sandbox.setHostility({ downAfterRequests: requests });
   expect(await stage.run({ range: OLD, ...request })).toMatchObject({ exitCode: 4 });
   stage.sandbox.setHostility({});
 };
 
-describe('a range that was not read to its end', () => {
-  test('is told with what is missing, is no months nobody asked for, and the next night takes it up', async () => {
+describe('a range that was not completely read', () => {
+  test('is shown with its missing days only, not the months between, and the next night reads it', async () => {
     await cutShort({}, 38);
     const before = await status();
     expect(before.requested).toMatchObject([{ ...OLD, currency: null, runId: 2 }]);
@@ -61,7 +61,8 @@ describe('a range that was not read to its end', () => {
       expect.objectContaining({ why: expect.stringMatching(/^asked for .*range 2/) }),
     );
     const night = await nightly();
-    // The days after the months that were never read open on what their own first entry tells, which is said.
+    // These days follow months that were never read. They open as their own first entry shows, and the manifest says
+    // so.
     expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
     for (const note of night.notes) expect(note).toMatch(/not all of the time after 2025-12-20 is proven/);
     expect(night.sync[0]!.takenUp.at(-1)!.to <= OLD.to).toBe(true);
@@ -83,17 +84,17 @@ describe('a range that was not read to its end', () => {
     expect(other.notes).toEqual([
       expect.stringMatching(/^SBX-M-1: 2025-11-10 to 2025-12-20 was asked for \(range 2\).*missing/),
     ]);
-    // Publishing reads nothing, and says nothing of it.
+    // A publish reads nothing, and does not mention the range.
     expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0 });
   });
 
-  test('is closed by whichever run certifies it', async () => {
+  test('is closed by any run that certifies it', async () => {
     await cutShort();
     await stage.run({ range: { from: '2025-11-09', to: '2025-12-22' } });
     expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now(), stage.app.now()]);
   });
 
-  test('asked for twice is open once; given up, it is no longer told nor taken up', async () => {
+  test('that is asked for twice is open once; given up, it is neither shown nor read', async () => {
     await cutShort();
     await cutShort();
     const [one, ...others] = await ranges();
@@ -106,7 +107,7 @@ describe('a range that was not read to its end', () => {
     expect(night).toMatchObject({ exitCode: 0, sync: [{ takenUp: [] }] });
   });
 
-  test('of one currency is done when that currency is proven', async () => {
+  test('of one currency is closed when that currency is proven', async () => {
     await cutShort({ currencies: ['USD'] });
     expect(await ranges()).toMatchObject([{ currency: 'USD', done_at: null }]);
     await stage.run({ range: OLD, currencies: ['USD'] });
@@ -122,7 +123,7 @@ describe('a range that was not read to its end', () => {
     expect(await status()).toMatchObject({ requested: [], provenThrough: '2026-03-06' });
   });
 
-  test('a plan records nothing, and reads what the night would', async () => {
+  test('a plan records no range, and reads the same as the night would', async () => {
     await cutShort();
     const tables = ['requested_range', 'run', 'sync_window'];
     const before = await footprints(stage, tables);
@@ -137,12 +138,12 @@ describe('a range that was not read to its end', () => {
   });
 });
 
-describe('what is proven', () => {
-  test('does not pass over a range asked for and half read', async () => {
+describe('the days shown as proven', () => {
+  test('do not extend over a range that is only half read', async () => {
     const early = await status();
     expect(early).toMatchObject({ provenFrom: '2026-03-04', provenThrough: '2026-03-05' });
     await stage.run({ range: { from: '2026-02-01', to: '2026-02-20' } });
-    // So little that what is missing is longer than a gap between two histories may be.
+    // So little is read that the missing part is longer than the longest gap that counts as one history.
     stage.sandbox.setHostility({ downAfterRequests: 38 });
     const report = await stage.run({ range: { from: OLD.from, to: '2026-01-31' } });
     stage.sandbox.setHostility({});
@@ -155,7 +156,7 @@ describe('what is proven', () => {
   });
 });
 
-test('the first night of a merchant, not read whole, is taken up by the next one', async () => {
+test('the first night of a merchant, if not completely read, is completed by the next one', async () => {
   const first = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2 }) });
   try {
     const night = (now: string) => first.run({ range: null }, { resweepDays: 0, now: () => new Date(now) });
@@ -166,7 +167,7 @@ test('the first night of a merchant, not read whole, is taken up by the next one
     expect(exitCode).toBe(0);
     expect(sync[0]!.takenUp).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
     const { db } = first.app.database;
-    // The later night is whole at once, and proof begins with the earlier one: nothing more is asked for.
+    // The later night is complete, and proof begins with the earlier one. No further range is recorded.
     expect(await db.selectFrom('requested_range').select(['from_day', 'done_at']).execute()).toEqual([
       { from_day: '2026-03-01', done_at: new Date('2026-03-03T09:00:00Z') },
       { from_day: '2026-03-02', done_at: new Date('2026-03-03T09:00:00Z') },

@@ -58,7 +58,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     return Body!.transformToString();
   };
 
-  test('the job is the same: exact copy, statements, a rerun that uploads nothing', async () => {
+  test('all works as with a folder: exact copy, statements, a rerun that uploads nothing', async () => {
     const bucket = await newBucket();
     stage = await openStage({ objects: objectsIn(bucket) });
     const report = await stage.run();
@@ -96,7 +96,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     expect(JSON.stringify(manifest)).toContain(key(2).split('/').at(-1));
   });
 
-  test('a missing bucket is told before the platform is called', async () => {
+  test('a missing bucket is reported before the platform is called', async () => {
     stage = await openStage({ objects: objectsIn('no-such-bucket-at-all') });
     const failure: unknown = await stage.run().catch((error: unknown) => error);
     expect(failure).toMatchObject({
@@ -108,7 +108,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     expect(await storedOf(stage)).toEqual([]);
   });
 
-  test('wrong credentials are told before the platform is called, without the secret', async (context) => {
+  test('wrong credentials are reported before the platform is called, without the secret', async (context) => {
     if (!server.strict) return context.skip('this server takes any credentials');
     const bucket = await newBucket();
     stage = await openStage({
@@ -121,23 +121,23 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     expect(stage.sandbox.requestCount()).toBe(0);
   });
 
-  test('a server that is away ends in what to check, before the platform is called', async () => {
+  test('a server that is away is reported with what to check, before the platform is called', async () => {
     const away = await startFauxqsServer();
     const env = away.env;
     await away.stop();
     stage = await openStage({ objects: objectsIn('bucket', env) });
     const report = await stage.run();
     expect(report).toMatchObject({ exitCode: 4, notes: [expect.stringMatching(/object store|S3|bucket/i)] });
-    // On record, so that whoever is on call sees the night that failed.
+    // It is recorded, so that a person on call sees the failed night.
     const run = await stage.app.database.db.selectFrom('run').selectAll().executeTakeFirstOrThrow();
     expect(run).toMatchObject({ id: report.runId, exit_code: 4, figures: { notes: report.notes } });
     expect(stage.sandbox.requestCount()).toBe(0);
   });
 
-  test('a store lost in mid-run keeps the ledger and what was published; the next run publishes the rest', async () => {
+  test('a store lost during a run keeps the ledger and what was published; the next run publishes the rest', async () => {
     const bucket = await newBucket();
     const store = objectsIn(bucket);
-    // The second day's summary is the first it refuses.
+    // The store refuses everything from the second day's summary on.
     let puts = 0;
     stage = await openStage({
       objects: {

@@ -1,4 +1,4 @@
-/** What one reading is not enough for, and what a zone is published with that nobody proved. */
+/** Changes that one reading is not enough for, and a time zone that is trusted without proof. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { dayOf } from '../../src/ledger/business-day.ts';
 import { listQuarantine, listVanished } from '../../src/store/amendments.ts';
@@ -38,7 +38,7 @@ describe('a reading that lacks a whole day', () => {
     return lost;
   };
 
-  test('empties no statement: the day stays as published, unproven, and the run is not green', async () => {
+  test('empties no statement: the published day stays, is unproven, and the run is not green', async () => {
     await open();
     await stage.run();
     const objects = await objectsOf(stage);
@@ -78,7 +78,7 @@ describe('a reading that lacks a whole day', () => {
   });
 });
 
-test('an entry that comes unreadable is quarantined; chain and statement keep what is stored', async () => {
+test('a stored entry that becomes unreadable is quarantined; chain and statement keep the stored one', async () => {
   await open();
   await stage.run();
   const stored = await storedOf(stage);
@@ -97,7 +97,7 @@ test('an entry that comes unreadable is quarantined; chain and statement keep wh
 });
 
 test.each([1, -2])(
-  'timestamps %i s off the times filtered by: read whole, published, and the same again',
+  'timestamps %i s off the times filtered by: all is read and published, and the same again later',
   async (lagS) => {
     const lag = { timeZoneOffsetHours: lagS / 3_600 };
     await open({ scenario: scenario({ hostility: lag }) });
@@ -113,7 +113,7 @@ test.each([1, -2])(
   },
 );
 
-test('a zone taken on trust is told by the run and by each manifest', async () => {
+test('a zone trusted without proof is reported by the run and by each manifest', async () => {
   await open({ platform: { timeZoneProof: 'trusted' } });
   const report = await stage.run();
   expect([report.exitCode, report.notes]).toEqual([0, [TIME_ZONE_ON_TRUST]]);

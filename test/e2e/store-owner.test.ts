@@ -1,4 +1,4 @@
-/** A store belongs to one database: others are refused, until one of them takes it over and goes on with what lies there. */
+/** A store belongs to one database. Others are refused, until one of them adopts it and continues with its files. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -24,7 +24,7 @@ beforeEach(async () => {
   root = join(first.app.settings.dataDir, 'statements');
   expect(await first.run()).toMatchObject({ exitCode: 0 });
   second = await openStage({ scenario: scenario({ entriesPerDay: 10 }), objects: first.app.objects });
-  // Test databases are copies of one: a database of its own has an identity of its own.
+  // Test databases are copies of one. A separate database would have its own identity.
   await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(second.app.database.db);
 });
 afterEach(async () => {
@@ -49,11 +49,11 @@ const markOf = async (stage: Stage): Promise<unknown> => {
   for await (const chunk of (await stage.app.objects.get(MARK))!) chunks.push(chunk);
   return JSON.parse(Buffer.concat(chunks).toString());
 };
-/** What both databases know in the same way: everything but which run it was. */
+/** What both databases must know in the same way: everything except which run it was. */
 const statementsKnown = async ({ app }: Stage) =>
   (await listStatements(app.database.db)).map((row) => ({ ...row, run_id: null }));
 
-test('the first run marks the store, later ones leave the mark alone', async () => {
+test('the first run marks the store, and later ones do not change the mark', async () => {
   const mark = await markOf(first);
   expect(mark).toEqual({
     format: 'daybook-store/1',
@@ -79,7 +79,7 @@ test('another database is refused before anything is read or written, and both a
   expect(second.sandbox.requestCount()).toBe(0);
 });
 
-test('what was published before stores were marked is known again by its bytes, and is no other database’s', async () => {
+test('files from before stores were marked are recognized by their bytes as the database’s own', async () => {
   await rm(join(root, MARK));
   await expect(second.run()).rejects.toThrow('holds statements that this database');
   expect(await storeOwner({ db: first.app.database.db, objects: first.app.objects })).toBe('unclaimed');
@@ -87,14 +87,14 @@ test('what was published before stores were marked is known again by its bytes, 
   expect(await markOf(first)).toMatchObject({ database: await identity(first) });
 });
 
-test('a mark that cannot be read is nobody’s: refused, until one database takes the store over', async () => {
+test('with an unreadable mark all are refused, until one database adopts the store', async () => {
   await writeFile(join(root, MARK), '{"format":"daybook-store/1"}');
   await expect(first.run()).rejects.toThrow(`${MARK} does not say which database`);
   expect(await adopt(first)).toMatchObject({ formerOwner: null, statements: 0, left: [] });
   expect(await first.run()).toMatchObject({ exitCode: 0 });
 });
 
-test('who takes over knows every revision, publishes nothing anew, and goes on counting; the former owner is refused', async () => {
+test('an adopter knows every revision, republishes nothing and continues the numbers; the former owner is refused', async () => {
   amend(first, 'CHANGED');
   amend(second, 'CHANGED');
   expect(publishedIn(await first.run())).toEqual([`USD ${FROM} r2`]);
@@ -108,7 +108,7 @@ test('who takes over knows every revision, publishes nothing anew, and goes on c
   });
   expect(await statementsKnown(second)).toEqual(
     (await statementsKnown(first)).map((row) =>
-      // A manifest keeps the figures of current revisions; of others the rows tell that much.
+      // A manifest has the figures of current revisions only. For others the rows have this much.
       row.revision === 1 && row.day === FROM && row.currency === 'USD' ? { ...row, restarted: true } : row,
     ),
   );
@@ -131,7 +131,7 @@ test('who takes over knows every revision, publishes nothing anew, and goes on c
   });
 });
 
-test('taking over twice adds nothing, and a database restored from a backup catches up with its own store', async () => {
+test('adopting twice adds nothing, and a database restored from a backup catches up with its own store', async () => {
   await adopt(second);
   expect(await adopt(second)).toMatchObject({ formerOwner: await identity(second), statements: 0, left: [] });
   amend(second, 'CHANGED');
@@ -148,7 +148,7 @@ test('taking over twice adds nothing, and a database restored from a backup catc
   expect(await second.run()).toMatchObject({ publish: { published: [], unrepaired: [] } });
 });
 
-test('a file that is not what its manifest says is left and told, and its day is published above it', async () => {
+test('a file that differs from its manifest is left and reported, and its day gets a higher revision', async () => {
   await writeFile(join(root, keyOf(1)), 'altered');
   const { left } = await adopt(second);
   expect(left).toEqual([
@@ -161,7 +161,7 @@ test('a file that is not what its manifest says is left and told, and its day is
   expect((await objectsOf(second)).get(keyOf(1))).toBe('altered');
 });
 
-test('a manifest that names a file elsewhere reads nothing there', async () => {
+test('a manifest that names a file outside the store does not make daybook read it', async () => {
   const key = keyOf(1).replace(/[^/]*$/, 'manifest.json');
   const manifest = (await objectsOf(first)).get(key)!;
   await writeFile(join(root, key), manifest.replaceAll(`"${merchantNo}_USD_`, '"../../../USD_'));

@@ -1,4 +1,4 @@
-/** Tries one case: a run under its fault, one without, and what the law says of both. */
+/** Tries one case: a run with the fault, then one without, and which laws they broke. */
 import type { ChildProcess } from 'node:child_process';
 import type { FaultCase } from './case.ts';
 import type { Ended } from './child.ts';
@@ -9,15 +9,15 @@ import type { World } from './world.ts';
 
 export interface Tried {
   readonly drawn: FaultCase;
-  /** False where the run was over before the fault could strike: then nothing is proven. */
+  /** False if the run ended before the fault could strike. Then the case proves nothing. */
   readonly isStruck: boolean;
   readonly exit: number | null;
   readonly elapsedMs: number;
-  /** What broke the law, a sentence each. */
+  /** The laws that were broken, one sentence each. */
   readonly broken: readonly string[];
 }
 
-/** What a run said that failed, short enough to print. */
+/** How much of a failed run's output is printed. */
 const TOLD_MAX = 1_500;
 
 export async function attemptCase(world: World, kind: Kind, drawn: FaultCase): Promise<Tried> {
@@ -57,7 +57,7 @@ export async function attemptCase(world: World, kind: Kind, drawn: FaultCase): P
   }
 }
 
-/** A run that ends with 0 claims that everything is there, at that moment. */
+/** Checks a run that ends with 0: everything must be there at that moment. */
 export const judgeClaim = (
   { code }: Pick<Ended, 'code'>,
   files: Outcome['files'],
@@ -65,7 +65,7 @@ export const judgeClaim = (
 ): string[] =>
   code === 0 ? fileDifferences(files, wanted.files).map((one) => `it ended with 0, and ${one}`) : [];
 
-/** What the law says of the faulted run's end. */
+/** Which laws the end of the run with the fault breaks. */
 export function judgeEnd({ exits, names }: Pick<Kind, 'exits' | 'names'>, ended: Ended): string[] {
   const told = ended.told.slice(-TOLD_MAX);
   if (ended.isHung) return [`it waited without end: ${told}`];

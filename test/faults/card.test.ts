@@ -1,4 +1,4 @@
-/** The card tells of every kind there is, and of no failure: one that was made before a kind was added is stale. */
+/** Checks that the published card has every kind of fault and no failure. It is stale if it lacks a kind. */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Tried } from './attempt.ts';
@@ -12,7 +12,7 @@ interface Row {
   readonly held: string;
 }
 
-/** The lines of the card's table. */
+/** The rows of the card's table. */
 function rowsOf(card: string): Row[] {
   const cells = card
     .split('\n')
@@ -26,7 +26,7 @@ function rowsOf(card: string): Row[] {
   }));
 }
 
-test('the card that is published tells of the kinds there are, and each run held', async () => {
+test('the published card has all kinds of faults, and no run that broke a law', async () => {
   const rows = rowsOf(await readFile(new URL('../../docs/faults.md', import.meta.url), 'utf8'));
   expect(rows.map(({ kind, fault }) => [kind, fault])).toEqual(
     FAULT_KINDS.map(({ name, fault }) => [name, fault]),
@@ -34,7 +34,7 @@ test('the card that is published tells of the kinds there are, and each run held
   expect(rows.filter(({ runs, held }) => runs === 0 || held !== 'all')).toEqual([]);
 });
 
-test('a run that broke a law is told', () => {
+test('a run that broke a law is in the card', () => {
   const [first] = FAULT_KINDS;
   const drawn = { kind: first!.name, story: 'first', place: 's3', at: 0, pick: 0, more: 0 } as const;
   const held: Tried = { drawn, isStruck: true, exit: 4, elapsedMs: 2_400, broken: [] };

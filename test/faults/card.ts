@@ -1,18 +1,18 @@
-/** The card of what was tried: each kind of fault with its runs, how they ended, and how many held. */
+/** Makes the card of results: for each kind of fault its runs, how they ended, and how many broke no law. */
 import type { Tried } from './attempt.ts';
 import type { Kind } from './kind.ts';
 
 export interface Tally {
   readonly runs: number;
   readonly held: number;
-  /** How often each exit was seen. */
+  /** How often each exit code occurred. */
   readonly exits: ReadonlyMap<string, number>;
   readonly longestMs: number;
 }
 
 const NONE: Tally = { runs: 0, held: 0, exits: new Map(), longestMs: 0 };
 
-/** Counts one case in. */
+/** Adds one case to the counts. */
 export function tally(tallies: Map<string, Tally>, { drawn, exit, elapsedMs, broken }: Tried): void {
   const before = tallies.get(drawn.kind) ?? NONE;
   const seen = exit === null ? 'killed' : String(exit);

@@ -1,6 +1,6 @@
-/** What one faulted run is drawn as: a kind, a night, a place for the statements, and three shares that set its moment. */
+/** Draws what one run with a fault is: a kind, a story, a place for the statements, and numbers that set its moment. */
 
-/** `first`: nothing is stored yet. `late`: all is published, and entries of two days came late. */
+/** `first`: nothing is stored yet. `late`: everything is published, and then entries of two days come late. */
 const STORIES = ['first', 'late'] as const;
 export type Story = (typeof STORIES)[number];
 
@@ -12,23 +12,26 @@ export interface FaultCase {
   readonly kind: string;
   readonly story: Story;
   readonly place: Place;
-  /** Share of the run that is done when the fault strikes: of bytes, calls, statements or effects. From 0 up to 1. */
+  /**
+   * The share of the run after which the fault strikes, from 0 up to but not including 1. It is a share of bytes,
+   * calls, statements or effects.
+   */
   readonly at: number;
-  /** From 0 up to 1: what the kind draws besides, such as how long it lasts. */
+  /** From 0 up to but not including 1, for other choices of the kind, such as how long it lasts. */
   readonly pick: number;
   readonly more: number;
 }
 
-/** Kinds as far as drawing goes. */
+/** The part of a kind that drawing needs. */
 export interface Drawable {
   readonly name: string;
   readonly places: readonly Place[];
   readonly stories?: readonly Story[];
-  /** Waits for time-outs: drawn once where others are drawn five times. */
+  /** It waits for time-outs, so it is drawn once where others are drawn five times. */
   readonly isSlow?: boolean;
 }
 
-/** A generator of numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** A generator of numbers from 0 up to but not including 1. A seed always gives the same ones (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -41,13 +44,16 @@ function randomOf(seed: number): () => number {
 
 const OFTEN = 5;
 
-/** The n-th case of a seed, from 0: kinds take turns in an order of the seed, so that a short run sees most of them. */
+/**
+ * The n-th case of a seed, from 0. Kinds take turns in an order that the seed decides, so a short run has most of
+ * them.
+ */
 export function drawCase(kinds: readonly Drawable[], seed: number, nth: number): FaultCase {
   const turn = Math.floor(nth / kinds.length);
   const order = shuffled(kinds, randomOf(seed * 1_009 + turn));
   const random = randomOf(seed * 1_000_003 + nth);
   const drawn = order[nth % kinds.length]!;
-  // A slow kind gives most of its turns to any other.
+  // A slow kind leaves most of its turns to a quick one.
   const quick = kinds.filter(({ isSlow }) => isSlow !== true);
   const isGiven = drawn.isSlow === true && turn % OFTEN !== 0 && quick.length > 0;
   const kind = isGiven ? pickOf(quick, random()) : drawn;
@@ -64,7 +70,7 @@ export function drawCase(kinds: readonly Drawable[], seed: number, nth: number):
 export const pickOf = <Item>(items: readonly Item[], share: number): Item =>
   items[Math.min(items.length - 1, Math.floor(share * items.length))]!;
 
-/** Short enough to be typed again. */
+/** Rounded, so that it is short to type again. */
 const short = (share: number): number => Math.floor(share * 10_000) / 10_000;
 
 function shuffled<Item>(items: readonly Item[], random: () => number): readonly Item[] {

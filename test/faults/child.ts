@@ -1,4 +1,4 @@
-/** The real command as a process of its own that may be stopped, let go on and killed, and never runs for ever. */
+/** Runs the real command as a process that can be stopped, continued and killed, and that has a time limit. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const NOBODY = 65_534;
-/** A superuser may write to what is read-only: then the command runs as somebody who may not. */
+/** A superuser may write to read-only files. In that case the command runs as another user. */
 export const runner = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 
 export type Env = Readonly<Record<string, string>>;
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
-  /** stdout and stderr. */
+  /** Everything it wrote to stdout and stderr. */
   readonly told: string;
   readonly elapsedMs: number;
-  /** It had to be killed as it did not end within its limit. */
+  /** True if it did not end within its limit and had to be killed. */
   readonly isHung: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Child {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts `daybook ARGS`; nothing of this process's environment but the path goes in. */
+/** Starts `daybook ARGS`. Of this process's environment it gets only the path. */
 export function startCommand(args: readonly string[], env: Env, limitMs: number): Child {
   const began = performance.now();
   const child = spawn(process.execPath, [MAIN, ...args], {
@@ -58,8 +58,8 @@ export function startCommand(args: readonly string[], env: Env, limitMs: number)
 }
 
 /**
- * A story's late entries revise published days, which a good run tells with 3. Here that counts as the good end it is: what
- * faults are held against is that nothing else is told with more than 0.
+ * Whether a run has only the reasons of a good end. A story's late entries revise published days, which a good run
+ * reports with 3. So that reason is allowed here, and any other reason with an exit code above 0 is not.
  */
 function isGoodBut(told: string): boolean {
   const [, reasons] = /^ {2}"reasons": (\[.*?^ {2}\])/ms.exec(told) ?? [];
@@ -77,7 +77,7 @@ const stateOf = (pid: number): string => {
   }
 };
 
-/** Resolves with true once the process stands still, with false when it ended without. */
+/** Resolves with true once the process is stopped, or with false if it ended instead. */
 export async function standsStill(child: ChildProcess): Promise<boolean> {
   for (;;) {
     if (child.exitCode !== null || child.signalCode !== null) return false;

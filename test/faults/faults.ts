@@ -1,7 +1,7 @@
 /**
- * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--lanes N] [--records FILE] [--card FILE]`:
- * runs under faults that are drawn from a seed, side by side where several lanes are asked for. `--case JSON` tries one
- * again. Ends with 1 when a law was broken, and prints each case that broke one.
+ * `npm run faults -- [--minutes N] [--runs N] [--seed S] [--kind NAME,...] [--lanes N] [--records FILE] [--card
+ * FILE]`: runs daybook with faults drawn from a seed, in several lanes side by side. `--case JSON` repeats one case.
+ * Exits with 1 if a law was broken, and prints each such case.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -45,12 +45,12 @@ for (const { name } of asked.filter((kind) => !kinds.includes(kind)))
 
 process.exit((values.case === undefined ? await explore(kinds) : await tryAgain(values.case)) === 0 ? 0 : 1);
 
-/** Tries case after case until time or runs are up; how many broke a law. */
+/** Tries cases until time or runs are used up. Returns how many broke a law. */
 async function explore(kinds: readonly Kind[]): Promise<number> {
   const began = performance.now();
   const untilMs = began + Number(values.minutes) * 60_000;
   const tallies = new Map<string, Tally>();
-  // Many runs are made in parts: what earlier ones found counts in.
+  // Large numbers of runs are made in parts. The results of earlier parts count too.
   const { records } = values;
   if (records !== undefined && existsSync(records)) {
     for (const line of readFileSync(records, 'utf8').trim().split('\n'))

@@ -1,19 +1,23 @@
 /**
- * Loaded into a run by `--import`: stops the process, as SIGSTOP does, right before one of its effects on files, so that
- * the world can change under it at exactly that moment; and moves its clock. Writes how many effects there were.
+ * Loaded into a run by `--import`. It stops the process, like SIGSTOP, right before one of its effects on files, so
+ * that the test can change something at exactly that moment. It can move the clock. It writes how many effects there
+ * were.
  */
 import callbackFs from 'node:fs';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** `statements`: what publishing asks of the file system; `names`: a file gets its name; `database`: the embedded one writes. */
+/**
+ * `statements`: file operations of publishing. `names`: a file gets its final name. `database`: the embedded one
+ * writes.
+ */
 export type Family = 'statements' | 'names' | 'database';
 
 export interface HookOrders {
   readonly stopAt?: { readonly family: Family; readonly nth: number };
-  /** From the n-th look at the clock on it shows so much more. */
+  /** From the n-th reading of the clock on, the clock is off by this much. */
   readonly clock?: { readonly fromLook: number; readonly movedMs: number };
-  /** File for the counts of effects, by family. */
+  /** Where the number of effects per family is written. */
   readonly countFile?: string;
 }
 

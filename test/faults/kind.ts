@@ -1,4 +1,4 @@
-/** What a kind of fault is, and the moments one can strike at. */
+/** The type of a kind of fault, and helpers for the moment at which it strikes. */
 import type { ChildProcess } from 'node:child_process';
 import type { Fate, Chunk } from '../support/proxy.ts';
 import type { Drawable, FaultCase } from './case.ts';
@@ -6,54 +6,54 @@ import { standsStill, type Ended, type Env } from './child.ts';
 import type { Family, HookOrders } from './hook.ts';
 import { isCall, isCommit, type Measure, type Site, type WireName, type World } from './world.ts';
 
-/** One case under way: what a kind sets its fault up with. */
+/** The case under way: what a kind needs to set up its fault. */
 export interface Scene {
   readonly drawn: FaultCase;
   readonly world: World;
   readonly site: Site;
   readonly measure: Measure;
-  /** The run under the fault, once it is started. */
+  /** The process of the run with the fault, once it has started. */
   readonly child: () => ChildProcess;
-  /** Has to be called when the fault strikes: one that never did proves nothing. */
+  /** Must be called when the fault strikes. A fault that never struck proves nothing. */
   readonly struck: () => void;
-  /** What the kind itself finds wrong. */
+  /** Problems that the kind itself finds. */
   readonly problems: string[];
 }
 
-/** How a kind sets up its fault. */
+/** How a kind has set up its fault. */
 export interface Planted {
   readonly orders?: HookOrders;
   readonly env?: Env;
-  /** What is done once the run has started, beside it. */
+  /** What to do next to the run once it has started. */
   readonly beside?: (child: ChildProcess) => Promise<void>;
-  /** Takes the fault away again, after the run has ended. */
+  /** Removes the fault after the run has ended. */
   readonly mend?: () => Promise<void>;
 }
 
 export interface Kind extends Drawable {
-  /** What fails, for the card. */
+  /** What fails, as a sentence for the card. */
   readonly fault: string;
-  /** Exit codes that fit; null: a signal ended it. */
+  /** Exit codes that are right; null if a signal may end it. */
   readonly exits: readonly (number | null)[];
-  /** Exit codes of the run without fault that follows; 0 unless told. */
+  /** Exit codes of the following run without the fault; 0 by default. */
   readonly afterwards?: readonly number[];
-  /** What a run that failed has to name. */
+  /** What the output of a failed run must name. */
   readonly names: RegExp;
-  /** It fills a disk up: needs a small one for this. */
+  /** The fault fills up a disk, so it needs a small one for this. */
   readonly small?: 'folder' | 'database';
   readonly plant: (scene: Scene) => Planted | Promise<Planted>;
 }
 
-/** From 0 up to, not including, `total`. */
+/** A whole number from 0 up to but not including `total`. */
 export const nthOf = (total: number, share: number): number => Math.floor(total * share);
 
-/** When the wire has carried the share of its bytes that was drawn: `strike` says what becomes of that chunk. */
+/** Strikes when the wire has carried the drawn share of its bytes. `strike` decides what happens to that chunk. */
 export function atByte(
   { world, measure, drawn, struck }: Scene,
   wire: WireName,
   direction: 'up' | 'down',
   strike: (into: number) => Fate | Promise<Fate>,
-  /** Of every chunk after it. */
+  /** What happens to every later chunk. */
   afterwards: () => Fate = () => 'pass',
 ): void {
   const nth = 1 + nthOf(measure.bytes[wire][direction], drawn.at);
@@ -71,7 +71,7 @@ export function atByte(
   };
 }
 
-/** At the n-th chunk of a sort, n drawn, and at the `more - 1` ones that follow it. */
+/** Strikes at the n-th chunk of a sort, with n drawn, and at the `more - 1` chunks of that sort after it. */
 export function atNth(
   { world, drawn, struck }: Scene,
   wire: WireName,
@@ -103,7 +103,7 @@ export const puts = (scene: Scene, more = 1) => ({
 
 export const commits = ({ measure }: Scene) => ({ is: isCommit, total: measure.commits });
 
-/** The run stands still right before one of its effects on files, `change` happens, and it goes on. */
+/** Stops the run right before one of its effects on files, makes the change, and lets the run continue. */
 export function atEffect(
   scene: Scene,
   family: Family,
@@ -124,7 +124,7 @@ export function atEffect(
   };
 }
 
-/** The same for requests to an S3 server: the request is held on the wire, and the run stands still. */
+/** The same for requests to an S3 server: the request is held back on the wire while the run is stopped. */
 function atRequest(scene: Scene, change: (child: ChildProcess) => Promise<void>): Planted {
   atNth(scene, 'objects', calls(scene, 'objects'), async (): Promise<Fate> => {
     const child = scene.child();
@@ -139,11 +139,13 @@ function atRequest(scene: Scene, change: (child: ChildProcess) => Promise<void>)
   return {};
 }
 
-/** At an effect of publishing, wherever the statements lie. */
+/** At an effect of publishing, whether the statements are in a folder or in S3. */
 export const atPublishing = (scene: Scene, change: (child: ChildProcess) => Promise<void>): Planted =>
   scene.drawn.place === 's3' ? atRequest(scene, change) : atEffect(scene, 'statements', change);
 
-/** Another run of the same command, past the proxies. Its end is judged as well: green means that all is there. */
+/**
+ * Runs the same command once more, without the proxies. Its end is judged too: green means that everything is there.
+ */
 export async function anotherRun(
   scene: Scene,
   expected: readonly number[],

@@ -1,4 +1,4 @@
-/** Every kind of fault, by what fails. */
+/** All kinds of faults, grouped by what fails. */
 import type { Kind } from './kind.ts';
 import { DATABASE_KINDS } from './kinds/database.ts';
 import { FOLDER_KINDS } from './kinds/folders.ts';

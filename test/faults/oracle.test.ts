@@ -1,4 +1,4 @@
-/** The oracle of the faults: one that finds nothing wrong with a spoiled outcome would let every fault through. */
+/** Tests of the judge of the fault runs. If it missed a spoiled outcome, it would let every fault pass. */
 import { describe, expect, test } from 'vitest';
 import { judgeClaim, judgeEnd } from './attempt.ts';
 import { drawCase } from './case.ts';
@@ -28,7 +28,7 @@ const ended = (code: number | null, told = '', isHung = false) => ({ code, told,
 const kind = { exits: [0, 4], names: /database/ };
 
 describe('what a run leaves behind', () => {
-  test('the same is no difference', () => {
+  test('equal outcomes have no difference', () => {
     expect(
       differences(
         changed(() => undefined),
@@ -64,7 +64,7 @@ describe('what a run leaves behind', () => {
     expect(differences(found, wanted)).toEqual([difference]);
   });
 
-  test('a file that is missing at the end of a run is found among the files alone', () => {
+  test('a file that is missing at the end of a run is found from the files alone', () => {
     expect(fileDifferences(new Map([...files].slice(1)), files)).toEqual([`${CSV} is missing`]);
   });
 });
@@ -82,7 +82,7 @@ describe('manifests', () => {
     comparable(JSON.stringify({ epoch: 1, revision: 1, day: '2026-03-02', ...more, certificates }));
   const whole = text([proof(0, 9, 7)]);
 
-  test('prove the same where windows were read in halves, or another run wrote them', () => {
+  test('are equal if windows were read in halves, or another run wrote them', () => {
     expect(text([proof(0, 4, 3), proof(5, 9, 4)], { epoch: 3, revision: 2 })).toBe(whole);
   });
 
@@ -109,7 +109,7 @@ describe('a run that ends with 0', () => {
     ]);
   });
 
-  test('claims it, one with another code does not, and where all is there nothing is wrong', () => {
+  test('claims that all is there, another code does not, and a true claim is no finding', () => {
     expect(judgeClaim(ended(4), lacking, wanted)).toEqual([]);
     expect(judgeClaim(ended(0), files, wanted)).toEqual([]);
   });
@@ -137,7 +137,7 @@ describe('how a run ended', () => {
   });
 
   test.each([ended(0), ended(4, 'the connection to the database was lost')])(
-    'an end that fits is no finding: %o',
+    'a right end is no finding: %o',
     (end) => {
       expect(judgeEnd(kind, end)).toEqual([]);
     },
@@ -145,13 +145,13 @@ describe('how a run ended', () => {
 });
 
 describe('cases', () => {
-  test('the same seed draws the same ones, another one others', () => {
+  test('the same seed draws the same cases, another seed others', () => {
     const drawn = (seed: number) => Array.from({ length: 200 }, (_, nth) => drawCase(FAULT_KINDS, seed, nth));
     expect(drawn(5)).toEqual(drawn(5));
     expect(drawn(5)).not.toEqual(drawn(6));
   });
 
-  test('every kind has its turn, in a place and a night of its own', () => {
+  test('every kind is drawn, in various places and stories', () => {
     const drawn = Array.from({ length: FAULT_KINDS.length * 6 }, (_, nth) => drawCase(FAULT_KINDS, 5, nth));
     expect(new Set(drawn.map(({ kind: name }) => name))).toEqual(
       new Set(FAULT_KINDS.map(({ name }) => name)),

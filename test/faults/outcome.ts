@@ -1,17 +1,17 @@
-/** What a run leaves behind, rows and bytes, and what of it differs from what an undisturbed run leaves. */
+/** What a run leaves behind in rows and files, and how that differs from a run without faults. */
 import { sql, type Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Outcome {
-  /** Rows as text, by table. */
+  /** By table, each row as text. */
   readonly rows: ReadonlyMap<string, readonly string[]>;
-  /** Texts by key. */
+  /** By key, each file as text. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** What is compared, with what may differ left out: ids of runs, and which epoch and how many manifests it took. */
+/** The columns compared. Left out is what may differ: ids of runs, the epoch, and how many manifests there were. */
 const ROWS: Readonly<Record<string, string>> = {
   ledger_entry:
     'merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms, first_seen_at, version, vanished_at',
@@ -34,7 +34,7 @@ export async function outcomeOf(db: Kysely<DB>, objects: ObjectStore): Promise<O
   return { rows, files: await filesOf(objects) };
 }
 
-/** Every published file, a manifest as `comparable`. */
+/** All published files, with manifests as `comparable`. */
 export async function filesOf(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for await (const key of objects.list(MERCHANTS_PREFIX)) {
@@ -53,7 +53,7 @@ interface Certificate {
   readonly quarantined: number;
 }
 
-/** Whether it proves nothing that the other, a wider one, does not prove as well. */
+/** Whether the other certificate is wider and proves all that this one does. */
 const isWithin = (one: Certificate, other: Certificate): boolean =>
   one.currency === other.currency &&
   one.beginMs >= other.beginMs &&
@@ -61,9 +61,9 @@ const isWithin = (one: Certificate, other: Certificate): boolean =>
   one.endMs - one.beginMs < other.endMs - other.beginMs;
 
 /**
- * A manifest without its own number and its run's, which count how often it was begun, and with certificates that join
- * as one: a page that came wrong lets its window be read in two halves, which prove the same. Nor does it matter that a
- * clock that was off let a part of a proven day be read once more.
+ * A manifest without what may differ. Its own number and its run's are removed, as they count attempts. Adjoining
+ * certificates are joined, because a bad page may make the run read a window in two halves, which prove the same. A
+ * part of a proven day that was read again, because a clock was off, is left out.
  */
 export function comparable(text: string): string {
   const manifest = jsonOf(text);
@@ -95,7 +95,7 @@ function jsonOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** One sentence for each table and file that is not as it should be. */
+/** One sentence for each table and file that differs. */
 export function differences(found: Outcome, wanted: Outcome): string[] {
   const rows = [...wanted.rows].flatMap(([table, lines]) => {
     const there = found.rows.get(table) ?? [];

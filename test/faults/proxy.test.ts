@@ -1,4 +1,4 @@
-/** The proxy's own modes: a fault that does not strike would prove nothing. */
+/** Tests of the proxy's own modes. A fault that does not strike would prove nothing. */
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ let heard: string;
 let proxy: Proxy;
 beforeEach(async () => {
   heard = '';
-  // Says back what it hears.
+  // Echoes whatever it receives.
   server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
     socket.on('data', (bytes: Buffer) => {
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 const call = () => connect(Number(new URL(proxy.url).port), '127.0.0.1');
-/** Says it, and gives back all that is answered until the connection ends, and the code of its end. */
+/** Sends the words. Returns the whole answer until the connection ends, and the code of its end. */
 async function said(words: string) {
   const socket = call();
   let code: string | null = null;
@@ -43,7 +43,7 @@ async function said(words: string) {
 }
 
 describe('what becomes of a chunk', () => {
-  test('it passes, either way', async () => {
+  test('it passes, in both directions', async () => {
     const socket = call();
     socket.end('word');
     expect(await text(socket)).toBe('word');
@@ -58,13 +58,13 @@ describe('what becomes of a chunk', () => {
     expect(heard).toBe('');
   });
 
-  test('lose-answer: the server hears it, and its answer is lost', async () => {
+  test('lose-answer: the server receives it, and the answer is lost', async () => {
     proxy.judge = ({ direction }) => (direction === 'up' ? 'lose-answer' : 'pass');
     expect(await said('word')).toMatchObject({ answer: '' });
     expect(heard).toBe('word');
   });
 
-  test('lose-answer: an interim answer comes through, the answer does not', async () => {
+  test('lose-answer: an interim answer passes, the final answer does not', async () => {
     proxy.judge = ({ direction }) => (direction === 'up' ? 'lose-answer' : 'pass');
     const socket = call();
     socket.write('HTTP/1.1 100 Continue');
@@ -74,24 +74,24 @@ describe('what becomes of a chunk', () => {
     await once(socket, 'close');
   });
 
-  test('through: so many bytes get there, and no more', async () => {
+  test('through: that many bytes arrive, and no more', async () => {
     proxy.judge = () => ({ through: 2, then: 'cut' });
     await said('word');
     expect(heard).toBe('wo');
   });
 
-  test('through, coming: so many bytes of the answer get back', async () => {
+  test('through, coming: that many bytes of the answer come back', async () => {
     proxy.judge = ({ direction }) => (direction === 'up' ? 'pass' : { through: 3, then: 'cut' });
     expect(await said('word')).toEqual({ answer: 'wor', code: null });
   });
 
-  test('answer: the server never hears it, something else is answered', async () => {
+  test('answer: the server never receives it, and another answer comes', async () => {
     proxy.judge = () => ({ answer: 'go away' });
     expect(await said('word')).toEqual({ answer: 'go away', code: null });
     expect(heard).toBe('');
   });
 
-  test('swallow: it is lost, and the connection stays', async () => {
+  test('swallow: it is lost, and the connection stays open', async () => {
     const told: string[] = [];
     proxy.judge = ({ bytes }) => (told.push(bytes.toString()) === 1 ? 'swallow' : 'pass');
     const socket = call();
@@ -106,6 +106,22 @@ describe('what becomes of a chunk', () => {
     other.destroy();
   });
 
+  test('swallow-rest: it gets there, its answer is lost, and the connection stays', async () => {
+    proxy.judge = ({ direction }) => (direction === 'up' ? 'swallow-rest' : 'pass');
+    const socket = call();
+    socket.on('data', () => expect.unreachable('it was answered'));
+    socket.write('word');
+    await expect.poll(() => heard).toBe('word');
+    proxy.judge = () => 'pass';
+    socket.write('another');
+    const other = call();
+    other.write(' third');
+    await once(other, 'data');
+    expect([socket.readyState, heard]).toEqual(['open', 'word third']);
+    socket.destroy();
+    other.destroy();
+  });
+
   test('a delay keeps the order of what is said', async () => {
     let chunks = 0;
     proxy.judge = ({ direction }) => (direction === 'up' && (chunks += 1) === 1 ? { delayMs: 20 } : 'pass');
@@ -116,6 +132,15 @@ describe('what becomes of a chunk', () => {
     socket.end('second');
     expect(await text(socket)).toBe('first second');
   });
+});
+
+test('connections are counted: how many came, and how many the client has not closed', async () => {
+  const sockets = [call(), call()];
+  await expect.poll(() => proxy.connections()).toEqual({ taken: 2, open: 2 });
+  sockets[0]!.end();
+  await expect.poll(() => proxy.connections()).toEqual({ taken: 2, open: 1 });
+  sockets[1]!.destroy();
+  await expect.poll(() => proxy.connections()).toEqual({ taken: 2, open: 0 });
 });
 
 test('away: what is open ends, nobody is let in, and everybody is once it is back', async () => {

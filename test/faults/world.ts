@@ -1,4 +1,6 @@
-/** What surrounds the runs: a database server, a store for statements, the platform, and a proxy before each of them. */
+/**
+ * Everything around the runs: a database server, a store for statements, the platform, and a proxy in front of each.
+ */
 import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -29,7 +31,7 @@ import { outcomeOf, type Outcome } from './outcome.ts';
 const ZONE = 'Asia/Shanghai';
 const FROM = '2026-03-02';
 export const TO = '2026-03-04';
-/** A day that no late entry touches. */
+/** A day without late entries. */
 export const QUIET_DAY = '2026-03-03';
 const NIGHTS: Readonly<Record<Story, string>> = {
   first: '2026-03-05T01:30:00+08:00',
@@ -41,12 +43,12 @@ const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
 const HOOK = new URL('hook.ts', import.meta.url).href;
 const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
 
-/** No faulted run may take longer: several times the longest wait that is documented. */
+/** Time limit of a run with a fault: several times the longest documented wait. */
 const RUN_LIMIT_MS = 180_000;
-/** Room of the file system that a fault fills up: three databases of the size used here. */
+/** Size of the disk that a fault fills up: enough for three databases of the size used here. */
 const SMALL_DISK = '120m';
 
-/** Two merchants with three accounts, three days, two pages in one of them, and entries that come late on two days. */
+/** Two merchants with three accounts in all, three days, one of them with two pages, and late entries on two days. */
 const SCENARIO = {
   seed: 11,
   timeZone: ZONE,
@@ -93,7 +95,7 @@ export interface Wires {
 }
 export type WireName = keyof Wires;
 
-/** How much an undisturbed run does, for a moment to be drawn from. */
+/** How much a run without a fault does. The moment of a fault is drawn from this. */
 export interface Measure {
   readonly bytes: Readonly<Record<WireName, { readonly up: number; readonly down: number }>>;
   readonly commits: number;
@@ -101,29 +103,29 @@ export interface Measure {
   readonly effects: Readonly<Record<Family, number>>;
 }
 
-/** An undisturbed run: what it leaves behind, and how much it does on the way. */
+/** A run without a fault: what it leaves behind, and how much it did. */
 export interface Undisturbed {
   readonly outcome: Outcome;
   readonly measure: Measure;
 }
 
-/** Where one case takes place: rows, statements and folder of its own. */
+/** The surroundings of one case, with its own rows, statements and folder. */
 export interface Site {
   readonly place: Place;
   readonly story: Story;
-  /** DAYBOOK_DATA_DIR; statements of a directory store lie in its `statements`. */
+  /** DAYBOOK_DATA_DIR. A folder store's statements are in its subfolder `statements`. */
   readonly dataDir: string;
   readonly databaseName: string;
   readonly bucket: string | null;
-  /** By the proxies, or past them. */
+  /** Environment variables of a run, with or without the proxies. */
   readonly env: (way: 'proxied' | 'direct', orders?: HookOrders) => Env;
   readonly run: (way: 'proxied' | 'direct', orders?: HookOrders, env?: Env, limitMs?: number) => Child;
-  /** Makes the second merchant known; the first one is in the settings. */
+  /** Adds the second merchant. The first one is in the settings. */
   readonly addMerchant: () => Promise<Ended>;
-  /** Goes on with statements that another database published. */
+  /** Adopts the statements that another database published. */
   readonly adopt: () => Promise<Ended>;
   readonly objects: ObjectStore;
-  /** Reads rows and files; no run may be at work on an embedded database. */
+  /** Reads rows and files. With the embedded database no run may be at work. */
   readonly outcome: () => Promise<Outcome>;
   readonly close: () => Promise<void>;
 }
@@ -134,15 +136,15 @@ export interface World {
   readonly sandbox: Sandbox;
   readonly s3: S3Server;
   readonly wires: Wires;
-  /** A site as the story begins, on a small disk of its own where asked for. */
+  /** Makes a site as the story begins, on a small disk of its own if asked for. */
   readonly site: (drawn: Pick<FaultCase, 'story' | 'place'>, small?: 'folder' | 'database') => Promise<Site>;
   readonly undisturbed: (drawn: Pick<FaultCase, 'story' | 'place'>) => Promise<Undisturbed>;
-  /** Every wire passes everything again. */
+  /** Every connection passes everything again. */
   readonly calm: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** Whether a small file system can be mounted here: a fault that fills a disk up needs one. */
+/** Whether a small file system can be mounted here. A fault that fills up a disk needs one. */
 export const canMount = (): boolean => {
   if (process.getuid?.() !== 0) return false;
   const folder = execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim();
@@ -157,11 +159,11 @@ export const canMount = (): boolean => {
   }
 };
 
-/** By story and place: the same in every world. */
+/** By story and place. They are the same in every world. */
 const known = new Map<string, Promise<Undisturbed>>();
 
 export async function openWorld(): Promise<World> {
-  // A process that is killed loses nothing with fsync off; a transaction the server said was committed must be there.
+  // A killed process loses nothing even with fsync off. What the server has committed must be there.
   const server = await startPostgres({
     durable: false,
     flags: ['-c', 'synchronous_commit=on', '-c', 'full_page_writes=on'],
@@ -177,7 +179,7 @@ export async function openWorld(): Promise<World> {
   };
   const root = await mkdtemp(join(tmpdir(), 'daybook-faults-'));
   await chmod(root, 0o755);
-  // Each run would compile the whole program anew.
+  // Without this cache, each run would compile the whole program again.
   const compiled = join(root, 'compiled');
   await mkdir(compiled);
   await own(compiled);
@@ -185,14 +187,14 @@ export async function openWorld(): Promise<World> {
   const calm = async (): Promise<void> => {
     for (const wire of Object.values(wires) as Proxy[]) {
       wire.judge = () => 'pass';
-      // What a swallowed connection still holds on the other side ends with it.
+      // This also ends connections on the far side that a swallowed connection still holds.
       await wire.away();
       await wire.back();
     }
     sandbox.setHostility({});
   };
 
-  /** What a story begins with, kept for sites to be copied from: nothing but a second merchant, or a first night. */
+  /** The beginning of each story, from which sites are copied: only a second merchant, or a first night. */
   const beginnings = new Map<string, Promise<Site>>();
   const newSite = async (
     { story, place }: Pick<FaultCase, 'story' | 'place'>,
@@ -218,7 +220,8 @@ export async function openWorld(): Promise<World> {
         execFileSync('chown', ['postgres', folder]);
         await sql`CREATE TABLESPACE ${sql.id(tablespace)} LOCATION ${sql.lit(folder)}`.execute(db);
       }
-      // By file, with a checkpoint: a sequence that is copied page by page may go back when the server crashes.
+      // Copied file by file, with a checkpoint: a sequence that is copied page by page may go back when the server
+      // crashes.
       const where = tablespace === null ? sql`` : sql`TABLESPACE ${sql.id(tablespace)}`;
       await sql`CREATE DATABASE ${sql.id(databaseName)} TEMPLATE ${sql.id(from?.databaseName ?? TEMPLATE)} STRATEGY file_copy ${where}`.execute(
         db,
@@ -238,7 +241,7 @@ export async function openWorld(): Promise<World> {
       DAYBOOK_SECRET_KEYS: SECRET_KEYS,
       DAYBOOK_DATA_DIR: dataDir,
       DAYBOOK_NOW: NIGHTS[story],
-      // The account's first entry is late on purpose, which a first look at an account would tell.
+      // The account's first entry is late on purpose, which the check of a first opening would report.
       DAYBOOK_CHECKS: 'frontier,wide,zone,empty,shared',
       ...(place === 'embedded'
         ? {}
@@ -348,14 +351,14 @@ function assertDone({ code, told }: Ended, what: string): void {
   if (code !== 0) throw new Error(`${what} ended with ${code}, so that nothing can be tried:\n${told}`);
 }
 
-/** To whoever the runs run as. */
+/** Gives the folder to the user that runs daybook. */
 async function own(folder: string, { recursive = false } = {}): Promise<void> {
   if (runner.uid === undefined) return;
   if (recursive) execFileSync('chown', ['-R', `${runner.uid}:${runner.gid}`, folder]);
   else await chown(folder, runner.uid, runner.gid);
 }
 
-/** An embedded database is read from a copy: it belongs to the runs' user, and takes one process at a time. */
+/** An embedded database is read from a copy: it belongs to the user of the runs, and allows only one process. */
 async function openRows(place: Place, url: string, dataDir: string, root: string): Promise<Database> {
   if (place !== 'embedded') return openDatabase({ databaseUrl: url, dataDir });
   const copy = await mkdtemp(join(root, 'copy-'));
@@ -371,7 +374,7 @@ async function openRows(place: Place, url: string, dataDir: string, root: string
   };
 }
 
-/** A new bucket with the objects of another site's. */
+/** A new bucket with the objects of another site's bucket. */
 async function filledBucket(s3: S3Server, from: Site | null): Promise<string> {
   const { bucket, store, client } = await freshBucket(s3);
   client.destroy();
@@ -382,7 +385,7 @@ async function filledBucket(s3: S3Server, from: Site | null): Promise<string> {
   return bucket;
 }
 
-/** Runs without a fault, counting what passes by. */
+/** Runs without a fault, and counts what passes the proxies. */
 async function undisturbedRun(
   world: World,
   drawn: Pick<FaultCase, 'story' | 'place'>,
@@ -412,7 +415,7 @@ async function undisturbedRun(
 
 const CALL = /^(?:GET|PUT|POST|HEAD|DELETE) \//;
 
-/** A request of HTTP begins with this chunk. */
+/** Whether an HTTP request begins with this chunk. */
 export const isCall = ({
   direction,
   bytes,
@@ -421,7 +424,7 @@ export const isCall = ({
   readonly bytes: Buffer;
 }): boolean => direction === 'up' && CALL.test(bytes.toString('latin1', 0, 10));
 
-/** PostgreSQL is asked to commit in this chunk. */
+/** Whether this chunk asks PostgreSQL to commit. */
 export const isCommit = ({
   direction,
   bytes,

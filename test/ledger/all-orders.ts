@@ -1,14 +1,14 @@
-/** Small ledgers, and what the best of all their orders is: every order is tried, so nothing of the chain is trusted. */
+/** Small ledgers, and the fewest breaks of all their orders. Every order is tried, without using the chain's code. */
 import fc from 'fast-check';
 import { createChain, type Chain } from '../../src/ledger/chain/chain.ts';
 import type { ChainStep } from '../../src/ledger/chain/chain-link.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 
 export const MIDNIGHT_MS = Date.UTC(2026, 2, 1);
-/** 40,320 orders. */
+/** These have 40,320 orders. */
 const ENTRIES_MAX = 8;
 
-/** An entry by its second and the balances around it. */
+/** An entry: its second, and the balances before and after it. */
 export interface Line {
   readonly second: number;
   readonly before: number;
@@ -22,8 +22,8 @@ export interface SmallLedger {
 }
 
 /**
- * Entries of a history in which some clocks are late and some entries missing, or of no history at all. Balances are
- * few, so that they repeat, or so many that they do not.
+ * Entries of a history in which some clocks are slow and some entries are missing, or entries without any history.
+ * There are so few different balances that they repeat, or so many that they do not.
  */
 export const smallLedgers: fc.Arbitrary<SmallLedger> = fc
   .record({
@@ -82,7 +82,10 @@ export function stepsOf({ lines, start, clockToleranceS }: SmallLedger, piece = 
 export const breakCount = (steps: readonly ChainStep[]): number =>
   steps.filter((step) => step.break !== null).length;
 
-/** Fewest jumps over every order in which no entry precedes one that is more than the tolerance older. */
+/**
+ * The fewest breaks of all orders in which no entry comes before another one that is older by more than the
+ * tolerance.
+ */
 export function fewestJumps({ lines, start, clockToleranceS }: SmallLedger): number {
   const known = new Map<string, number>();
   const fewest = (taken: number, at: number | null): number => {
@@ -104,7 +107,7 @@ export function fewestJumps({ lines, start, clockToleranceS }: SmallLedger): num
   return fewest(0, start);
 }
 
-/** Whether every entry comes once, in an allowed order, with a break just where a balance does not follow. */
+/** Whether every entry comes once, in an allowed order, with a break exactly where a balance does not follow. */
 export function isHonest(
   { lines, start, clockToleranceS }: SmallLedger,
   steps: readonly ChainStep[],

@@ -14,7 +14,7 @@ const MINOR_UNITS = 2;
 
 type Change = Partial<LedgerEntry>;
 
-/** Entries a few minutes apart over two days or so, of random amounts. */
+/** Entries of about two days, a few minutes apart, with random amounts. */
 function drawLedger(random: Random, length = 12 + below(random, 30)): LedgerEntry[] {
   let balance = 10_000_000n;
   let seconds = 0;
@@ -47,7 +47,7 @@ const amountOf = (cents: bigint) => ({
 
 const netOf = ({ credit, debit }: LedgerEntry): string => credit ?? subtractAmounts('0', debit!);
 
-/** The stories of what is shown, as of breaks found in it and hinted as stored ones are. */
+/** The stories that daybook tells of these entries, from their breaks with hints as they would be stored. */
 function told(shown: readonly LedgerEntry[]) {
   const sorted = [...shown].sort((a, b) => a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : 1));
   const chain = createChain({ clockToleranceS: 2, start: null });
@@ -83,7 +83,7 @@ const changed = (ledger: readonly LedgerEntry[], changes: ReadonlyMap<number, Ch
 interface Lie {
   readonly name: string;
   readonly hint: BreakHint;
-  /** What is shown, and what the one story told of it has to name. */
+  /** Returns the entries that the platform shows, and what the only story must name. */
   readonly plant: (
     ledger: readonly LedgerEntry[],
     at: number,
@@ -207,7 +207,7 @@ const LIES: readonly Lie[] = [
 ];
 
 describe.each(LIES)('$name', ({ hint, plant }) => {
-  test('is told once, by the entry it was planted in', () => {
+  test('is described once, and names the entry that is wrong', () => {
     const missed = Array.from({ length: LEDGERS }, (_, nth) => {
       const random = seeded(`${hint}/${nth}`);
       const ledger = drawLedger(random);
@@ -223,7 +223,7 @@ describe.each(LIES)('$name', ({ hint, plant }) => {
   });
 });
 
-test('amounts of two neighbours swapped are no balance that is off', () => {
+test('two neighbours with swapped amounts are not mistaken for a wrong balance', () => {
   const random = seeded('amounts swapped');
   const ledger = drawLedger(random, 20);
   const [one, two] = [ledger[9]!, ledger[10]!];
@@ -260,8 +260,8 @@ test('two lies far apart are two stories', () => {
   ]);
 });
 
-describe('what is not known is not claimed', () => {
-  test('of entries that are missing, nothing else is', () => {
+describe('no more is claimed than is known', () => {
+  test('if entries are missing, no other cause is named', () => {
     const claims = Array.from({ length: LEDGERS }, (_, nth) => {
       const random = seeded(`missing/${nth}`);
       const ledger = drawLedger(random, 30);
@@ -272,7 +272,7 @@ describe('what is not known is not claimed', () => {
     expect(claims).toEqual([]);
   });
 
-  test('nor where the account is emptied after each pair of entries, so that balances come again and again', () => {
+  test('nor if the account is emptied after each pair of entries, so that balances repeat', () => {
     const claims = Array.from({ length: LEDGERS }, (_, nth) => {
       const random = seeded(`swept/${nth}`);
       const ledger = Array.from({ length: 15 }, (_pair, at) => {
@@ -289,7 +289,7 @@ describe('what is not known is not claimed', () => {
     expect(claims.flat()).toEqual([]);
   });
 
-  test('clocks off by a second or two and entries of one second tell nothing at all', () => {
+  test('clocks off by a second or two and entries of one second give no story', () => {
     for (let nth = 0; nth < LEDGERS; nth += 1) {
       const random = seeded(`jitter/${nth}`);
       const ledger = drawLedger(random).map((entry) => ({
@@ -301,7 +301,7 @@ describe('what is not known is not claimed', () => {
   });
 });
 
-test('a hold over several entries is told once, with what else it may be', () => {
+test('a hold over several entries is described once, with the other possible causes', () => {
   const ledger = drawLedger(seeded('hold'), 20);
   const held = ledger.map((entry, index) =>
     index >= 5 && index < 9 ? { ...entry, balance: shifted(entry.balance, '-99.99') } : entry,

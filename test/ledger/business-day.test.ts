@@ -31,14 +31,14 @@ const instants = fc
   .integer({ min: Date.UTC(2010, 0, 1) / 1_000, max: Date.UTC(2030, 0, 1) / 1_000 })
   .map((second) => second * 1_000);
 
-/** What a clock on the wall of the zone shows: the standard library's answer, an independent one. */
+/** The time that a clock in the zone shows, from the standard library and so independent of our code. */
 function wallClock(ms: number, zone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }).format(
     ms,
   );
 }
 
-describe('days of the calendar', () => {
+describe('calendar days', () => {
   test.each([
     '2026-02-30',
     '2026-13-01',
@@ -53,7 +53,7 @@ describe('days of the calendar', () => {
     expect(() => parseDay(text)).toThrow(/YYYY-MM-DD/);
   });
 
-  test('are counted over leap days and the turn of the year', () => {
+  test('are counted across leap days and the end of the year', () => {
     expect(parseDay('2024-02-29')).toBe('2024-02-29');
     expect(addDays('2024-02-28', 2)).toBe('2024-03-01');
     expect(addDays('2026-01-01', -1)).toBe('2025-12-31');
@@ -68,7 +68,7 @@ describe('days of the calendar', () => {
 });
 
 describe('instants of wall-clock times', () => {
-  test('one nearly always', () => {
+  test('nearly always one', () => {
     expect(instantsOf('2026-03-01 08:00:00', 'Asia/Shanghai')).toEqual([Date.UTC(2026, 2, 1)]);
   });
 
@@ -92,7 +92,7 @@ describe('instants of wall-clock times', () => {
     expect(instantsOf(text, 'Asia/Shanghai')).toEqual([]);
   });
 
-  test('hold every instant whose clock shows that time, and no other', () => {
+  test('are exactly the instants at which the clock shows that time', () => {
     fc.assert(
       fc.property(instants, zones, (ms, zone) => {
         const wall = wallClock(ms, zone);
@@ -111,7 +111,7 @@ describe('business days', () => {
     ['Europe/Berlin', '2026-03-29', 23],
     ['Europe/Berlin', '2026-10-25', 25],
     ['Australia/Lord_Howe', '2026-04-05', 24.5],
-    // The clock jumps at midnight itself, so the day begins at 01:00.
+    // Midnight itself is skipped, so the day begins at 01:00.
     ['America/Sao_Paulo', '2018-11-04', 23],
     // Midnight comes twice.
     ['America/Havana', '2026-11-01', 25],
@@ -121,7 +121,7 @@ describe('business days', () => {
     expect(lengthMs(dayWindow(day, zone))).toBe(hours * HOUR_MS);
   });
 
-  test('join without gap or overlap, and hold exactly the instants of their day', () => {
+  test('follow each other without gap or overlap, and hold exactly the instants of their day', () => {
     fc.assert(
       fc.property(instants, zones, (ms, zone) => {
         const day = dayOf(ms, zone);
@@ -136,12 +136,12 @@ describe('business days', () => {
 });
 
 describe('splitAtTransitions', () => {
-  test('leaves a window whole where the offset stays', () => {
+  test('leaves a window whole if the offset does not change', () => {
     const window = { beginMs: Date.UTC(2026, 0, 1), endMs: Date.UTC(2026, 11, 31) };
     expect(splitAtTransitions(window, 'Asia/Shanghai')).toEqual([window]);
   });
 
-  test('cuts a year at both changes', () => {
+  test('cuts a year at both changes of the clock', () => {
     const window = { beginMs: Date.UTC(2026, 0, 1), endMs: Date.UTC(2026, 11, 31) };
     expect(splitAtTransitions(window, 'Europe/Berlin')).toEqual([
       { beginMs: window.beginMs, endMs: Date.UTC(2026, 2, 29, 1) - 1 },
@@ -176,7 +176,7 @@ describe('time zones', () => {
     ]);
   });
 
-  test('are found by offset, well-known ones first', () => {
+  test('are found by their offset, well-known ones first', () => {
     expect(zonesAt(Date.UTC(2026, 6, 1), 8 * 60).slice(0, 3)).toEqual([
       'Asia/Shanghai',
       'Asia/Hong_Kong',

@@ -8,7 +8,7 @@ import { fromScaled } from '../../src/ledger/money.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 2, 1);
 
-/** Entries of a consistent account: one net (in cents) and one second each, batch numbers in the order they happened. */
+/** Entries of a consistent account. Each line has a net in cents and a second; batchNos are in the order of booking. */
 function ledger(
   opening: number,
   lines: readonly (readonly [second: number, cents: number])[],
@@ -55,7 +55,7 @@ const opening = (cents: number): ChainStart => ({
   bookedMs: MIDNIGHT_MS - 60_000,
 });
 
-/** Batch numbers handed out anew, so that they tell nothing of the order. */
+/** The same entries with batchNos that say nothing about their order. */
 function renumbered(entries: readonly LedgerEntry[], order: readonly number[]): LedgerEntry[] {
   return entries.map((entry, index) => ({ ...entry, batchNo: `R${String(order[index]).padStart(7, '0')}` }));
 }
@@ -77,7 +77,7 @@ const lines = fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min
   maxLength: 60,
 });
 
-/** Gaps between entries of 0 to 3 seconds, summed up to booking seconds. */
+/** Turns gaps of 0 to 3 seconds between entries into the seconds they are booked at. */
 const inSeconds = (gaps: readonly (readonly [number, number])[]): [number, number][] => {
   let second = 10;
   return gaps.map(([gap, cents]) => [(second += gap), cents]);
@@ -98,7 +98,7 @@ describe('the balance chain', () => {
     expect(breaksOf(steps)).toEqual([]);
   });
 
-  test('any numbering of a chain of same-second groups is put back to a chain', () => {
+  test('groups of entries of one second are put in order, however they are numbered', () => {
     fc.assert(
       fc.property(lines, fc.nat(), (gaps, seed) => {
         const entries = ledger(1_000_000, inSeconds(gaps));
@@ -112,7 +112,7 @@ describe('the balance chain', () => {
     );
   });
 
-  test('the answer depends neither on the order entries come in nor on the pieces they come in', () => {
+  test('the result does not depend on the order of entries within a second, nor on how they are cut into pushes', () => {
     fc.assert(
       fc.property(lines, fc.nat(), fc.integer({ min: 1, max: 7 }), fc.nat(), (gaps, seed, chunk, dropped) => {
         const whole = renumbered(ledger(0, inSeconds(gaps)), shuffledNumbers(gaps.length, seed));
@@ -123,7 +123,7 @@ describe('the balance chain', () => {
     );
   });
 
-  test('clocks off by up to the tolerance reorder and do not break', () => {
+  test('clocks off by up to the tolerance change the order and cause no break', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -149,7 +149,7 @@ describe('the balance chain', () => {
     );
   });
 
-  test('one entry taken out gives one break, with its net, its neighbours and the span it lies in', () => {
+  test('one missing entry gives one break, with its net, its neighbours and its span', () => {
     const entries = ledger(50_000, [
       [10, 100],
       [20, 250],
@@ -175,7 +175,7 @@ describe('the balance chain', () => {
     ]);
   });
 
-  test('one entry taken out of any rising ledger is one break of its net, and none where it was the last', () => {
+  test('one entry missing from any rising ledger is one break of its net, and no break if it was the last', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 1, max: 9_999 })), {
@@ -199,7 +199,7 @@ describe('the balance chain', () => {
     );
   });
 
-  test('a second of unconnected entries breaks as seldom as it can', () => {
+  test('a second of unconnected entries has as few breaks as possible', () => {
     const pair = ledger(0, [
       [5, 100],
       [5, 100],
@@ -212,7 +212,7 @@ describe('the balance chain', () => {
     expect(breaksOf(chained([...apart, ...pair], opening(777))).length).toBe(2);
   });
 
-  test('an opening nobody knows comes from the first entry, also where the first second is a circuit', () => {
+  test('an unknown opening comes from the first entry, even if the first second is a circuit', () => {
     const entries = ledger(11_000, [
       [5, -1_000],
       [5, 1_000],
@@ -232,7 +232,7 @@ describe('the balance chain', () => {
     expect(breaksOf(chained([first, fine], opening(0)))).toEqual([]);
   });
 
-  test('5,000 entries of one second are one trail', () => {
+  test('5,000 entries of one second are chained without a break', () => {
     const entries = ledger(
       0,
       Array.from({ length: 5_000 }, (_, index) => [5, ((index * 7_919) % 2_000) - 700 || 1]),
@@ -242,7 +242,7 @@ describe('the balance chain', () => {
     expect(breaksOf(steps)).toEqual([]);
   });
 
-  test('a shuffled day of 100,000 with random same-second groups is continuous', () => {
+  test('a day of 100,000 entries, shuffled within their seconds, is continuous', () => {
     const numbers = shuffledNumbers(100_000, 3);
     const entries = ledger(
       0,
@@ -271,7 +271,7 @@ describe('account days', () => {
     return { days: [...done, ...days.end()], breaks: days.breaks() };
   };
 
-  test('each day takes up where the one before closed', () => {
+  test('each day opens with the closing of the day before', () => {
     const { days } = fold(
       ledger(10_000, [
         [10, 500],
@@ -318,7 +318,7 @@ describe('account days', () => {
     ]);
   });
 
-  test('entries that traded places over midnight leave both days footing', () => {
+  test('if entries trade places over midnight, the sums of both days are still right', () => {
     const { days } = fold(
       ledger(10_000, [
         [86_400, 500],
@@ -333,7 +333,7 @@ describe('account days', () => {
     ]);
   });
 
-  test('the last entry of a day missing breaks that day and the next one with entries, by how much', () => {
+  test('a missing last entry of a day breaks that day and the next day with entries, with its amount', () => {
     const entries = ledger(10_000, [
       [10, 500],
       [20, -200],

@@ -8,31 +8,31 @@ const MONDAY = '2026-03-02';
 const day = (n: number): string => addDays(MONDAY, n);
 const daysFrom = (first: number, count: number) => Array.from({ length: count }, (_, n) => day(first + n));
 
-/** Entries of so many days from a Monday on, as `entriesOn` says of each. */
+/** Entries of `count` days that begin with a Monday. `entriesOn` says how many each day has. */
 const ledger = (count: number, entriesOn: (n: number) => number): Map<string, number> =>
   new Map(daysFrom(0, count).map((one, n) => [one, entriesOn(n)]));
 const told = (entries: Map<string, number>, days: readonly string[]): string[] =>
   emptyBusyDays(entries, days).map((one) => one.day);
 
 describe('a day without entries', () => {
-  test('is odd where its weekday was busy in each of the last four weeks, and by how much is told', () => {
+  test('is reported if its weekday was busy in each of the last four weeks, with the usual numbers', () => {
     const entries = ledger(36, (n) => (n === 35 ? 0 : 11 + Math.floor(n / 7)));
     expect(emptyBusyDays(entries, [day(34), day(35)])).toEqual([{ day: day(35), fewest: 12, most: 15 }]);
   });
 
-  test('is odd as well where the day is not among the figures at all', () => {
+  test('is reported too if the day is missing from the counts', () => {
     const entries = ledger(35, () => 12);
     expect(told(entries, [day(35)])).toEqual([day(35)]);
   });
 
-  test('is none on a weekend, nor on the Monday after it', () => {
+  test('is not reported on a weekend, nor is the Monday after it', () => {
     const entries = ledger(60, (n) => (n % 7 > 4 ? 0 : 40));
     expect(told(entries, daysFrom(USUAL_DAYS, 20))).toEqual([]);
     entries.set(day(42), 0);
     expect(told(entries, daysFrom(USUAL_DAYS, 20))).toEqual([day(42)]);
   });
 
-  test('is no news in a quiet ledger, in a new one, and where the weekday was empty once of late', () => {
+  test('is not reported in a quiet ledger, in a new one, or if the weekday was empty once recently', () => {
     expect(
       told(
         ledger(35, () => 4),
@@ -59,14 +59,14 @@ describe('a day without entries', () => {
     ).toEqual([]);
   });
 
-  test('is told once of a week without any, and once of a ledger that ends', () => {
+  test('is reported once for a week without entries, and once for a ledger that ends', () => {
     const closed = ledger(70, (n) => (n >= 37 && n < 44 ? 0 : 30));
     expect(told(closed, daysFrom(35, 35))).toEqual([day(37)]);
     const ended = ledger(70, (n) => (n >= 40 ? 0 : 30));
     expect(told(ended, daysFrom(35, 35))).toEqual([day(40)]);
   });
 
-  test('is told the same whichever days are asked about together', () => {
+  test('is reported alike, whichever days are asked about together', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(0, 8, 15, 25), { minLength: 50, maxLength: 50 }),
@@ -82,9 +82,9 @@ describe('a day without entries', () => {
     );
   });
 
-  test('hardly ever is one by chance, whatever a ledger has a day on average', () => {
+  test('is hardly ever reported by chance, whatever the average number of entries', () => {
     const random = seeded('by chance');
-    /** Entries that come independently of each other: how many come before the waits add up to a day. */
+    /** Independent random entries: how many come before their waiting times add up to a day. */
     const drawn = (mean: number): number => {
       let count = -1;
       for (let wait = 0; wait < mean; count += 1) wait -= Math.log(1 - random());

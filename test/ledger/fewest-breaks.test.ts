@@ -1,4 +1,4 @@
-/** The chain calls as few breaks as it promises, against every order there is. */
+/** Compares the breaks of the chain with those of every possible order: it must have as few as it promises. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ChainStep } from '../../src/ledger/chain/chain-link.ts';
@@ -14,13 +14,13 @@ import {
   type SmallLedger,
 } from './all-orders.ts';
 
-/** Runs of each property: thousands, as the faults they found showed in one ledger of some hundreds. */
+/** Runs of each property. It takes thousands, as each mistake found so far showed in one ledger of several hundred. */
 const RUNS = { numRuns: 4_000 } as const;
 
 const inTime = (ledger: SmallLedger): SmallLedger => ({ ...ledger, clockToleranceS: 0 });
 
-describe('against every order of a small ledger', () => {
-  test('every entry comes once, in an allowed order, with a break just where a balance does not follow', () => {
+describe('compared with every order of a small ledger', () => {
+  test('every entry comes once, in an allowed order, with a break exactly where a balance does not follow', () => {
     fc.assert(
       fc.property(smallLedgers, (ledger) => {
         expect(isHonest(ledger, stepsOf(ledger))).toBe(true);
@@ -29,7 +29,7 @@ describe('against every order of a small ledger', () => {
     );
   });
 
-  test('there are no more breaks than in the best of the orders in which time never goes back', () => {
+  test('there are no more breaks than in the best order in which time never goes back', () => {
     fc.assert(
       fc.property(smallLedgers, (ledger) => {
         expect(breakCount(stepsOf(ledger))).toBeLessThanOrEqual(fewestJumps(inTime(ledger)));
@@ -38,7 +38,7 @@ describe('against every order of a small ledger', () => {
     );
   });
 
-  test('without a tolerance there are just as few', () => {
+  test('without a tolerance there are exactly as few breaks as in that order', () => {
     fc.assert(
       fc.property(smallLedgers.map(inTime), (ledger) => {
         expect(breakCount(stepsOf(ledger))).toBe(fewestJumps(ledger));
@@ -47,7 +47,7 @@ describe('against every order of a small ledger', () => {
     );
   });
 
-  test('there is no break where any allowed order has none, and never fewer than in the best allowed one', () => {
+  test('there is no break if some allowed order has none, and never fewer than in the best allowed order', () => {
     let mended = 0;
     fc.assert(
       fc.property(smallLedgers, (ledger) => {
@@ -62,7 +62,7 @@ describe('against every order of a small ledger', () => {
     expect(mended).toBeGreaterThan(100);
   });
 
-  test('entries that are all within the tolerance break as seldom as in any order at all', () => {
+  test('entries that are all within the tolerance have as few breaks as in any order', () => {
     fc.assert(
       fc.property(smallLedgers, (drawn) => {
         const lines = drawn.lines.map((line) => ({ ...line, second: line.second % 4 }));
@@ -77,7 +77,7 @@ describe('against every order of a small ledger', () => {
     );
   });
 
-  test('the pieces entries come in, and their order within a second, change nothing', () => {
+  test('the cuts into pushes, and the order within a second, change nothing', () => {
     fc.assert(
       fc.property(smallLedgers, fc.integer({ min: 1, max: 3 }), (ledger, piece) => {
         const steps = stepsOf(ledger);
@@ -93,7 +93,7 @@ describe('against every order of a small ledger', () => {
   });
 });
 
-test('more decimals on the way, while the order is still open, change nothing', () => {
+test('more decimals that come while the order is undecided change nothing', () => {
   const spelled = (amount: string | null, decimals: number): string | null =>
     amount === null || decimals === 0 ? amount : `${amount}.${'0'.repeat(decimals)}`;
   fc.assert(
@@ -113,7 +113,7 @@ test('more decimals on the way, while the order is still open, change nothing', 
   );
 });
 
-/** Lines of a history of many entries, none of whose balances repeats, each booked up to a second late. */
+/** A history of many entries with balances that never repeat, each booked up to a second late. */
 function lateHistory(entries: number, perSecond: number, seed: number): Line[] {
   let state = seed;
   const draw = (): number => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648);
@@ -128,7 +128,7 @@ function lateHistory(entries: number, perSecond: number, seed: number): Line[] {
 }
 
 describe('dense ledgers', () => {
-  test.each([1, 2, 3, 5])('%i entries a second, each up to a second late, do not break', (perSecond) => {
+  test.each([1, 2, 3, 5])('%i entries a second, each up to a second late, have no break', (perSecond) => {
     const ledger = { lines: lateHistory(20_000, perSecond, perSecond), start: 0, clockToleranceS: 2 };
     const steps = stepsOf(ledger);
     expect(breakCount(steps)).toBe(0);

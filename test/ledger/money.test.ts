@@ -13,7 +13,7 @@ import {
   toScaled,
 } from '../../src/ledger/money.ts';
 
-/** Any amount as a platform may spell it, with up to 18 digits before and 8 after the dot. */
+/** Any amount as a platform may write it, with up to 18 digits before and 8 after the dot. */
 const amounts = fc
   .tuple(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), fc.integer({ min: 0, max: 8 }))
   .map(([value, scale]) => fromScaled(value, scale));
@@ -32,7 +32,7 @@ describe('minor units', () => {
     expect(currencies.minorUnits(code)).toBe(units);
   });
 
-  test('a code no list knows has none', () => {
+  test('an unknown code has none', () => {
     expect(currencies.minorUnits('QQQ')).toBeNull();
   });
 });
@@ -62,13 +62,13 @@ describe('plainDecimal', () => {
   );
 
   test.each(['1E+400000', '1E-400000', '1e60', '1e-61'])(
-    '%s would be written with more digits than an exponent may bring',
+    '%s is refused, as its exponent makes it too long',
     (digits) => {
       expect(plainDecimal(digits)).toBeNull();
     },
   );
 
-  test('reads what JSON writes of any double as the same number', () => {
+  test('reads any double that JSON writes as the same number', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e20, max: 1e20 }), (value) => {
         const plain = plainDecimal(JSON.stringify(value));
@@ -91,7 +91,7 @@ describe('the range of an amount', () => {
     expect(isWithinDigits(amount)).toBe(inside);
   });
 
-  test('what is worked out from amounts has no limit: sums of the longest ones keep every digit', () => {
+  test('calculated amounts have no limit: sums of the longest amounts keep every digit', () => {
     const longest = fc
       .tuple(fc.bigInt({ min: -(10n ** 60n) + 1n, max: 10n ** 60n - 1n }), fc.integer({ min: 30, max: 30 }))
       .map(([value, scale]) => fromScaled(value, scale));
@@ -125,11 +125,11 @@ describe('canonicalAmount', () => {
     expect(canonicalAmount(digits, units)).toEqual({ amount, excess });
   });
 
-  test('refuses what is no number', () => {
+  test('refuses text that is no number', () => {
     expect(canonicalAmount('twelve', 2)).toBeNull();
   });
 
-  test('keeps the value and has one spelling for each', () => {
+  test('keeps the value, and equal values have equal texts', () => {
     fc.assert(
       fc.property(amounts, fc.integer({ min: 0, max: 4 }), fc.nat(5), (amount, units, zeros) => {
         const { amount: canonical } = canonicalAmount(amount, units)!;
@@ -163,7 +163,7 @@ describe('scaled amounts', () => {
     );
   });
 
-  test('add and subtract as a group, and compare as the difference does', () => {
+  test('add, subtract and compare consistently', () => {
     fc.assert(
       fc.property(amounts, amounts, amounts, (a, b, c) => {
         expect(compareAmounts(addAmounts(addAmounts(a, b), c), addAmounts(a, addAmounts(b, c)))).toBe(0);

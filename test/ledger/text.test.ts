@@ -4,7 +4,7 @@ import { cutText, showableLines, showableText, storableText } from '../../src/le
 
 const anyText = fc.string({ unit: fc.constantFrom('a', '\0', '\ud83d', '\ude00', '\u{1f600}', 'é') });
 
-test('storable text is well-formed, without NUL, and as it was where it could be stored before', () => {
+test('storable text is well-formed and without NUL, and unchanged if it could be stored before', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const stored = storableText(text);
@@ -15,7 +15,7 @@ test('storable text is well-formed, without NUL, and as it was where it could be
   );
 });
 
-test('a text cut to a length stays well-formed, and loses no character more than it has to', () => {
+test('a text cut to a length stays well-formed, and loses no more characters than necessary', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, max) => {
       const cut = cutText(text, max);
@@ -25,7 +25,7 @@ test('a text cut to a length stays well-formed, and loses no character more than
   );
 });
 
-test('shown text is one line of signs that can be seen, and JSON of it says the same', () => {
+test('shown text is one line of visible characters, and JSON in it keeps its meaning', () => {
   const unit = fc.constantFrom(
     'a',
     '"',

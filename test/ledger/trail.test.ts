@@ -10,7 +10,7 @@ const edge = (before: bigint, after: bigint, batchNo: string): Edge => ({
   batchNo,
 });
 
-/** Few balances, so that entries meet, cross, loop and stand apart. */
+/** Few different balances, so that entries connect, cross, loop and stand apart. */
 const balance = fc.integer({ min: 0, max: 5 }).map(BigInt);
 const edges = fc
   .array(fc.tuple(balance, balance), { minLength: 1, maxLength: 6 })
@@ -28,7 +28,7 @@ function ordersOf(rest: readonly Edge[]): Edge[][] {
   return rest.flatMap((first, index) => ordersOf(rest.toSpliced(index, 1)).map((order) => [first, ...order]));
 }
 
-test('the fewest jumps, and all ends they can lead to, are those of the best of all orders', () => {
+test('the fewest breaks, and all balances to end on with so few, are those of the best of all orders', () => {
   fc.assert(
     fc.property(edges, starts, (drawn, from) => {
       const found = ordersOf(drawn).flatMap((order) =>
@@ -43,7 +43,7 @@ test('the fewest jumps, and all ends they can lead to, are those of the best of 
   );
 });
 
-test('every one of those ends is led to by an order with no more jumps', () => {
+test('for each of those balances there is an order that ends on it with no more breaks', () => {
   fc.assert(
     fc.property(edges, starts, (drawn, from) => {
       const survey = createSurvey(drawn);
@@ -63,14 +63,14 @@ test('every one of those ends is led to by an order with no more jumps', () => {
   );
 });
 
-test('a trail is split where another order would jump once more', () => {
+test('a trail is cut if any other order has one more break', () => {
   const [second, first] = [edge(1n, 2n, 'A'), edge(2n, 3n, 'B')];
-  // From 2, on to 2: B leads on, and A back to where the next second goes on.
+  // From 2 to 2: first B, and then A, which ends on the balance that the next second starts from.
   expect(orderBetween([second, first], 2n, 2n).map(({ batchNo }) => batchNo)).toEqual(['B', 'A']);
   expect(bestEnds(createSurvey([second, first]), [2n])).toEqual({ jumps: 1, ends: new Set([2n, 3n]) });
 });
 
-test('the only order there is, is the one the trails give', () => {
+test('if there is only one order, the trails give it', () => {
   let found = 0;
   fc.assert(
     fc.property(edges, balance, (drawn, start) => {
@@ -85,7 +85,7 @@ test('the only order there is, is the one the trails give', () => {
   expect(found).toBeGreaterThan(50);
 });
 
-test('two orders are not the only one, and none is none', () => {
+test('of two orders neither is the only one, and without an order the result is null', () => {
   const loops = [edge(1n, 2n, 'A'), edge(2n, 1n, 'B'), edge(1n, 3n, 'C'), edge(3n, 1n, 'D')];
   expect(onlyOrder(loops, 1n)).toBeNull();
   expect(onlyOrder([edge(2n, 3n, 'A'), edge(1n, 2n, 'B')], 1n)?.map(({ batchNo }) => batchNo)).toEqual([

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import { covers, lengthMs, mergeWindows, splitWindow, subtractWindows } from '../../src/ledger/window.ts';
 
-/** Windows on a short line, so that they often touch and overlap. */
+/** Windows on a short stretch of time, so that they often touch and overlap. */
 const windows = fc
   .tuple(fc.integer({ min: 0, max: 60 }), fc.nat(12))
   .map(([beginMs, length]): Window => ({ beginMs, endMs: beginMs + length }));
@@ -21,7 +21,7 @@ describe('splitWindow', () => {
     ]);
   });
 
-  test('goes below a second where it must, and leaves one millisecond whole', () => {
+  test('cuts below a second if needed, and leaves one millisecond whole', () => {
     expect(splitWindow({ beginMs: 5_000, endMs: 5_999 }, 2)).toEqual([
       { beginMs: 5_000, endMs: 5_499 },
       { beginMs: 5_500, endMs: 5_999 },
@@ -57,7 +57,7 @@ describe('splitWindow', () => {
 });
 
 describe('sets of windows', () => {
-  test('join where they touch', () => {
+  test('are joined if they touch', () => {
     expect(
       mergeWindows([
         { beginMs: 10, endMs: 19 },
@@ -70,7 +70,7 @@ describe('sets of windows', () => {
     ]);
   });
 
-  test('act as sets of instants do', () => {
+  test('behave like sets of instants', () => {
     fc.assert(
       fc.property(fc.array(windows), fc.array(windows), windows, (some, others, window) => {
         const left = instantsIn(some);

@@ -22,7 +22,7 @@ import { KEYS, NOW } from './support.ts';
 
 type Db = Parameters<typeof stateOf>[0];
 
-/** Takes results in and looks at them; what became of each, in order of arrival. */
+/** Stores and processes results. Returns their outcomes in order of arrival. */
 async function come(db: Db, { path, secret }: Subject, ...payloads: (object | string)[]) {
   const inbox = createInbox({ db, secretKeys: KEYS, now: () => NOW });
   for (const payload of payloads) {
@@ -40,7 +40,7 @@ const apply = (db: Db, number: number, note: string | null = null) =>
   db.transaction().execute((trx) => applyNotification(trx, { number, note }, { secretKeys: KEYS, now: NOW }));
 
 onBothDatabases((store) => {
-  it('stores the token of an approval that came for an application the platform had refused', async () => {
+  it('stores the token of an approval for an application that the platform had refused', async () => {
     const { db } = store();
     const one = await submitting(db, 'A1');
     const row = (await applicationById(db, one.id))!;
@@ -55,7 +55,7 @@ onBothDatabases((store) => {
     });
     expect(await applicationById(db, one.id)).toMatchObject({ state: 'approved', bizFlow: one.flow });
     expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
-    expect(await notJoined(db, ['M-A1'])).toEqual(['M-A1']);
+    expect([...(await notJoined(db, ['M-A1'])).keys()]).toEqual(['M-A1']);
     expect(JSON.stringify(await stateOf(db))).not.toContain('tok-A1');
     expect(await listNotifications(db, { all: true, limit: 1 })).toMatchObject([
       { outcome: 'applied', reason: 'applied by a person', note: 'they said so', resolvedAt: NOW },
@@ -63,7 +63,7 @@ onBothDatabases((store) => {
     expect(await come(db, one, onboardingResult(one))).toEqual(['applied', 'duplicate']);
   });
 
-  it('puts a second token in place of the first, where a person knows that it is the one', async () => {
+  it('replaces the first token by the second, if a person knows that it is right', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     const second = onboardingResult(one, { token: 'tok-2' });
@@ -73,7 +73,7 @@ onBothDatabases((store) => {
     expect((await come(db, one, second)).at(-1)).toBe('duplicate');
   });
 
-  it('applies a rejection after an approval, and one by another bizFlow, but none of another application', async () => {
+  it('applies a rejection after an approval, or with another bizFlow, but none for another application', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
     await come(db, one, onboardingResult(one), onboardingResult(one, REJECTED));
@@ -90,7 +90,7 @@ onBothDatabases((store) => {
     expect(await stateOf(db)).toEqual(before);
   });
 
-  it('moves a registration that was decided otherwise', async () => {
+  it('changes a registration that was decided otherwise', async () => {
     const { db } = store();
     const one = await inReview(db, 'R1');
     const approved = beneficiaryResult(one, { payeeId: 'P-new' });
@@ -103,7 +103,7 @@ onBothDatabases((store) => {
     expect(row).toMatchObject({ status: '04', payee_id: 'P-new' });
   });
 
-  it('applies nothing that is no result, or that needs nobody', async () => {
+  it('applies nothing that is no result, or that needs no person', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await come(db, one, onboardingResult(one), onboardingResult(one), 'code=S00000');

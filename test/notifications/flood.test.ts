@@ -1,4 +1,7 @@
-/** A receiver on the open internet hears more than results: none of it changes anything, and the results still come through. */
+/**
+ * A receiver on the open internet gets much more than results. None of that may change anything, and results still
+ * arrive.
+ */
 import { expect, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { countNotifications } from '../../src/store/notifications/notification-outcomes.ts';
@@ -25,7 +28,7 @@ interface Forgery {
   readonly type?: string;
 }
 
-/** A small generator of chance with a seed, so that a failure comes again. */
+/** A small random generator with a seed, so that a failure can be repeated. */
 function createChance(seed: number) {
   let state = seed;
   const below = (limit: number): number => {
@@ -43,7 +46,7 @@ onBothDatabases((store) => {
       const { db } = store();
       const pass = () =>
         processNotifications({ db, secretKeys: KEYS, now: () => NOW, signal: new AbortController().signal });
-      // What is let in at all is another test's business.
+      // How much may come in at all is tested elsewhere.
       const served = await serveOver(db, {
         limits: {
           pathSourcePosts: POSTS,
@@ -76,14 +79,14 @@ onBothDatabases((store) => {
       const chance = createChance(31);
       const subjects = [approved, rejected, returned, reviewed];
       const forgeries: readonly (() => Forgery)[] = [
-        // Replayed, and so reordered: whatever was applied, in any order.
+        // Replayed, and so out of order: whatever was applied, in any order.
         () => chance.pick(genuine),
-        // Forged by someone who has no path, with everything else right.
+        // Forged by a stranger who has no path and everything else right.
         () => push(`/notify/onboarding/${newNotifySecret()}`, onboardingResult(chance.pick(subjects))),
         () => push(`/notify/beneficiary/${newNotifySecret()}`, beneficiaryResult(pending)),
         () => push(`/notify/beneficiary/${reviewed.secret}`, onboardingResult(reviewed)),
         () => push(`/notify/onboarding/${pending.secret}`, beneficiaryResult(pending)),
-        // By someone who has a path, and not the rest.
+        // Forged by a stranger who has a path, and nothing else right.
         () => push(reviewed.path, onboardingResult(reviewed, { bizFlow: `BF-${chance.below(1_000)}` })),
         () => push(reviewed.path, onboardingResult(approved)),
         () => push(pending.path, beneficiaryResult(paid)),
@@ -105,10 +108,10 @@ onBothDatabases((store) => {
           push(pending.path, beneficiaryResult(pending, { status: chance.pick(['', '5', '02', 5, null]) })),
         () => push(pending.path, [JSON.stringify(beneficiaryResult(pending))]),
         () => ({ path: reviewed.path, body: '['.repeat(chance.below(60_000)) }),
-        // Of another type, or by the path with a slash behind it: taken in all the same, and no result.
+        // With another type, or with a slash at the end of the path: accepted all the same, but no result.
         () => ({ path: reviewed.path, body: 'code=S00000', type: 'application/x-www-form-urlencoded' }),
         () => push(`${reviewed.path}/`, onboardingResult(approved)),
-        // Not even taken in.
+        // Too large, so not even accepted.
         () => ({ path: reviewed.path, body: JSON.stringify({ padding: 'p'.repeat(66_000) }) }),
         () => push(`/notify/onboarding/${reviewed.secret.slice(1)}`, onboardingResult(reviewed)),
         () => push(`/notify/onboarding/${reviewed.secret}%00`, onboardingResult(reviewed)),
@@ -139,7 +142,7 @@ onBothDatabases((store) => {
       ]);
       expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBe(statuses[200]);
 
-      // And those that stood aside all the while still hear their results.
+      // Those that were not attacked still get their results.
       expect(await post(push(reviewed.path, onboardingResult(reviewed)))).toBe(200);
       expect(await post(push(pending.path, beneficiaryResult(pending)))).toBe(200);
       expect((await pass()).outcomes).toEqual({ applied: 2 });

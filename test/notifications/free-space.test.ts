@@ -1,4 +1,4 @@
-/** The embedded database has no vacuum of its own: what a flood left and was dropped must not stay on the disk. */
+/** The embedded database has no automatic vacuum. The space of posts that were dropped must be used again. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { processNotifications } from '../../src/notifications/process.ts';
@@ -10,7 +10,7 @@ let database: Awaited<ReturnType<typeof freshEmbedded>>;
 beforeAll(async () => (database = await freshEmbedded()));
 afterAll(() => database.close());
 
-/** Keeps 200 posts of unknown paths, throws all but 20 away, and tells what the table takes. */
+/** Stores 200 posts to unknown paths and drops all but 20. Returns the size of the table. */
 async function flood(): Promise<number> {
   const { db } = database;
   await sql`
@@ -33,7 +33,7 @@ async function flood(): Promise<number> {
   return rows[0]!.bytes;
 }
 
-it('the space of posts that were dropped is used again', async () => {
+it('the space of dropped posts is used again', async () => {
   const first = await flood();
   for (let round = 0; round < 6; round += 1) await flood();
   expect(await flood()).toBeLessThan(1.5 * first);

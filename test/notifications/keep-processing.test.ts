@@ -3,7 +3,7 @@ import { createInbox } from '../../src/notifications/inbox.ts';
 import { keepProcessing, type KeepProcessingDeps } from '../../src/notifications/keep-processing.ts';
 import type { ProcessReport } from '../../src/notifications/process.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accepted, onboardingResult, type Subject } from './subjects.ts';
 import { KEYS, NOW } from './support.ts';
@@ -15,7 +15,7 @@ beforeEach(() => emptyTables(database.db));
 
 const NEVER_MS = 3_600_000;
 
-/** What it tells, as a queue that can be waited on. */
+/** Its reports, as a queue to wait on. */
 function listening(change: Partial<KeepProcessingDeps> = {}) {
   const told: (ProcessReport | 'fault')[] = [];
   let more = Promise.withResolvers<undefined>();
@@ -56,7 +56,7 @@ const arrives = (one: Subject, secretKeys = KEYS) =>
     body: JSON.stringify(onboardingResult(one)),
   });
 
-it('looks at what an earlier process left, and then whenever it is woken, long before its time', async () => {
+it('processes what an earlier process left, and then whenever it is woken, without waiting for its pause', async () => {
   const [one, two] = [await accepted(database.db, 'A1'), await accepted(database.db, 'A2')];
   await arrives(one);
   const processing = listening();
@@ -67,7 +67,7 @@ it('looks at what an earlier process left, and then whenever it is woken, long b
   expect(await processing.stop()).toEqual([]);
 });
 
-it('tells of what it has to leave once, not with every pass', async () => {
+it('reports what it must leave once, not with every pass', async () => {
   const [one, two] = [await accepted(database.db, 'A1'), await accepted(database.db, 'A2')];
   await arrives(one, [{ id: 'k9', key: Buffer.alloc(32, 9) }]);
   const processing = listening({ everyMs: 1 });
@@ -77,10 +77,10 @@ it('tells of what it has to leave once, not with every pass', async () => {
   expect(await processing.stop()).toEqual([]);
 });
 
-it('goes on by itself after the database was away', async () => {
+it('continues by itself after the database was away', async () => {
   const one = await accepted(database.db, 'A1');
   await arrives(one);
-  const proxy = await cuttingProxy(database.url);
+  const proxy = await startCuttingProxy(database.url);
   const cut = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
   proxy.cuts.push({ message: 'UPDATE notification', when: 'before' });
   const processing = listening({ db: cut.db, everyMs: 1 });

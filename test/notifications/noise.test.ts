@@ -1,4 +1,4 @@
-/** What strangers post costs little, is bounded, and holds nobody's result up. */
+/** Posts from strangers cost little, are limited, and delay nobody's result. */
 import { describe, expect, it } from 'vitest';
 import { createInbox, InboxUnavailable, type InboxDeps } from '../../src/notifications/inbox.ts';
 import { createGate, INBOX_LIMITS, networkOf } from '../../src/notifications/limits.ts';
@@ -42,7 +42,7 @@ const noise = (source: string) => ({
 });
 
 onBothDatabases((store) => {
-  it('of paths nobody was told each source has its share, and every one is answered alike', async () => {
+  it('for unknown paths each source has a limited share, and all get the same answer', async () => {
     const { db } = store();
     let notKept = 0;
     const limits = { unknownSourcePosts: 3, unknownPosts: 5 };
@@ -55,7 +55,7 @@ onBothDatabases((store) => {
     expect(newest).toMatchObject({ source: '192.0.2.2', receivedAt: NOW });
   });
 
-  it('a known path is kept whatever the noise has used up, and is not looked at behind it', async () => {
+  it('a post to a known path is stored whatever the noise has used up, and is processed before it', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     const inbox = inboxOf(db, { limits: { unknownPosts: 2 } });
@@ -65,19 +65,19 @@ onBothDatabases((store) => {
     expect((await pass(db)).outcomes).toEqual({ applied: 1 });
   });
 
-  it('a path told after the known ones were read is found all the same', async () => {
+  it('a path that is made after the known ones were read is found too', async () => {
     const { db } = store();
     const inbox = inboxOf(db);
     await inbox.readPaths();
     const [one, two] = [await accepted(db, 'A1'), await inReview(db, 'R1')];
     await inbox.keep(result(one, onboardingResult(one)));
     await inbox.keep({ kind: 'beneficiary', secret: two.secret, body: '{}' });
-    // The other kind's path is nobody's.
+    // The path of another kind is unknown.
     await inbox.keep({ kind: 'onboarding', secret: two.secret, body: '{}' });
     expect(await countNotifications(db)).toEqual({ open: 2, unknown: 1 });
   });
 
-  it('more by one path than its share is told to come again, known or not, and other paths notice nothing', async () => {
+  it('posts beyond the share of a path are refused for now, known or not, and other paths are not affected', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
     const inbox = inboxOf(db, { limits: { pathSourcePosts: 3, pathPosts: 4 } });
@@ -92,7 +92,7 @@ onBothDatabases((store) => {
     expect((await pass(db)).outcomes).toEqual({ malformed: 4, applied: 1 });
   });
 
-  it('paths are taken in turn: behind a hundred of one the first of another is the second to be looked at', async () => {
+  it('paths take turns: after a hundred posts to one path, the first to another is processed second', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
     const inbox = inboxOf(db, { limits: { pathSourcePosts: 200 } });
@@ -103,7 +103,7 @@ onBothDatabases((store) => {
     expect((await pass(db)).outcomes).toEqual({ malformed: 100, applied: 1 });
   });
 
-  it('a replay is told by its digest, however many different results came before, reading two of them at most', async () => {
+  it('a replay is recognized by its digest, however many results came before, and at most two of them are read', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     const inbox = inboxOf(db, { limits: { pathSourcePosts: 200 } });
@@ -111,7 +111,7 @@ onBothDatabases((store) => {
     for (let n = 0; n < 40; n++) await inbox.keep(result(one, returned(n)));
     expect((await pass(db)).outcomes).toEqual({ applied: 40 });
     await inbox.keep(result(one, returned(7)));
-    // The same result, spelt in another way.
+    // The same result, formatted differently.
     await inbox.keep({ ...result(one, {}), body: JSON.stringify(returned(9), null, 2) });
     expect((await pass(db)).outcomes).toEqual({ duplicate: 2 });
     const hash = notifyHashOf(one.secret);
@@ -124,7 +124,7 @@ onBothDatabases((store) => {
     expect(before.map(({ number }) => number)).toEqual([4, 40]);
   });
 
-  it('a path ends some time after its final result: what comes later is a stranger’s', async () => {
+  it('a path ends some time after its final result: later posts count as from strangers', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
     await inboxOf(db).keep(result(one, onboardingResult(one)));
@@ -137,14 +137,14 @@ onBothDatabases((store) => {
       await inboxOf(db, { now: () => now }).keep(result(one, onboardingResult(one)));
       expect((await pass(db, now)).outcomes).toEqual(outcomes);
     }
-    // One without a result waits for as long as it takes.
+    // Without a result, a path lasts for ever.
     const later = days(1_000);
     await inboxOf(db, { now: () => later }).keep(result(two, onboardingResult(two)));
     expect((await pass(db, later)).outcomes).toEqual({ applied: 1 });
   });
 
   it.each(['\0', 'a\0b', '\ud800', 'BF\r\nBF-2', '\u001b[2J', 'BF\u202e1'])(
-    'text that cannot be shown or stored is malformed, and changes nothing: %j',
+    'text that cannot be shown or stored makes a result malformed, and changes nothing: %j',
     async (bizFlow) => {
       const { db } = store();
       const [one, two] = [await accepted(db, 'A1'), await inReview(db, 'R1')];
@@ -159,8 +159,8 @@ onBothDatabases((store) => {
   );
 });
 
-describe('what an hour’s share allows', () => {
-  it('a day of the worst noise is less than what is kept, so nothing is pushed out before it is a day old', () => {
+describe('the share of an hour', () => {
+  it('a day of the worst noise is less than what is kept, so nothing is dropped before it is a day old', () => {
     let clockMs = 0;
     const gate = createGate(INBOX_LIMITS, () => clockMs);
     const kept = { posts: 0, bytes: 0 };
@@ -181,7 +181,7 @@ describe('what an hour’s share allows', () => {
     }
   });
 
-  it('fills again steadily, and forgets the name not seen for longest', () => {
+  it('refills steadily, and forgets the name that was not seen for longest', () => {
     let clockMs = 0;
     const shares = createShares({ perHour: 2, namesMax: 2, clock: () => clockMs });
     expect([1, 2, 3].map(() => shares.take('a'))).toEqual([true, true, false]);

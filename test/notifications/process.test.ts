@@ -10,7 +10,7 @@ import {
 } from '../../src/store/notifications/notification-outcomes.ts';
 import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import {
@@ -40,7 +40,7 @@ const arrives = (db: Db, { path, secret }: Pick<Subject, 'path' | 'secret'>, pay
 const looked = (db: Db, secretKeys = KEYS): Promise<ProcessReport> =>
   processNotifications({ db, secretKeys, now: () => NOW, signal: new AbortController().signal });
 
-/** What became of each, in order of arrival. */
+/** The outcomes in order of arrival. */
 async function outcomes(db: Db): Promise<(string | null)[]> {
   await looked(db);
   const rows = await listNotifications(db, { all: true, limit: 100 });
@@ -53,19 +53,19 @@ const beneficiary = (db: Db, { id }: Subject) =>
   db.selectFrom('beneficiary').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 
 onBothDatabases((store) => {
-  it('an approval stores merchant number and token encrypted; the merchant is known, and not joined yet', async () => {
+  it('an approval stores merchant number and token encrypted; the merchant is known, but not joined yet', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
     expect(await looked(db)).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
     expect(await application(db, one)).toMatchObject({ state: 'approved', merchant_no: 'M-A1' });
     expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
-    expect(await notJoined(db, ['M-A1'])).toEqual(['M-A1']);
+    expect([...(await notJoined(db, ['M-A1'])).keys()]).toEqual(['M-A1']);
     expect(JSON.stringify(await stateOf(db))).not.toContain('tok-A1');
     expect(await looked(db)).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
 
-  it('a request for documents, then the approval: each moves it once, replays and late comers do not', async () => {
+  it('a request for documents, then the approval: each changes the state once, replays and late posts do not', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one, NEEDS_DOCUMENTS));
@@ -80,7 +80,7 @@ onBothDatabases((store) => {
     expect(await application(db, one)).toMatchObject({ state: 'approved' });
   });
 
-  it('a second, different token changes nothing, is kept, and told until a person has dealt with it', async () => {
+  it('a second, different token changes nothing, is kept, and is reported until a person has dealt with it', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
@@ -103,7 +103,7 @@ onBothDatabases((store) => {
     expect((await told()).map(({ number }) => number)).toEqual([2]);
   });
 
-  it('an approval never replaces the token of a merchant that is there already', async () => {
+  it('an approval never replaces the token of an existing merchant', async () => {
     const { db } = store();
     await addMerchant(db, { merchantNo: 'M-A1', token: 'mine', secretKeys: KEYS, now: NOW });
     const one = await accepted(db, 'A1');
@@ -113,7 +113,7 @@ onBothDatabases((store) => {
     expect(await stateOf(db)).toEqual(before);
   });
 
-  it('a result by another application’s path, or with its numbers, changes neither', async () => {
+  it('a result with the path or the numbers of another application changes neither', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
     const lost = await submitting(db, 'A3');
@@ -148,7 +148,7 @@ onBothDatabases((store) => {
     expect(await beneficiary(db, two)).toMatchObject({ status: '04' });
   });
 
-  it('an application whose process died, or whose call ended unclear, takes its result as the answer', async () => {
+  it('for an application whose process died or whose outcome is unknown, the result decides', async () => {
     const { db } = store();
     const [died, unclear] = [await submitting(db, 'A1', 'elsewhere:1:-'), await submitting(db, 'A2')];
     await markUnknown(db, unclear.id, { problem: 'no answer', now: NOW });
@@ -162,7 +162,7 @@ onBothDatabases((store) => {
     expect(await application(db, died)).toMatchObject({ state: 'approved', biz_flow: died.flow });
   });
 
-  it('a beneficiary leaves review once, and learns its payeeId where the reply had none', async () => {
+  it('a beneficiary leaves review once, and gets its payeeId if the reply had none', async () => {
     const { db } = store();
     const [one, two] = [await inReview(db, 'R1'), await sending(db, 'R2')];
     await replied(db, two, null);
@@ -176,7 +176,7 @@ onBothDatabases((store) => {
     expect(await beneficiary(db, two)).toMatchObject({ status: '04', payee_id: 'P-R2' });
   });
 
-  it('what cannot be read with the keys at hand is left, named by its key, and keeps nothing else waiting', async () => {
+  it('a notification whose key is missing is left, its key is named, and the others are processed', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await inReview(db, 'R1')];
     const other = [{ id: 'k9', key: Buffer.alloc(32, 9) }];
@@ -193,7 +193,7 @@ onBothDatabases((store) => {
     expect(await application(db, one)).toMatchObject({ state: 'approved' });
   });
 
-  it('of what strangers post only the newest is kept, and of all the rest everything', async () => {
+  it('of posts from strangers only the newest are kept, and of all others everything', async () => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
@@ -215,7 +215,7 @@ onBothDatabases((store) => {
     expect(await pass()).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
 
-  it('whatever the order and however often, the first approval decides, and nothing after it changes that', async () => {
+  it('in any order and however often, the first approval decides, and nothing after it changes that', async () => {
     const { db } = store();
     let n = 0;
     const pushes = fc.array(fc.constantFrom('documents', 'approval', 'second', 'rejection'), {
@@ -238,7 +238,7 @@ onBothDatabases((store) => {
         }
         await looked(db);
         const decision = order.find((push) => push === 'approval' || push === 'second');
-        // Before it, the last one that is new: what was said before is a replay.
+        // The last notification before it that is new. Anything seen before is a replay.
         const last = order.findLast((push, index) => order.indexOf(push) === index);
         const { state } = await application(db, one);
         expect(state).toBe(
@@ -256,17 +256,17 @@ onBothDatabases((store) => {
 
 const WAIT = { timeout: 20_000, interval: 50 };
 
-describe('processing cut off or shared', () => {
-  it('a connection cut at the commit changes all or nothing, and the next pass ends it', async () => {
+describe('processing that is cut off or shared', () => {
+  it('a connection cut at the commit changes all or nothing, and the next pass completes it', async () => {
     const real = await freshDatabase();
     for (const when of ['before', 'after'] as const) {
       const one = await accepted(real.db, `A-${when}`);
       await arrives(real.db, one, onboardingResult(one));
-      const proxy = await cuttingProxy(real.url);
+      const proxy = await startCuttingProxy(real.url);
       const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
       proxy.cuts.push({ message: 'commit', when });
       await expect(looked(database.db)).rejects.toThrow();
-      // In one statement: the server may be committing just now.
+      // In one statement, as the server may be committing at this moment.
       const { state, outcome } = await real.db
         .selectFrom('notification')
         .innerJoin('application', 'application.notify_hash', 'notification.notify_hash')
@@ -278,7 +278,7 @@ describe('processing cut off or shared', () => {
         ['approved', 'applied'],
       ]).toContainEqual([state, outcome]);
       await vi.waitFor(async () => {
-        // Passed over as long as the cut transaction still holds it.
+        // It is skipped as long as the cut transaction still holds it.
         await looked(real.db);
         expect(await application(real.db, one)).toMatchObject({ state: 'approved' });
       }, WAIT);
@@ -288,7 +288,7 @@ describe('processing cut off or shared', () => {
     await real.close();
   });
 
-  it('several at once share the work and settle each notification once', async () => {
+  it('several processes at once share the work, and process each notification once', async () => {
     const { db, close } = await freshDatabase();
     const subjects = await Promise.all(Array.from({ length: 40 }, (_, n) => accepted(db, `A${n}`)));
     for (const one of subjects) {

@@ -36,8 +36,8 @@ const read = (payload: object): OnboardingResult => {
   return result;
 };
 
-describe('what an application’s result says (6.1)', () => {
-  it('is taken with everything the document shows, and with more than it shows', () => {
+describe('reading an application’s result (6.1)', () => {
+  it('accepts everything the document shows, and additional fields', () => {
     expect(read({ ...approval, reviewer: 'x', processVersion: 'V2' })).toEqual({
       bizFlow: 'BF1',
       merOrderNo: 'A1',
@@ -106,7 +106,7 @@ describe('what an application’s result says (6.1)', () => {
     });
   });
 
-  it('whatever comes, what is wrong with it repeats none of it', () => {
+  it('whatever comes, the problem shows nothing of it', () => {
     const canary = 'canary-7f3a';
     const value = fc.oneof(fc.constant(canary), fc.constant([canary]), fc.constant({ [canary]: canary }));
     const payloads = fc.record(
@@ -124,7 +124,7 @@ describe('what an application’s result says (6.1)', () => {
   });
 });
 
-describe('what an application’s result changes (3.2)', () => {
+describe('applying an application’s result (3.2)', () => {
   const standing = (
     state: ApplicationStanding['state'],
     bizFlow: string | null = 'BF1',
@@ -138,7 +138,7 @@ describe('what an application’s result changes (3.2)', () => {
     return change === null ? { outcome } : { outcome, to: change.to };
   };
 
-  it('one under review is approved, sent back or rejected', () => {
+  it('an application under review is approved, sent back or rejected', () => {
     for (const state of ['accepted', 'supplement'] as const) {
       expect(judged(approval, standing(state))).toEqual({ outcome: 'applied', to: 'approved' });
       expect(judged(supplement, standing(state))).toEqual({ outcome: 'applied', to: 'supplement' });
@@ -146,15 +146,15 @@ describe('what an application’s result changes (3.2)', () => {
     }
   });
 
-  it('one whose sending ended unclear was received after all', () => {
+  it('an application with unknown outcome was received after all', () => {
     expect(judged(approval, standing('unknown', null))).toEqual({ outcome: 'applied', to: 'approved' });
   });
 
-  it('one whose reply is not stored yet has it wait', () => {
+  it('for an application whose reply is not stored yet, the result waits', () => {
     expect(judged(approval, standing('submitting', null))).toEqual({ outcome: 'waiting' });
   });
 
-  it('an error in processing is not the end: what the review comes to afterwards is the result', () => {
+  it('an error during review is not final: the later outcome of the review is the result', () => {
     const rejected = standing('rejected');
     expect(judged(approval, rejected, [rejection])).toEqual({ outcome: 'applied', to: 'approved' });
     expect(judged(supplement, rejected, [rejection])).toEqual({ outcome: 'applied', to: 'supplement' });
@@ -179,7 +179,7 @@ describe('what an application’s result changes (3.2)', () => {
     }
   });
 
-  it('a replay changes nothing, though the state has moved on since', () => {
+  it('a replay changes nothing, even if the state has changed since', () => {
     const history = [supplement, approval];
     expect(judged(supplement, standing('approved'), history)).toEqual({ outcome: 'duplicate' });
     expect(judged(approval, standing('approved'), history)).toEqual({ outcome: 'duplicate' });
@@ -203,7 +203,7 @@ describe('what an application’s result changes (3.2)', () => {
   });
 });
 
-describe('what a registration’s result says and changes (6.2, 3.1)', () => {
+describe('reading and applying a registration’s result (6.2, 3.1)', () => {
   const standing = (
     status: RegistrationStanding['status'],
     payeeId: string | null = 'P1',
@@ -215,7 +215,7 @@ describe('what a registration’s result says and changes (6.2, 3.1)', () => {
     return change ?? outcome;
   };
 
-  it('one under review is approved or rejected, with the payeeId where it was missing', () => {
+  it('a registration under review is approved or rejected, and gets a missing payeeId', () => {
     expect(judged({ status: '04', payeeId: 'P1', fee: 1 }, standing('01'))).toEqual({
       status: '04',
       payeeId: 'P1',
@@ -231,7 +231,7 @@ describe('what a registration’s result says and changes (6.2, 3.1)', () => {
     expect(judged({ status: '03', payeeId: '' }, standing('01'))).toEqual({ status: '03', payeeId: null });
   });
 
-  it('nothing else moves it', () => {
+  it('nothing else changes it', () => {
     expect(judged({ status: '04', payeeId: 'P1' }, standing('sending', null))).toBe('waiting');
     expect(judged({ status: '01' }, standing('01'))).toBe('duplicate');
     expect(judged({ status: '04', payeeId: 'P1' }, standing('04'))).toBe('duplicate');

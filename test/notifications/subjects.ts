@@ -1,4 +1,4 @@
-/** Applications and registrations as submitting them leaves them, and the results the platform pushes for them. */
+/** Applications and registrations in the state after submitting, and the results the platform posts for them. */
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { markAccepted, recordApplication } from '../../src/store/onboarding/applications.ts';
@@ -11,13 +11,13 @@ import { KEYS, NOW } from './support.ts';
 export interface Subject {
   readonly id: number;
   readonly merOrderNo: string;
-  /** bizFlow or bizFlowNo, as the platform told it, or will. */
+  /** bizFlow or bizFlowNo, as the platform has returned it or will. */
   readonly flow: string;
   readonly secret: string;
   readonly path: string;
 }
 
-/** An application whose call is on its way: its reply is not stored. */
+/** An application whose call is under way. Its reply is not stored. */
 export async function submitting(
   db: Kysely<DB>,
   merOrderNo: string,
@@ -43,7 +43,7 @@ export async function accepted(db: Kysely<DB>, merOrderNo: string): Promise<Subj
   return application;
 }
 
-/** A registration whose call is on its way. */
+/** A registration whose call is under way. */
 export async function sending(db: Kysely<DB>, merOrderNo: string): Promise<Subject> {
   const secret = newNotifySecret();
   const row = await recordBeneficiary(
@@ -101,7 +101,7 @@ export const beneficiaryResult = ({ merOrderNo }: Subject, change: object = {}):
   ...change,
 });
 
-/** Everything a notification could change, whole. */
+/** Everything that a notification could change. */
 export async function stateOf(db: Kysely<DB>): Promise<object> {
   return {
     applications: await db.selectFrom('application').selectAll().orderBy('id').execute(),

@@ -1,4 +1,4 @@
-/** A running web server over a database under test, and the posts sent to it. */
+/** A running web server with a test database, and posts to it. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { createInbox, type InboxDeps } from '../../src/notifications/inbox.ts';
@@ -25,7 +25,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** The server as `serve` runs it, without processing. */
+/** The server as `serve` runs it, but without processing. */
 export async function serveOver(
   db: Kysely<DB>,
   deps: Partial<InboxDeps> = {},
@@ -36,7 +36,7 @@ export async function serveOver(
   const secretKeys = deps.secretKeys ?? KEYS;
   const server = createWebServer({
     inbox: createInbox({ db, secretKeys, now: () => NOW, ...deps }),
-    // Nobody waits for a second to pass: each question is a new one.
+    // A new question each time, so that no test has to wait until an answer is no longer reused.
     readiness: () => createReadiness({ db, secretKeys, signal: stopping.signal })(),
     onRefusal: (event) => void events.push(event),
     ...web,

@@ -1,10 +1,12 @@
-/** Uploads over a wire that is cut: repeated to the end, or given up with nothing left behind. */
+/**
+ * Uploads over a connection that is cut: they are repeated until they succeed, or given up with nothing left behind.
+ */
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
 import { IDLE_TIMEOUT_MS, openObjectStore, TRIES_MAX } from '../../src/objects/open.ts';
+import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { startProxy } from '../support/proxy.ts';
-import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
 
 const gateway = gatewayServer();
@@ -18,12 +20,6 @@ async function* large(): AsyncGenerator<Uint8Array> {
   await Promise.resolve();
   for (let chunk = 0; chunk < 20; chunk += 1) yield new Uint8Array(MIB).fill(chunk);
 }
-
-/** Cuts the first `times` requests that match. */
-const first = (times: number, kind: 'request' | 'answer', pattern: RegExp): CuttingProxy['cut'] => {
-  let left = times;
-  return (line) => (pattern.test(line) && left-- > 0 ? kind : null);
-};
 
 describe.each(servers)('%s behind a wire that is cut', (_, start) => {
   let server: S3Server;
@@ -41,31 +37,32 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     await server.stop();
   });
 
-  test('an object whose answer was lost is recognised as our own', async () => {
+  test('an object whose answer was lost is recognized as our own', async () => {
     const content = Buffer.from('a day');
-    proxy.cut = first(1, 'answer', /^PUT .*day\.csv/);
+    proxy.cuts.push({ message: /^PUT .*day\.csv/, when: 'after' });
     const digest = await store.put('day.csv', content, { ifAbsent: true });
     expect(digest.bytes).toBe(5);
     expect(await store.head('day.csv')).toMatchObject({ bytes: 5 });
   });
 
   test('a part that is cut is sent again', async () => {
-    proxy.cut = first(2, 'request', /^PUT .*partNumber=2/);
+    const part = { message: /^PUT .*partNumber=2/, when: 'before' } as const;
+    proxy.cuts.push(part, part);
     expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 
   test('reading back that is cut is done again', async () => {
-    proxy.cut = first(1, 'answer', /^GET .*day\.csv/);
+    proxy.cuts.push({ message: /^GET .*day\.csv/, when: 'after' });
     expect(await store.put('day.csv', large)).toMatchObject(await digestOf(large()));
   });
 
   test('an upload given up leaves no object and says that it can be repeated', async () => {
-    proxy.cut = (line) => (/^PUT .*partNumber=2/.test(line) ? 'request' : null);
+    proxy.cuts.push({ message: /^PUT .*partNumber=2/, when: 'before', always: true });
     await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toMatchObject({
       name: 'ObjectStoreUnreachable',
       message: expect.stringMatching(/the connection was cut: check AWS_ENDPOINT_URL_S3/),
     });
-    proxy.cut = () => null;
+    proxy.cuts.length = 0;
     expect(await store.head('day.csv')).toBeNull();
     if (server.strict) {
       const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
@@ -74,16 +71,17 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(await store.put('day.csv', large, { ifAbsent: true })).toMatchObject(await digestOf(large()));
   });
 
-  test('an upload whose abort is cut as well is aborted all the same', async (context) => {
+  test('an upload whose abort is cut too is still aborted', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
-    const aborts = first(5, 'request', /^DELETE .*uploadId/);
-    proxy.cut = (line) => (/^PUT .*partNumber=2/.test(line) ? 'request' : aborts(line));
+    const abort: Cut = { message: /^DELETE .*uploadId/, when: 'before' };
+    proxy.cuts.push({ message: /^PUT .*partNumber=2/, when: 'before', always: true });
+    proxy.cuts.push(...Array.from({ length: 5 }, () => abort));
     await expect(store.put('day.csv', large, { ifAbsent: true })).rejects.toThrow(/the connection was cut/);
     const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
     expect(Uploads ?? []).toEqual([]);
   });
 
-  test('uploads that killed runs left are taken away before the next one writes there', async (context) => {
+  test('uploads that killed runs left are removed before the next upload to that place', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
     for (const Key of ['ledger/statements/m/d=1/a.csv', 'ledger/statements/m/d=2/a.csv']) {
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
@@ -94,8 +92,8 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
   });
 });
 
-describe('a server that swallows what it is sent, and stays connected', () => {
-  test('is given up after the last try, with a sentence that says so', async () => {
+describe('a server that never answers, and stays connected', () => {
+  test('is given up after the last try, and the message says so', async () => {
     const server = await startFauxqsServer();
     const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
     proxy.judge = () => 'swallow';
@@ -136,7 +134,7 @@ describe('a server that swallows what it is sent, and stays connected', () => {
     await server.stop();
   });
 
-  test('holds a run up for less than two minutes', () => {
+  test('delays a run by less than two minutes', () => {
     expect(TRIES_MAX * IDLE_TIMEOUT_MS).toBeLessThan(120_000);
   });
 });

@@ -1,4 +1,4 @@
-/** The same claims for every object store: a directory, fauxqs, and a real gateway where one is given. */
+/** The same tests for every object store: a folder, fauxqs, and a real gateway if one is given. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
 const MIB = 1024 * 1024;
 
-/** Twenty MiB in uneven chunks: several parts, none aligned. */
+/** Twenty MiB in uneven chunks. They make several parts, and no chunk ends where a part does. */
 async function* large(): AsyncGenerator<Uint8Array> {
   await Promise.resolve();
   for (let chunk = 0; chunk < 20; chunk += 1) yield new Uint8Array(MIB + chunk).fill(chunk);
@@ -66,12 +66,12 @@ describe.each(subjects)('statements in %s', (name, open) => {
   });
   afterAll(() => subject.close());
 
-  test('the check passes and leaves nothing', async () => {
+  test('the check passes and leaves nothing behind', async () => {
     await store.check();
     expect(await keys(store, '')).toEqual([]);
   });
 
-  test('an object comes back as it was put, under a key that needs escaping', async () => {
+  test('an object is read as it was written, even if its key needs escaping', async () => {
     const key = 'merchant=100%2F7 ü/date=2026-03-31/manifest.json';
     const digest = await store.put(key, text('{"día":1}'));
     expect(digest).toEqual({
@@ -83,19 +83,19 @@ describe.each(subjects)('statements in %s', (name, open) => {
     expect(await store.head(key)).toEqual({ bytes: 10, etag: digest.etag });
   });
 
-  test('a stream of many parts comes back byte for byte', async () => {
+  test('a stream of many parts is read byte for byte', async () => {
     const digest = await store.put('large.csv', large, { ifAbsent: true });
     expect(digest).toMatchObject(await digestOf(large()));
     expect(await store.digest('large.csv')).toEqual(digest);
   });
 
-  test('what is not there is null', async () => {
+  test('a missing object is null', async () => {
     expect(await store.get('nowhere/at-all.csv')).toBeNull();
     expect(await store.head('nowhere/at-all.csv')).toBeNull();
     expect(await keys(store, 'nowhere')).toEqual([]);
   });
 
-  test('put replaces; put if absent leaves other bytes alone, and takes the same bytes for its own', async () => {
+  test('put replaces; put if absent keeps other bytes, and accepts equal bytes as its own', async () => {
     await store.put('revision.csv', text('first'));
     await store.put('revision.csv', text('second'));
     await expect(store.put('revision.csv', text('third'), { ifAbsent: true })).rejects.toThrow(ObjectExists);
@@ -104,7 +104,7 @@ describe.each(subjects)('statements in %s', (name, open) => {
     expect((await readWhole(store, 'revision.csv'))?.toString()).toBe('second');
   });
 
-  test('content that fails half-way leaves no object, and its own error comes out', async () => {
+  test('content that fails midway leaves no object, and its error is thrown', async () => {
     class LedgerGone extends Error {}
     const failing = async function* () {
       for await (const chunk of large()) {
@@ -117,11 +117,11 @@ describe.each(subjects)('statements in %s', (name, open) => {
     expect(await keys(store, 'half')).toEqual([]);
   });
 
-  test('only the object that was seen is replaced', async () => {
+  test('an object is only replaced if it is still the one that was seen', async () => {
     const { etag } = await store.put('seen.json', text('first'));
     const second = await store.put('seen.json', text('second'), { ifEtag: etag! });
     expect((await store.head('seen.json'))?.etag).toBe(second.etag);
-    // The same bytes are our own earlier try.
+    // Equal bytes come from our own earlier try.
     expect(await store.put('seen.json', text('second'), { ifEtag: second.etag! })).toMatchObject({
       bytes: 6,
     });
@@ -131,7 +131,7 @@ describe.each(subjects)('statements in %s', (name, open) => {
     expect((await readWhole(store, 'seen.json'))?.toString()).toBe('second');
   });
 
-  test('a writer that was overtaken names nothing, and its own reason comes out', async () => {
+  test('a writer that was overtaken gives no object its name, and its reason is thrown', async () => {
     class Overtaken extends Error {}
     const fence = { epoch: 7, assertHeld: () => Promise.reject(new Overtaken()) };
     for (const content of [text('small'), large]) {
@@ -140,7 +140,7 @@ describe.each(subjects)('statements in %s', (name, open) => {
     }
   });
 
-  test('a survey tells size and etag, within a range of keys', async () => {
+  test('a survey gives size and etag of the objects in a range of keys', async () => {
     const put = new Map<string, string | null>();
     for (const day of ['d=1', 'd=2', 'd=3', 'd=4']) {
       put.set(`s/${day}/a`, (await store.put(`s/${day}/a`, text(day))).etag);
@@ -162,7 +162,7 @@ async function* reversed(): AsyncGenerator<Uint8Array> {
   yield text('other bytes');
 }
 
-describe('unfinished files of a directory', () => {
+describe('unfinished files of a folder', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'daybook-unfinished-'));
@@ -171,7 +171,7 @@ describe('unfinished files of a directory', () => {
   const names = async () =>
     (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.part'));
 
-  test('those of earlier holders go, a later one\u2019s and those elsewhere stay', async () => {
+  test('those of earlier holders are removed; those of a later holder and those elsewhere stay', async () => {
     const store = createDirectoryStore(folder);
     const uuid = '0b0e1d5c-7a34-4c3e-9a7e-0f3a5d1c2b4e';
     await mkdir(join(folder, 'm/d=1'), { recursive: true });
@@ -189,7 +189,7 @@ describe('unfinished files of a directory', () => {
     expect(await keys(store, '')).toEqual([]);
   });
 
-  test('the check takes away what a killed one left', async () => {
+  test('the check removes what a killed check left', async () => {
     await writeFile(join(folder, '.daybook-check.part'), '');
     await createDirectoryStore(folder).check();
     expect(await names()).toEqual([]);

@@ -28,13 +28,13 @@ test.each(['http://s3.example', 'HTTP://s3.example:9000', 'http://minio.localhos
 );
 
 test.each(['https://s3.example', 'http://127.0.0.1:9000', 'http://localhost:9000', 'http://[::1]:9000'])(
-  'https, or plain http to this machine, is not: %s',
+  'https, or plain http to this machine, is accepted: %s',
   (endpoint) => {
     expect(open({ AWS_ENDPOINT_URL_S3: endpoint }).location).toContain('bucket');
   },
 );
 
-test('an endpoint that the SDK finds in a profile is held to the same', async () => {
+test('the same rule holds for an endpoint that the SDK finds in a profile', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-profile-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(

@@ -1,4 +1,4 @@
-/** What a person is told when statements cannot be stored: which setting, and the mend. */
+/** The message if statements cannot be stored: which setting is wrong, and what to do. */
 import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -41,7 +41,7 @@ describe('a directory', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test('a file in its place is named', async () => {
+  test('a file in its place is named in the message', async () => {
     const file = join(folder, 'statements');
     await writeFile(file, '');
     expect(await refusal(open(pathToFileURL(file).href))).toEqual({
@@ -51,7 +51,7 @@ describe('a directory', () => {
   });
 
   test.runIf(existsSync('/proc/self'))(
-    'a folder of the system’s own, where none can be made, is refused at once',
+    'a system folder in which no folder can be created is refused at once',
     async () => {
       expect(await refusal(open('file:///proc/daybook/statements'))).toEqual({
         name: 'ObjectStoreRefused',
@@ -68,7 +68,7 @@ describe('a directory', () => {
     await chmod(folder, 0o700);
   });
 
-  test('a folder in the place of a file is named, whether it is read or written', async () => {
+  test('a folder in the place of a file is named, both in reading and in writing', async () => {
     const taken = join(folder, 'taken');
     await mkdir(join(taken, 'manifest.json'), { recursive: true });
     const store = open(pathToFileURL(taken).href);
@@ -85,7 +85,7 @@ describe('a directory', () => {
     ['ENOSPC', 'ObjectStoreUnreachable', /the disk is full: make room/],
     ['EROFS', 'ObjectStoreRefused', /the file system is read-only: mount it writable/],
     ['EACCES', 'ObjectStoreRefused', /give its user write permission/],
-    // What making folders ends with on a read-only file system.
+    // The error of creating folders on a read-only file system.
     ['ENOENT', 'ObjectStoreRefused', /cannot be made.*see that the disk is mounted, and writable/],
   ])('%s in the check is %s', async (code, name, message) => {
     const fault = () => Promise.reject(Object.assign(new Error(`${code}: raw`), { code }));
@@ -104,8 +104,8 @@ describe('a directory', () => {
   });
 });
 
-describe('nothing at the endpoint', () => {
-  test('says so, and which setting names it', async () => {
+describe('an endpoint where nothing listens', () => {
+  test('is reported with the setting that names it', async () => {
     const port = await closedPort();
     const store = open('s3://bucket', {
       AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
@@ -185,7 +185,7 @@ describe.each(servers)('a bucket on %s', (_, start) => {
   });
   afterAll(() => server.stop());
 
-  test('a missing bucket is named, with the setting', async () => {
+  test('that is missing is named, with the setting', async () => {
     expect(await refusal(open('s3://daybook-nowhere/x', server.env))).toEqual({
       name: 'ObjectStoreRefused',
       message: expect.stringMatching(/the bucket 'daybook-nowhere' does not exist there: create it/),
@@ -197,7 +197,7 @@ describe.skipIf(gateway === null)('credentials on the gateway', () => {
   const credentials = async (env: Readonly<Record<string, string>>) =>
     refusal((await freshBucket(gateway!, env)).store);
 
-  test('a wrong secret key is refused, and nothing secret is said', async () => {
+  test('a wrong secret key is refused, and no secret is shown', async () => {
     const { name, message } = await credentials({ AWS_SECRET_ACCESS_KEY: 'wrong-secret' });
     expect(name).toBe('ObjectStoreRefused');
     expect(message).toMatch(/the secret key does not fit the access key: set AWS_ACCESS_KEY_ID/);
@@ -208,7 +208,7 @@ describe.skipIf(gateway === null)('credentials on the gateway', () => {
     expect((await credentials({ AWS_ACCESS_KEY_ID: 'nobody' })).message).toMatch(/the access key is unknown/);
   });
 
-  test('once work is under way the same refusal is something to take up again', async () => {
+  test('during a run the same refusal can be retried later', async () => {
     const { store } = await freshBucket(gateway!, { AWS_SECRET_ACCESS_KEY: 'wrong-secret' });
     await expect(store.put('a.csv', new Uint8Array(1))).rejects.toMatchObject({
       name: 'ObjectStoreUnreachable',

@@ -1,4 +1,4 @@
-/** S3 servers to test against: fauxqs in process, and a real gateway where the environment names one. */
+/** S3 servers to test with: fauxqs in this process, and a real gateway if the environment names one. */
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startFauxqs } from 'fauxqs';
@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 
 export interface S3Server {
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it checks credentials and conditions, as AWS does. */
+  /** True if it checks credentials and conditions as AWS does. */
   readonly strict: boolean;
   readonly stop: () => Promise<void>;
 }
@@ -25,7 +25,7 @@ export async function startFauxqsServer(): Promise<S3Server> {
   };
 }
 
-/** Null unless DAYBOOK_TEST_S3_ENDPOINT, _ACCESS_KEY and _SECRET_KEY name a gateway that may be written to. */
+/** A gateway for tests to write to, if DAYBOOK_TEST_S3_ENDPOINT, _ACCESS_KEY and _SECRET_KEY name one, else null. */
 export function gatewayServer(): S3Server | null {
   const { DAYBOOK_TEST_S3_ENDPOINT, DAYBOOK_TEST_S3_ACCESS_KEY, DAYBOOK_TEST_S3_SECRET_KEY } = process.env;
   if (!DAYBOOK_TEST_S3_ENDPOINT || !DAYBOOK_TEST_S3_ACCESS_KEY || !DAYBOOK_TEST_S3_SECRET_KEY) return null;
@@ -51,7 +51,7 @@ export function clientOf(server: S3Server): S3Client {
   });
 }
 
-/** A bucket of its own, opened as the program opens it. */
+/** Creates a new bucket and opens it as daybook does. */
 export async function freshBucket(
   server: S3Server,
   env: Readonly<Record<string, string>> = {},

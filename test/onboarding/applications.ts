@@ -1,9 +1,9 @@
-/** Makers of application files that pass, to spoil one field at a time. */
+/** Makes valid application files, in which tests spoil one field at a time. */
 import type { ApplicationRules } from '../../src/onboarding/check.ts';
 
 type Change = Readonly<Record<string, unknown>>;
 
-/** An uploaded file's path. */
+/** The path of an uploaded file. */
 export const path = (name: string): string => `/upload/kyc/2026/${name}.jpg`;
 
 export const person = (name: string, change: Change = {}) => ({
@@ -19,7 +19,7 @@ export const person = (name: string, change: Change = {}) => ({
   ...change,
 });
 
-/** A merchant of Hong Kong. */
+/** A merchant in Hong Kong. */
 export const application = (change: Change = {}) => ({
   email: 'kyc@example.com',
   phoneAreaCode: '+852',
@@ -51,7 +51,7 @@ export const application = (change: Change = {}) => ({
   ...change,
 });
 
-/** A merchant of mainland China: a Chinese name and a legal person instead of directors. */
+/** A merchant in mainland China, with a Chinese name and a legal person instead of directors. */
 export const applicationOfChina = (change: Change = {}) => ({
   ...application({ director: undefined }),
   countryCode: 'CN',

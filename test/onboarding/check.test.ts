@@ -11,7 +11,7 @@ const problemsOf = (file: unknown, change: Partial<ApplicationRules> = {}) => {
 const told = (file: unknown, change: Partial<ApplicationRules> = {}) =>
   problemsOf(file, change).map(({ path: at, problem }) => `${at} ${problem}`);
 
-/** What is told of a file that passes. */
+/** The warnings for a file that is accepted. */
 const warnings = (file: unknown, change: Partial<ApplicationRules> = {}) => {
   const found: string[] = [];
   const onWarning = ({ path: at, problem }: { readonly path: string; readonly problem: string }) =>
@@ -24,14 +24,14 @@ const NO_APP = 'is no URL, like https://www.company.example or market://details?
 
 const withNature = (change: object) =>
   application({ businessNature: { ...application().businessNature, ...change } });
-/** An application whose one shareholder is changed. */
+/** An application in which the only shareholder is changed. */
 const withPerson = (change: object) => application({ shareholder: [person('Ada Wong', { ...change })] });
 const characters = (count: number) => '中'.repeat(count);
 const letters = (count: number) => 'a'.repeat(count);
 const UPLOADED = 'give the path that the platform’s file upload operation returned';
 
-describe('an application that passes', () => {
-  it('goes on as it stands, in the document’s order, with what it leaves out filled in', () => {
+describe('an application that is accepted', () => {
+  it('is unchanged, in the document’s order, with missing fields filled in', () => {
     const file = application();
     const shuffled = Object.fromEntries(Object.entries(file).reverse());
     const checked = checkApplication(shuffled, rules());
@@ -40,12 +40,12 @@ describe('an application that passes', () => {
     expect(keys.slice(0, 4)).toEqual(['merOrderNo', 'email', 'phoneAreaCode', 'phoneNum']);
   });
 
-  it('of mainland China does as well', () => {
+  it('may be from mainland China', () => {
     expect(told(applicationOfChina())).toEqual([]);
     expect(takenBySandbox(applicationOfChina())).toBe(true);
   });
 
-  it('keeps what it gives itself over what would be filled in', () => {
+  it('keeps its own values where others could be filled in', () => {
     const own = {
       merOrderNo: 'ORDER-7',
       referralChannel: 'A9',
@@ -58,7 +58,7 @@ describe('an application that passes', () => {
     expect(checkApplication(application(left), rules({ defaults }))).toMatchObject({ payload: defaults });
   });
 
-  it('may give empty optional fields, which are not sent', () => {
+  it('may have empty optional fields, which are not sent', () => {
     const empty = {
       merNameCn: '',
       companyWebsite: null,
@@ -70,15 +70,15 @@ describe('an application that passes', () => {
   });
 });
 
-/** Whether the sandbox takes the payload as well: it reads the document by itself. */
+/** Whether the sandbox accepts the payload too. It is written independently from the document. */
 const takenBySandbox = (file: object): boolean => {
   const checked = checkApplication(file, rules());
   return 'payload' in checked && applicationSchema.safeParse(checked.payload).success;
 };
 
 /**
- * Per field of docs/platform.md 2.3: what the longest or every kind of accepted value is, and what is refused
- * how.
+ * For the fields of docs/platform.md 2.3: the longest value or each kind of value that is accepted, and refused
+ * values with their problems.
  */
 type Case = readonly [field: string, value: unknown, problem: string | null];
 const tooLong = (max: number) => `has ${max + 1} characters; the platform takes at most ${max}`;
@@ -208,7 +208,7 @@ const CHOICES = [
   ],
 ] as const;
 
-test.each(CHOICES)('%s takes each of its %i codes and no other', (field, count, problem) => {
+test.each(CHOICES)('%s accepts each of its %i codes and no other', (field, count, problem) => {
   for (let code = 0; code < count; code += 1)
     expect(told(application({ [field]: String(code) }))).toEqual([]);
   for (const wrong of [String(count), '', ' ', '00', 'x', 0]) {
@@ -229,7 +229,7 @@ test.each(MANDATORY)('%s is required', (field) => {
     expect(told(application({ [field]: left }))).toEqual([`${field} is required`]);
 });
 
-test('the document’s mandatory fields are all in that list', () => {
+test('all mandatory fields of the document are in that list', () => {
   expect(MANDATORY).toHaveLength(25);
   expect(told({})).toEqual([
     ...[...MANDATORY.slice(0, 3)].map((field) => `${field} is required`),
@@ -238,7 +238,7 @@ test('the document’s mandatory fields are all in that list', () => {
   ]);
 });
 
-test('what settings can fill in says so where nobody gives it', () => {
+test('if a field is missing that a setting can fill in, the problem says so', () => {
   const defaults = { merOrderNo: 'DB1', referralChannel: null, callbackUrl: null, processVersion: null };
   expect(told(application({ referralChannel: undefined }), { defaults })).toEqual([
     'referralChannel is required, here or as PLATFORM_REFERRAL_CHANNEL',
@@ -246,7 +246,7 @@ test('what settings can fill in says so where nobody gives it', () => {
   ]);
 });
 
-test('an address of ours may be on loopback, but no longer than any other', () => {
+test('our own address may be on loopback, but not be longer than any other', () => {
   const ours = (callbackUrl: string) => ({ defaults: { ...rules().defaults, callbackUrl } });
   expect(told(application(), ours('http://127.0.0.1:8080/notify/onboarding/x'))).toEqual([]);
   expect(told(application(), ours(`https://example.com/${letters(236)}`))).toEqual([
@@ -254,7 +254,7 @@ test('an address of ours may be on loopback, but no longer than any other', () =
   ]);
 });
 
-describe('what depends on where the merchant is registered', () => {
+describe('rules that depend on the country of registration', () => {
   it('mainland China: the Chinese name and the legal person', () => {
     expect(told(applicationOfChina({ merNameCn: '', legalPerson: [] }))).toEqual([
       'merNameCn is required where countryCode is CN',
@@ -272,7 +272,7 @@ describe('what depends on where the merchant is registered', () => {
     );
   });
 
-  it('nowhere yet: only the country is asked for', () => {
+  it('no country: only the country is asked for', () => {
     for (const countryCode of ['', 'XX', 86]) {
       const file = application({ countryCode, director: undefined });
       expect(problemsOf(file).map((problem) => problem.path)).toEqual(['countryCode']);
@@ -280,7 +280,7 @@ describe('what depends on where the merchant is registered', () => {
   });
 });
 
-describe('the business’s nature', () => {
+describe('the nature of the business', () => {
   it('e-commerce needs a site or an app', () => {
     expect(told(withNature({ natureType: '2' }))).toEqual([
       'webSiteOrApp is required where businessNature.natureType is 2',
@@ -311,13 +311,13 @@ describe('OTHER among natures', () => {
   const file = withNature({ natures: ['101', 'OTHER'] });
   const lists = (natures: string[]) => ({ codeLists: { ...rules().codeLists, natures } });
 
-  it('is sent and told where there is no list to go by', () => {
+  it('is sent with a warning if there is no list', () => {
     expect(warnings(file)).toEqual([
       'businessNature.natures[1] is the catalog’s prompt to enter a nature; the platform may ask which one is meant',
     ]);
   });
 
-  it('is a code like any where the list has it, and none where it does not', () => {
+  it('is accepted if the list has it, and refused if not', () => {
     expect(warnings(file, lists(['101', 'OTHER']))).toEqual([]);
     expect(told(file, lists(['101']))).toEqual([
       'businessNature.natures[1] is not among natures in PLATFORM_CODE_LISTS',
@@ -325,10 +325,10 @@ describe('OTHER among natures', () => {
   });
 });
 
-describe('codes of the appendix the document does not show', () => {
+describe('codes of the appendix that the document does not include', () => {
   const fields = ['sourceFunds', 'paymentPurpose', 'customerIdentity'] as const;
 
-  it.each(fields)('%s: whatever looks like a code', (field) => {
+  it.each(fields)('%s: any text that looks like a code', (field) => {
     expect(told(application({ [field]: ['01', 'SALARY_A', 'a.b-c', letters(64)] }))).toEqual([]);
     expect(told(application({ [field]: [letters(65)] }))).toEqual([`${field}[0] ${tooLong(64)}`]);
     expect(told(application({ [field]: ['01', 'my own savings', 2] }))).toEqual([
@@ -338,7 +338,7 @@ describe('codes of the appendix the document does not show', () => {
     expect(told(application({ [field]: '01' }))).toEqual([`${field} must be a list`]);
   });
 
-  it('those of the settings’ lists alone, where there are any', () => {
+  it('only those in the settings’ lists, if there are any', () => {
     const codeLists = {
       sourceFunds: ['01'],
       paymentPurpose: ['1001'],
@@ -361,7 +361,7 @@ describe('codes of the appendix the document does not show', () => {
   });
 });
 
-test('a country of the main customers is one, and is named once', () => {
+test('countries of the main customers must exist, and be named once', () => {
   expect(told(application({ clientCountry: ['US', 'usa', 'DE', 'US'] }))).toEqual([
     'clientCountry[1] is no ISO 3166-1 country code of two capital letters, like HK',
     'clientCountry[3] is the same as clientCountry[0]',
@@ -376,7 +376,7 @@ describe('file paths', () => {
   ] as const;
 
   describe.each(places)('%s', (at, file) => {
-    it.each(['/upload/a.pdf', '/sftp/2026/03/执照.PDF', '/u/9f/8c3e'])('%s is an uploaded one', (given) => {
+    it.each(['/upload/a.pdf', '/sftp/2026/03/执照.PDF', '/u/9f/8c3e'])('%s is accepted', (given) => {
       expect(told(file(given))).toEqual([]);
     });
 
@@ -398,24 +398,24 @@ describe('file paths', () => {
       expect(told(file(given))).toEqual([`${at} ${problem}; ${UPLOADED}`]);
     });
 
-    it('is no text, or empty', () => {
+    it('text that is empty, or no text at all, is refused', () => {
       expect(told(file(17))).toEqual([`${at} must be text; put it in quotes`]);
       expect(told(file(' '))).toEqual([`${at} is empty`]);
     });
   });
 
-  it('one of a file on this machine is none', () => {
+  it('the path of a file on this machine is refused', () => {
     const isLocalFile = (given: string) => given === path('registration');
     expect(told(application(), { isLocalFile })).toEqual([
       `certificate[0] is a file of this computer; ${UPLOADED}`,
     ]);
   });
 
-  it('their form is a setting', () => {
+  it('the form of paths is a setting', () => {
     expect(told(application({ certificate: ['doc-7'] }), { filePaths: '^(?:doc-\\d+|/.+)$' })).toEqual([]);
   });
 
-  it('none is given twice', () => {
+  it('no path may come twice', () => {
     expect(told(application({ certificate: [path('a'), path('b'), path('a')] }))).toEqual([
       'certificate[2] is the same as certificate[0]',
     ]);
@@ -451,7 +451,7 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
     },
   );
 
-  it('has two images of an ID card, front and back in this order', () => {
+  it('must have two images of an ID card, front and back in this order', () => {
     const images = (...certificates: string[]) => told(of({ ...idCard(), certificates }));
     expect(images(path('id-front'), path('id-back'))).toEqual([]);
     expect(images(path('a'), path('b'))).toEqual([]);
@@ -476,20 +476,20 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
     ]);
   });
 
-  it('may have one image of a passport, or more', () => {
+  it('may have one image of a passport or several', () => {
     expect(told(of({ certificates: [path('a')] }))).toEqual([]);
     expect(told(of({ certificates: [path('a'), path('b'), path('c')] }))).toEqual([]);
   });
 
-  it('is a mapping', () => {
+  it('must be a mapping', () => {
     expect(told(application({ [list]: [person('Ada Wong'), 'Ben Lee'] }))).toEqual([
       `${list}[1] must be a mapping of fields`,
     ]);
   });
 });
 
-describe('a file that is far off', () => {
-  it('learns of all problems at once, in the document’s order, each with its path', () => {
+describe('a file with many problems', () => {
+  it('gets all problems at once, in the document’s order, each with its path', () => {
     const file = {
       ...applicationOfChina({ merNameCn: undefined, emailAddress: 'kyc@example.com', noticeMarker: 7 }),
       email: undefined,
@@ -508,11 +508,11 @@ describe('a file that is far off', () => {
     ]);
   });
 
-  it.each([[null], ['text'], [[application()]], [42]])('%j is no application', (file) => {
+  it.each([[null], ['text'], [[application()]], [42]])('%j is refused as no application', (file) => {
     expect(told(file)).toEqual(['the file must be a mapping of the application’s fields']);
   });
 
-  it('never comes back in a message', () => {
+  it('is never repeated in a message', () => {
     const secret = 'Zz9SecretZz9';
     const anything = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -30,7 +30,7 @@ it.each([
   expect(findingsOf(message)).toEqual(findings);
 });
 
-it('no text is lost, whatever the shape', () => {
+it('no text is lost, whatever the structure', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 3 }), (message) => {
       const { reasons, fields, processVersion } = findingsOf(message);

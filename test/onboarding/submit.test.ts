@@ -33,7 +33,7 @@ import { application, path, person, rules } from './applications.ts';
 
 const secretKeys = [{ id: 'k1', key: randomBytes(32) }];
 
-/** The receipt of docs/platform.md 4.3 for whatever was sent. */
+/** The receipt of docs/platform.md 4.3 for the application that was sent. */
 const receipt =
   (bizFlow: string): Act =>
   (response, { body }) => {
@@ -45,7 +45,7 @@ const receipt =
 onBothDatabases((store) => {
   let orders = 0;
 
-  /** A platform that acts so, and what submits to it. */
+  /** A platform with these acts, and a function that submits to it. */
   const platform = async (...acts: Act[]) => {
     const { url, received } = await stranger(...acts);
     return { received, ...depsTo(url, {}, acts.includes(stall) ? 150 : 30_000) };
@@ -89,7 +89,7 @@ onBothDatabases((store) => {
       );
 
   describe('an application', () => {
-    it('is accepted for review, and its payload is nowhere to be read', async () => {
+    it('is accepted for review, and its payload is stored nowhere in clear text', async () => {
       const { submit, received } = await platform(receipt('FLOW1'));
       const row = await submit();
       expect(row).toMatchObject({ state: 'accepted', bizFlow: 'FLOW1', isNotified: true, problem: null });
@@ -125,7 +125,7 @@ onBothDatabases((store) => {
       expect([received.length, (await all()).length]).toEqual([0, 0]);
     });
 
-    it('with a callbackUrl of its own says that its result goes there', async () => {
+    it('with its own callbackUrl gets a warning that the result goes there', async () => {
       const { submit } = await platform(receipt('FLOW1'));
       const row = await submit(application({ callbackUrl: 'https://hooks.example.com/kyc' }));
       expect(row).toMatchObject({ state: 'accepted', isNotified: false });
@@ -134,7 +134,7 @@ onBothDatabases((store) => {
   });
 
   describe('a submission that fails', () => {
-    it('is refused where the platform says no; what it said is kept encrypted', async () => {
+    it('is refused if the platform refuses it, and the platform’s words are stored encrypted', async () => {
       const reply = '{"code":"E40000","message":"certNo K80012345 of Ada Wong is not valid"}';
       const { submit, received } = await platform(answer(reply, 400));
       const row = await submit();
@@ -148,7 +148,7 @@ onBothDatabases((store) => {
       expect(received).toHaveLength(1);
     });
 
-    it('is refused where nothing of it ever left', async () => {
+    it('is refused if it was never sent', async () => {
       const { submit } = depsTo('http://127.0.0.1:1');
       expect(await submit()).toMatchObject({
         state: 'refused',
@@ -176,7 +176,7 @@ onBothDatabases((store) => {
       expect(adviceOf(row)).toContain(`onboard submit FILE --replaces ${row.id}`);
     });
 
-    it('stands as unknown, and received, after a receipt without bizFlow; a result by its path is taken', async () => {
+    it('is unknown, but received, after a receipt without bizFlow; a result at its path is applied', async () => {
       const { submit, received } = await platform(answer('{"code":200,"data":{"code":"S00001"}}'));
       const row = await submit();
       expect(row).toMatchObject({
@@ -192,7 +192,7 @@ onBothDatabases((store) => {
       expect(received).toHaveLength(1);
     });
 
-    it('stands as unknown when it is stopped half-way', async () => {
+    it('is unknown if it is stopped midway', async () => {
       const stop = new AbortController();
       const { submit } = await platform(() => stop.abort(new Error('stopped')));
       const row = await submit(application(), null, { signal: stop.signal });
@@ -202,14 +202,14 @@ onBothDatabases((store) => {
       });
     });
 
-    it('by a fault of our own stands as unknown, and the fault is told', async () => {
+    it('is unknown after a bug of our own, and the bug is reported', async () => {
       const client = { submit: () => Promise.reject(new TypeError('a fault')) };
       const { submit } = depsTo('http://127.0.0.1:1', { client });
       await expect(submit()).rejects.toThrow(TypeError);
       expect(await states()).toEqual(['unknown']);
     });
 
-    it('says what the platform answered where the database went away meanwhile', async () => {
+    it('says what the platform answered if the database went away meanwhile', async () => {
       const { deps, submit } = await platform(receipt('FLOW1'));
       const lost = Object.assign(new Error('Connection terminated'), { code: '08006' });
       let gone = false;
@@ -234,7 +234,7 @@ onBothDatabases((store) => {
       expect(row).toMatchObject({ state: 'submitting' });
     });
 
-    it('has its receipt taken for none where another application has that bizFlow', async () => {
+    it('ignores its receipt if another application has that bizFlow', async () => {
       const { submit } = await platform(receipt('FLOW1'));
       await submit();
       const row = await submit(application({ certificateNo: 'OTHER-1' }));
@@ -261,7 +261,7 @@ onBothDatabases((store) => {
     };
     const stateOf = async (id: number) => (await all()).find((row) => row.id === id)!.state;
 
-    it('leaves an unknown application: at once where it is known to be dead, after an hour elsewhere', async () => {
+    it('leaves an unknown application: at once if the process is known to be dead, else after an hour', async () => {
       const dead = thisHolder().replace(/:\d+:/, ':4194305:');
       const gone = await submittingBy(dead, NOW);
       const alive = await submittingBy(thisHolder(), NOW);
@@ -280,7 +280,7 @@ onBothDatabases((store) => {
       expect(await markBrokenOff(store().db, NOW)).toBe(0);
     });
 
-    it('a receipt that comes late after all is taken', async () => {
+    it('a receipt that comes late is still accepted', async () => {
       const id = await submittingBy('other-host:1:boot.1.1', new Date(0));
       await markBrokenOff(store().db, NOW);
       expect(await markAccepted(store().db, id, { bizFlow: 'LATE', now: NOW })).toMatchObject({
@@ -291,7 +291,7 @@ onBothDatabases((store) => {
     });
   });
 
-  it('a result that overtook the receipt stays, and a receipt with another bizFlow changes nothing', async () => {
+  it('a result that came before the receipt stays, and a receipt with another bizFlow changes nothing', async () => {
     const { submit } = await platform(reset);
     const row = await submit();
     const approve = (bizFlow: string) =>
@@ -342,7 +342,7 @@ onBothDatabases((store) => {
       expect(await states()).toEqual(['accepted', 'refused']);
     });
 
-    it('is sent in its place where a person says so, once', async () => {
+    it('is sent in its place, once, if a person says so', async () => {
       const { submit } = await platform(reset, receipt('FLOW2'), receipt('FLOW3'));
       const first = await submit();
       const second = await submit(application(), first.id);
@@ -355,7 +355,7 @@ onBothDatabases((store) => {
       expect(await submit(application(), second.id)).toMatchObject({ state: 'accepted' });
     });
 
-    it('replaces none that is approved, on its way, or not there', async () => {
+    it('cannot replace one that is approved, under way, or missing', async () => {
       const { submit } = await platform(receipt('FLOW1'));
       const { id } = await submit();
       const become = (state: string, merchant_no: string | null) =>
@@ -369,7 +369,7 @@ onBothDatabases((store) => {
       await expect(submit(application(), 999)).rejects.toThrow('there is no application 999');
     });
 
-    it('takes another order number', async () => {
+    it('needs another order number', async () => {
       const { submit, received } = await platform(answer('', 400), receipt('FLOW1'));
       const { id } = await submit(application({ merOrderNo: 'MINE' }));
       await expect(submit(application({ merOrderNo: 'MINE' }))).rejects.toThrow(
@@ -387,7 +387,7 @@ onBothDatabases((store) => {
   });
 
   describe('an unknown application', () => {
-    it('is settled by a person who learnt its bizFlow from the platform', async () => {
+    it('is settled by a person who got its bizFlow from the platform', async () => {
       const { submit } = await platform(receipt('FLOW1'), reset);
       const accepted = await submit();
       const { id } = await submit(application({ certificateNo: 'OTHER-1' }));
@@ -400,10 +400,10 @@ onBothDatabases((store) => {
     });
   });
 
-  describe('a result that wants documents supplemented', () => {
+  describe('a result that asks for more documents', () => {
     const message = '{"reason":"the licence is cut off","fields":["certificate"],"processId":"V2"}';
 
-    it('carries its process version into the application that replaces it', async () => {
+    it('gives its process version to the application that replaces it', async () => {
       const { submit, received } = await platform(receipt('FLOW1'), receipt('FLOW2'), receipt('FLOW3'));
       const first = await submit();
       expect(await decide(first, message)).toBe('applied');
@@ -416,7 +416,7 @@ onBothDatabases((store) => {
       expect(adviceOf(first, true)).not.toContain('settle');
     });
 
-    it('as the result itself names it, or as the file does', async () => {
+    it('the process version comes from the result, or from the file', async () => {
       const { submit, received } = await platform(receipt('FLOW1'), receipt('FLOW2'), receipt('FLOW3'));
       const first = await submit();
       await decide(first, '{"reason":"no version here"}', 'V3');

@@ -44,13 +44,13 @@ const DISGUISES: Readonly<Record<string, (token: string) => string>> = {
   'in two': (token) => `${token.slice(0, 9)} and then ${token.slice(9)}`,
 };
 
-describe('a token that comes back', () => {
-  test.each(Object.keys(DISGUISES))('as %s is not passed on', (name) => {
+describe('a token that a reply repeats', () => {
+  test.each(Object.keys(DISGUISES))('as %s is not shown', (name) => {
     const told = redact(`{"message":"no such token: ${DISGUISES[name]!(TOKEN)}"}`);
     expect([NOT_SHOWN, '{"message":"no such token: ***"}']).toContain(told);
   });
 
-  test('in any of these forms, whatever the token and whatever stands around it', () => {
+  test('in any of these forms is not shown, whatever the token and the text around it', () => {
     const printable = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
       minLength: 16,
@@ -71,7 +71,7 @@ describe('a token that comes back', () => {
     );
   });
 
-  test('as it is goes on being replaced alone', () => {
+  test('unchanged is replaced, and the rest of the reply is shown', () => {
     expect(redact(`signature of ${TOKEN} wrong`)).toBe('signature of *** wrong');
     expect(redact('E401: the signature is wrong for merchant M1')).toBe(
       'E401: the signature is wrong for merchant M1',
@@ -79,7 +79,7 @@ describe('a token that comes back', () => {
   });
 });
 
-test('a reply of many letters is passed on', () => {
+test('a long reply without a secret is shown', () => {
   const letters = fc.string({
     unit: fc.constantFrom(...Array.from('abcdefghij ')),
     minLength: 0,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { elementTexts, parseExactJson, type ExactJson } from '../../src/platform/exact-json.ts';
 
-/** What was read, with `{digits}` for each number. */
+/** The document, with each number as `{digits}`. */
 const revealed = ({ value, digitsOf }: ExactJson): unknown => {
   const reveal = (part: unknown): unknown => {
     const digits = digitsOf(part);
@@ -30,20 +30,20 @@ const digits = fc
       `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${exponent ?? ''}`,
   );
 const space = fc.constantFrom('', ' ', '\n', '\t', '\r\n ');
-/** JSON as it may be sent, and what it says; `digits` stands for a number. */
+/** JSON text as it may be sent, and its value; `digits` stands for a number. */
 interface Sent {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** Spells a text in JSON, now and then with needless escapes. */
+/** Writes a text as JSON, sometimes with needless escapes. */
 const spelled = fc.tuple(anyText, fc.boolean()).map(([value, escaped]) => {
   const units = Array.from({ length: value.length }, (_, at) =>
     value.charCodeAt(at).toString(16).padStart(4, '0'),
   );
   return { text: escaped ? `"${units.map((unit) => `\\u${unit}`).join('')}"` : JSON.stringify(value), value };
 });
-/** Keys are spelled without escapes: V8 confuses such as `"\\""` and `"\\\\"` once it has seen objects with both. */
+/** Keys are written without escapes, because V8 confuses keys such as `"\\""` and `"\\\\"` once it has seen both. */
 const key = fc.oneof(
   fc.stringMatching(/^[^"\\\p{C}]{0,8}$/u),
   fc.constantFrom('batchNo', '1', ': 1', '\u007f'),
@@ -85,7 +85,7 @@ describe('exact JSON', () => {
     expect(fields).toMatchObject({ d: '1.5', f: null });
   });
 
-  test('says of any JSON what was sent', () => {
+  test('reads any JSON as the value that was sent', () => {
     fc.assert(
       fc.property(sent, ({ text, value }) => {
         expect(revealed(parseExactJson(text))).toEqual(value);
@@ -94,7 +94,7 @@ describe('exact JSON', () => {
     );
   });
 
-  test('refuses exactly what the language refuses', () => {
+  test('refuses exactly what JSON.parse refuses', () => {
     const broken = fc
       .tuple(
         json,
@@ -142,7 +142,7 @@ describe('exact JSON', () => {
 });
 
 describe('the texts of a list’s elements', () => {
-  test('come exactly as sent, however they are spelled', () => {
+  test('are exactly as sent, however they are written', () => {
     fc.assert(
       fc.property(fc.array(json, { maxLength: 5 }), json, space, (elements, other, gap) => {
         const list = `[${gap}${elements.join(`${gap},${gap}`)}${gap}]`;
@@ -153,7 +153,7 @@ describe('the texts of a list’s elements', () => {
     );
   });
 
-  test('the last of two lists counts, one deeper down does not', () => {
+  test('of two lists the last one counts, and a list deeper down does not', () => {
     expect(elementTexts('{"a":{"list":[1]},"list":[2,3],"list":[4]}', 'list')).toEqual(['4']);
     expect(elementTexts('{"a":{"list":[1]},"b":"list"}', 'list')).toEqual([]);
   });

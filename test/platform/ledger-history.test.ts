@@ -22,7 +22,7 @@ const CREDIT = {
   vailAmount: '112.50',
   busiDate: '"2026-03-31 12:00:00"',
 };
-/** An entry's JSON from its fields' JSON; undefined leaves a field out. */
+/** An entry's JSON from the JSON of its fields. A field that is undefined is left out. */
 const entryText = (fields: Partial<Record<keyof typeof CREDIT, string | undefined>> = {}): string =>
   `{${Object.entries({ ...CREDIT, ...fields })
     .filter(([, json]) => json !== undefined)
@@ -36,7 +36,7 @@ const pageText = (entries: readonly string[], envelope: Record<string, unknown> 
 const readerOver = (transport: Transport, zone = 'Asia/Shanghai', pageSize = 100) =>
   createLedgerReader(transport, { zone, currencies: createCurrencies({ CNH: 2 }), pageSize });
 
-/** Reads one page of what the platform answers with. */
+/** Reads one page from the platform's reply. */
 async function read(reply: string, query: Partial<LedgerPageQuery> = {}, zone?: string) {
   const { url } = await stranger(answer(reply));
   const { transport } = transportTo(url, { retriesMax: 0 });
@@ -51,7 +51,7 @@ const OUT_OF_TIME =
   'busiDate lies before September 2001 or after November 2286, where the platform cannot be asked for it';
 
 describe('the request', () => {
-  test('asks for the window, the page and the filters in the contract’s words', async () => {
+  test('asks for the window, the page and the filters as the document says', async () => {
     const { url, received } = await stranger(answer(pageText([], { pageNum: 3 })));
     const reader = readerOver(transportTo(url).transport);
     await reader.page({ merchant: MERCHANT, window: MARCH_31, pageNum: 3, currency: 'USD', batchNo: 'B1' });
@@ -81,7 +81,7 @@ describe('the request', () => {
   });
 });
 
-describe('what the document leaves room for', () => {
+describe('what the document leaves open', () => {
   test.each([
     ['inAmount', { inAmount: '12.5', outAmount: '0' }, { credit: '12.50', debit: null }, 'outAmount'],
     ['outAmount', { inAmount: '0.00', outAmount: '7' }, { credit: null, debit: '7.00' }, 'inAmount'],
@@ -91,7 +91,7 @@ describe('what the document leaves room for', () => {
     expect(page.notices).toEqual([`${zero} sent as zero instead of null`]);
   });
 
-  test('two zeros, and two amounts, stay unreadable: nobody can tell which is meant', async () => {
+  test('two zeros or two amounts stay unreadable, as nobody can know which is meant', async () => {
     for (const [inAmount, outAmount] of [
       ['0', '0.0'],
       ['1', '2'],
@@ -101,7 +101,7 @@ describe('what the document leaves room for', () => {
     }
   });
 
-  test('a type sent as a number is its digits, and told', async () => {
+  test('a type sent as a number is read as its digits, with a notice', async () => {
     const page = await readEntry({ busiType: '1001' });
     expect(page.entries).toMatchObject([{ transactionType: '1001' }]);
     expect(page.notices).toEqual(['busiType sent as a number instead of text']);
@@ -123,13 +123,13 @@ describe('what the document leaves room for', () => {
     expect(await read(text)).toMatchObject({ total: 2, notices: [notice] });
   });
 
-  test('a type that is empty is kept, and told', async () => {
+  test('an empty type is kept, with a notice', async () => {
     const page = await readEntry({ busiType: '""' });
     expect(page.entries).toMatchObject([{ transactionType: '' }]);
     expect(page.notices).toEqual(['busiType is empty']);
   });
 
-  test('an empty page may be page 0 and its list null, which is told; one with entries may not', async () => {
+  test('an empty page may be page 0 and its list null, with a notice; a page with entries may not', async () => {
     const empty = '{"pageNum":0,"pageSize":100,"total":0,"list":null}';
     expect(await read(empty)).toEqual({
       total: 0,
@@ -148,7 +148,7 @@ describe('what the document leaves room for', () => {
 });
 
 describe('a page', () => {
-  test('gives entries with the digits as sent and amounts in their one spelling', async () => {
+  test('gives entries with the digits as sent and amounts in canonical form', async () => {
     const debit = { batchNo: '"B2"', inAmount: undefined, outAmount: '1E+3', vailAmount: '-887.5' };
     expect(await read(pageText([entryText(), entryText(debit)], { total: 7 }))).toEqual({
       total: 7,
@@ -256,7 +256,7 @@ describe('the instant of a timestamp', () => {
   const first = { beginMs: at('2026-10-25T00:00:00Z'), endMs: at('2026-10-25T00:59:59.999Z') };
   const second = { beginMs: at('2026-10-25T01:00:00Z'), endMs: at('2026-10-25T01:59:59.999Z') };
 
-  test('in a repeated hour is the one inside the window asked for', async () => {
+  test('in a repeated hour is the one in the window asked for', async () => {
     for (const [window, utc] of [
       [first, '2026-10-25T00:30:00Z'],
       [second, '2026-10-25T01:30:00Z'],
@@ -266,12 +266,12 @@ describe('the instant of a timestamp', () => {
     }
   });
 
-  test('outside the window in either reading is the first', async () => {
+  test('is the first, if neither possible instant is in the window', async () => {
     const page = await readEntry(twoAm, 'Europe/Berlin');
     expect(page.entries[0]!.bookedMs).toBe(at('2026-10-25T00:30:00Z'));
   });
 
-  test('that clocks skipped is where it would have been without the skip, and told', async () => {
+  test('that clocks skip is what it would be without the skip, with a notice', async () => {
     const hour = await readEntry({ busiDate: '"2026-03-29 02:30:00"' }, 'Europe/Berlin');
     expect(hour.entries[0]!.bookedMs).toBe(at('2026-03-29T01:30:00Z'));
     expect(hour.notices).toEqual(['busiDate is a time that Europe/Berlin skips']);
@@ -291,7 +291,7 @@ test.each([
   expect(page.total).toBe(total);
 });
 
-describe('a reply that is no page', () => {
+describe('a reply that is not a page', () => {
   const error = (code: string) => `{"code":"${code}","message":"signature ${TOKEN} wrong"}`;
   test.each([
     ['nothing', '', 'answered by no JSON: (nothing)'],
@@ -344,12 +344,12 @@ describe('a reply that is no page', () => {
     );
   });
 
-  test('what came is told in about 120 characters', async () => {
+  test('the error quotes about 120 characters of the reply', async () => {
     const refusal = await rejection(read(`<html>${'列'.repeat(10_000)}`));
     expect(refusal.message.length).toBeLessThan(220);
   });
 
-  test('is asked for again, twice at most, as it rarely passes', async () => {
+  test('is asked for again, but at most twice, as this rarely helps', async () => {
     const page = pageText([entryText()]);
     const passing = await stranger(answer('<html>'), breakOff(page), answer(error('BUSY')), answer(page));
     const reader = readerOver(transportTo(passing.url, { retriesMax: 9 }).transport);

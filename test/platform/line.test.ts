@@ -6,12 +6,12 @@ import { virtualTime } from '../support/virtual-time.ts';
 const TIMEOUT_MS = 30_000;
 const BEGIN_MS = 1_000_000;
 
-/** A merchant: `calls` calls, `width` wanted at a time, and what the platform makes of each. */
+/** A merchant with `calls` calls, of which it wants `width` at a time, and how the platform treats each. */
 interface Merchant {
   readonly kind: 'fine' | 'slow' | 'hangs' | 'hangs after ten' | '429';
   readonly calls: number;
   readonly width: number;
-  /** Work of its own after each call, in which it wants none. */
+  /** After each call the merchant works on its own for this long and wants no call. */
   readonly pauseMs: number;
 }
 const LATENCY_MS = 50;
@@ -34,7 +34,7 @@ async function call(
   }
 }
 
-/** When each merchant's last call ended, in ms since the beginning. */
+/** When each merchant's last call ended, in ms since the start. */
 async function night(
   merchants: readonly Merchant[],
   concurrency: number,
@@ -96,12 +96,12 @@ describe('one merchant that', () => {
   );
 });
 
-test('alone, a merchant has every slot once the first reply is there, and a rate to itself', async () => {
+test('a merchant alone gets every slot after its first reply, and the whole rate', async () => {
   expect(await aloneMs({ ...FINE, calls: 160, width: 32 }, 16)).toBeLessThanOrEqual(11 * LATENCY_MS);
   expect(await aloneMs({ ...FINE, calls: 41, width: 32 }, 16, 10)).toBe(4_000 + LATENCY_MS);
 });
 
-test('a rate limit is shared by turns, whatever each wants and however slow it is', async () => {
+test('merchants take turns under a rate limit, whatever each wants and however slow it is', async () => {
   const time = virtualTime(BEGIN_MS);
   const line = createLine(8, 10, time);
   const turns: string[] = [];
@@ -121,7 +121,7 @@ test('a rate limit is shared by turns, whatever each wants and however slow it i
   expect(time.clock() - BEGIN_MS).toBeLessThanOrEqual(119 * 100 + 390);
 });
 
-test('a hold is for its owner alone, and of one owner the lowest rank goes first', async () => {
+test('a hold stops only its owner, and of one owner the call with the lowest rank goes first', async () => {
   const time = virtualTime(BEGIN_MS);
   const line = createLine(1, null, time);
   const begun: string[] = [];
@@ -136,7 +136,7 @@ test('a hold is for its owner alone, and of one owner the lowest rank goes first
   expect(begun).toEqual(['free 7 at 0', 'free 3 at 10', 'free 3 at 20', 'free 9 at 30', 'held 1 at 5000']);
 });
 
-test('whoever gives up while waiting is gone at once, and takes no slot', async () => {
+test('a caller that gives up while waiting leaves at once, and takes no slot', async () => {
   const time = virtualTime(BEGIN_MS);
   const line = createLine(1, null, time);
   const leave = await line.enter({ owner: 'a', rank: 0 });
@@ -162,7 +162,7 @@ const anyMerchant = fc.record({
   pauseMs: fc.constantFrom<number>(0, 0, 20, 700),
 });
 
-test('whatever the others do, a merchant that is fine ends within a bound of what it takes alone', async () => {
+test('whatever the others do, a well-behaved merchant needs little longer than it would alone', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyMerchant, { maxLength: 6 }),
@@ -176,7 +176,7 @@ test('whatever the others do, a merchant that is fine ends within a bound of wha
         expect(most).toBeLessThanOrEqual(concurrency);
         const alone = await aloneMs(fine, concurrency);
         const count = others.length + 1;
-        // A slow one keeps a slot for a while; of those that hang, only so many tries as there are can be in the way.
+        // A slow merchant keeps a slot for a while. Calls that hang can only take as many slots as there are tries.
         const slow = others.filter(({ kind }) => kind === 'slow').length;
         const hanging = others.filter(({ kind }) => kind.startsWith('hangs')).length;
         const waits = Math.ceil((3 * hanging) / Math.max(1, Math.floor(concurrency / 2)));

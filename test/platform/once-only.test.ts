@@ -16,16 +16,16 @@ import {
 } from './stranger.ts';
 
 const ONCE = { operation: 'sp1101', access: { kind: 'agent' }, repeatable: false } as const;
-/** How often the platform got the call, and what became of it, where a second call would be answered well. */
+/** How often the platform got the call and how the call ended. A second call would get a good answer. */
 async function sendOnce(first: Act, more: Parameters<typeof transportTo>[1] = {}) {
   const { url, received } = await stranger(first, answer('ok'));
-  // Long enough to be sent on a machine with much else to do.
+  // Long enough for the call to be sent on a busy machine.
   const { transport } = transportTo(url, { timeoutMs: first === stall ? 2_000 : 30_000, ...more });
   const outcome = await transport.post(callOf(ONCE)).catch((error: unknown) => error as Error);
   return { outcome, calls: received.length };
 }
 
-describe('a call that would count twice', () => {
+describe('a call that must not be sent twice', () => {
   test.each<[string, Act]>([
     ['a connection reset after it was sent', reset],
     ['no answer in time', stall],
@@ -63,7 +63,7 @@ describe('a call that would count twice', () => {
     expect(calls).toBe(1);
   });
 
-  test('is sent again while nobody listens, and surely did not arrive', async () => {
+  test('is sent again while nobody listens, as it certainly did not arrive', async () => {
     const { transport, retries } = transportTo('http://127.0.0.1:1', { retriesMax: 2 });
     const error = await rejection(transport.post(callOf(ONCE)));
     expect(error).toBeInstanceOf(PlatformUnreachable);
@@ -71,8 +71,8 @@ describe('a call that would count twice', () => {
     expect(retries).toHaveLength(2);
   });
 
-  test('did not arrive where it ran out of time before a connection stood', async () => {
-    // Takes connections and never says a word, so that no TLS session comes about.
+  test('did not arrive if its time ran out before there was a connection', async () => {
+    // Accepts connections and sends nothing, so that no TLS session is made.
     const mute = createServer(() => undefined);
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void mute.close());
@@ -83,7 +83,7 @@ describe('a call that would count twice', () => {
   });
 });
 
-test('a call that counts once may have arrived when any of its tries may', async () => {
+test('a call may have arrived if any of its tries may have', async () => {
   const { url, received } = await stranger(reset, answer('', 429, { 'retry-after': '1' }));
   const { transport } = transportTo(url, { retriesMax: 1 });
   expect(await rejection(transport.post(callOf()))).toMatchObject({ mayHaveArrived: true });
@@ -91,7 +91,7 @@ test('a call that counts once may have arrived when any of its tries may', async
 });
 
 describe('the agent’s calls', () => {
-  test('carry its headers and none of a merchant’s', async () => {
+  test('carry the agent’s headers and none of a merchant’s', async () => {
     const { url, received } = await stranger(answer('ok'));
     await transportTo(url).transport.post(callOf({ access: { kind: 'agent' } }));
     expect(received[0]!.headers).toMatchObject({ authorization: `Agent ${AGENT_TOKEN}`, channel: 'A0001' });
@@ -108,7 +108,7 @@ describe('the agent’s calls', () => {
   });
 });
 
-describe('a reply to personal data', () => {
+describe('the reply to a call with personal data', () => {
   const body = {
     email: 'zhang.wei@example.test',
     phoneNum: '13800001111',
@@ -120,7 +120,7 @@ describe('a reply to personal data', () => {
     return rejection(transport.post(callOf({ ...ONCE, confidential: true, body })));
   };
 
-  test('is told by its code and the fields it names', async () => {
+  test('is quoted only by its code and the fields it names', async () => {
     const reply =
       '{"code":"E40001","message":"certNo E4000012 of ZHANG WEI: director must be 18; phoneNum?"}';
     const error = await refusal(reply);

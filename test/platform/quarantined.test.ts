@@ -1,4 +1,4 @@
-/** What can be told of the raw text of an entry that cannot be read. */
+/** What can be read from the raw text of an entry that cannot be read as one. */
 import { expect, test } from 'vitest';
 import { readQuarantined } from '../../src/platform/quarantined.ts';
 

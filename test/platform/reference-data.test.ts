@@ -46,14 +46,14 @@ describe('the reply', () => {
     expect((await list(items(wallet), METHODS)).items).toEqual([wallet]);
   });
 
-  test('the single item ALL means that nothing was found', async () => {
+  test('the single item ALL means an empty list', async () => {
     const nothing = items({ code: 'ALL0000001', name: 'ALL' });
     expect((await list(nothing)).items).toEqual([]);
     expect((await list(nothing, METHODS)).items).toEqual([]);
     expect((await list(items())).items).toEqual([]);
   });
 
-  test('a code that comes twice alike counts once', async () => {
+  test('two equal items count once', async () => {
     const bank = { code: 'CN1', name: 'One' };
     expect((await list(items(bank, bank))).items).toHaveLength(1);
   });

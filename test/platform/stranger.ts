@@ -1,4 +1,4 @@
-/** A platform that acts as badly as a test asks, on a real socket, and time that passes only when slept. */
+/** A platform on a real socket that misbehaves as a test asks, and a clock that only moves during sleeps. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -17,11 +17,11 @@ export interface Received {
 }
 export type Act = (response: ServerResponse, received: Received, call: number) => void;
 
-/** Acts through `acts` call by call; the last one goes on for ever. */
+/** Handles call after call by `acts`; the last act is repeated for ever. */
 export async function stranger(...acts: readonly Act[]) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
-    // It tells its time only where a test gives it one to tell.
+    // It sends a date only if a test gives it one.
     response.sendDate = false;
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
@@ -45,7 +45,7 @@ export const answer =
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
 export const reset: Act = (response) => void response.socket?.resetAndDestroy();
 export const stall: Act = () => undefined;
-/** Promises more bytes than it sends. */
+/** Announces more bytes than it sends. */
 export const breakOff =
   (text: string): Act =>
   (response) => {
@@ -53,7 +53,7 @@ export const breakOff =
     response.write(text.slice(0, text.length / 2), () => response.socket?.destroy());
   };
 
-/** Time that stands still but for sleeping. */
+/** A clock that moves only during sleeps. */
 export function stillTime(nowMs = Date.UTC(2026, 3, 1)) {
   const slept: number[] = [];
   let now = nowMs;
@@ -69,7 +69,7 @@ export function stillTime(nowMs = Date.UTC(2026, 3, 1)) {
   };
 }
 
-/** A transport to `url` in still time, without jitter, noting what it does. */
+/** A transport to `url` with such a clock and without jitter. It records its sleeps and its retries. */
 export function transportTo(
   url: string,
   more: Partial<PlatformSettings> = {},
@@ -97,7 +97,7 @@ export function transportTo(
   return { transport, post, slept: time.slept, retries };
 }
 
-/** A call of the made-up merchant that hands the reply's text on. */
+/** A call of the made-up merchant that returns the reply's text. */
 export const callOf = (more: Partial<PlatformCall<string>> = {}): PlatformCall<string> => ({
   operation: 'sp2404',
   access: { kind: 'merchant', merchant: MERCHANT },
@@ -108,7 +108,7 @@ export const callOf = (more: Partial<PlatformCall<string>> = {}): PlatformCall<s
   ...more,
 });
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 export const rejection = async (promise: Promise<unknown>): Promise<Error> =>
   promise.then(
     (value) => {

@@ -14,7 +14,7 @@ describe('an application (sp1101)', () => {
     return { receipt: await client.submit(payload), received };
   };
 
-  test('is sent as it is, once, and answered by a receipt', async () => {
+  test('is sent unchanged, once, and answered by a receipt', async () => {
     const { receipt, received } = await submit(RECEIPT);
     expect(receipt).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
     expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual([
@@ -22,7 +22,7 @@ describe('an application (sp1101)', () => {
     ]);
   });
 
-  test.each([{}, { merOrderNo: '' }])('an echo left out counts as none: %j', async (echo) => {
+  test.each([{}, { merOrderNo: '' }])('a receipt without merOrderNo is accepted: %j', async (echo) => {
     expect((await submit({ ...RECEIPT, merOrderNo: undefined, ...echo })).receipt.merOrderNo).toBeNull();
   });
 
@@ -64,7 +64,7 @@ describe('an application (sp1101)', () => {
     expect(received).toHaveLength(1);
   });
 
-  test('a receipt for another order is no refusal, whatever the HTTP status', async () => {
+  test('a receipt for another order does not count as refused, whatever the HTTP status', async () => {
     const { url } = await stranger(answer(JSON.stringify({ ...RECEIPT, merOrderNo: 'A-2' }), 400));
     const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
@@ -108,7 +108,7 @@ describe('a registration (sp1401)', () => {
     return { reply: await client.register(MERCHANT, PAYLOAD), received };
   };
 
-  test('speaks for its merchant, and is sent again under the same number', async () => {
+  test('is sent with its merchant’s headers, and again under the same number', async () => {
     const { reply, received } = await register(reset, answer('', 500), json(REPLY));
     expect(reply).toEqual(REPLY);
     expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual(
@@ -122,13 +122,13 @@ describe('a registration (sp1401)', () => {
   });
 
   test.each([{ payeeId: '' }, { payeeId: null }, { payeeId: undefined }])(
-    'a payeeId not given yet: %j',
+    'a payeeId may be missing: %j',
     async (given) => {
       expect((await register(json({ ...REPLY, ...given }))).reply.payeeId).toBeNull();
     },
   );
 
-  test('a reply without respCode is one', async () => {
+  test('a reply without respCode is accepted', async () => {
     const reply = { ...REPLY, respCode: undefined };
     expect((await register(json(reply))).reply.respCode).toBeNull();
   });

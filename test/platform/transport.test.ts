@@ -21,7 +21,7 @@ import {
 } from './stranger.ts';
 
 describe('what is sent', () => {
-  test('a POST with the merchant’s own headers, under the base address’s path', async () => {
+  test('a POST with the merchant’s headers, below the path of the base address', async () => {
     const { url, received } = await stranger(answer('ok'));
     const { post } = transportTo(`${url}/gateway`);
     expect(await post(undefined, { pageNum: 1 })).toBe('ok');
@@ -38,7 +38,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  test('a token that reads like a template is not filled again', async () => {
+  test('a token that looks like a template is not filled in again', async () => {
     const { url, received } = await stranger(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: '{merchantNo}$&' };
@@ -46,7 +46,7 @@ describe('what is sent', () => {
     expect(received[0]!.headers.authorization).toBe('Bearer {merchantNo}$&');
   });
 
-  test('connections are kept, and never more of them than calls allowed at once', async () => {
+  test('connections are reused, and there are never more than the calls allowed at once', async () => {
     const sockets = new Set<unknown>();
     let now = 0;
     let most = 0;
@@ -65,7 +65,7 @@ describe('what is sent', () => {
     expect(sockets.size).toBeLessThanOrEqual(3);
   });
 
-  test('a rate limit spaces calls out, over all merchants', async () => {
+  test('a rate limit spaces out the calls of all merchants together', async () => {
     const { url } = await stranger(answer('ok'));
     const time = stillTime();
     const { post } = transportTo(url, { rateLimitPerS: 4, concurrency: 1 }, time);
@@ -85,19 +85,19 @@ describe('the platform’s clock', () => {
   };
   const nowMs = Date.UTC(2026, 3, 1);
 
-  test('is told by the Date header, to the second', async () => {
+  test('is read from the Date header, to the second', async () => {
     const date = new Date(nowMs - 600_000).toUTCString();
     expect(await clockOf({ date })).toEqual({ aheadMinMs: -600_000, aheadMaxMs: -599_001 });
   });
 
-  test('is not told without one, by one that cannot be read, nor by a reply that a cache kept', async () => {
+  test('is unknown without a Date header, with an unreadable one, and in a reply from a cache', async () => {
     const date = new Date(nowMs - 600_000).toUTCString();
     expect(await clockOf({})).toBeNull();
     expect(await clockOf({ date: 'half past nine' })).toBeNull();
     expect(await clockOf({ date, age: '600' })).toBeNull();
   });
 
-  test('counts with the time the call took, up to the reply’s head', async () => {
+  test('is as exact as the time from the call to the reply’s headers', async () => {
     let nowAtMs = nowMs;
     const { url } = await stranger((response) => {
       nowAtMs += 7_000;
@@ -126,7 +126,7 @@ describe('what is sent again', () => {
     expect(retries.map(({ retry }) => retry)).toEqual([1, 2]);
   });
 
-  test('not for ever: the error says what came and how often it was tried', async () => {
+  test('not for ever: the error has the last reply and the number of tries', async () => {
     const { url, received } = await stranger(answer('{"msg":"maintenance"}', 503));
     const error = await rejection(transportTo(url).post());
     expect(error).toBeInstanceOf(PlatformUnreachable);
@@ -142,7 +142,7 @@ describe('what is sent again', () => {
     expect(error.message).toMatch(/the connection failed \(connect ECONNREFUSED .*tried 2 times/);
   });
 
-  test('waits grow, with full jitter up to a bound', async () => {
+  test('waits grow up to a limit, with full jitter', async () => {
     const { url } = await stranger(answer('', 500));
     const longest = transportTo(url, { retriesMax: 10 }, { random: () => 1 });
     await rejection(longest.post());
@@ -187,7 +187,7 @@ describe('what is sent again', () => {
     },
   );
 
-  test('Retry-After told to one call holds for the others', async () => {
+  test('the Retry-After of one call also applies to the others', async () => {
     const { url, received } = await stranger(answer('', 429, { 'retry-after': '60' }), answer('ok'));
     const time = stillTime();
     const { post } = transportTo(url, { retriesMax: 0 }, time);
@@ -199,7 +199,7 @@ describe('what is sent again', () => {
     expect(received).toHaveLength(2);
   });
 
-  test('a stalled reply and a dripping one run into the time-out', async () => {
+  test('a reply that stops and one that comes byte by byte both run into the time-out', async () => {
     const drip = await stranger((response) => {
       const timer = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(timer));
@@ -217,7 +217,7 @@ describe('what is sent again', () => {
 describe('one merchant and the others', () => {
   const callFor = (merchantNo: string) =>
     callOf({ access: { kind: 'merchant', merchant: { merchantNo, token: TOKEN } } });
-  /** Acts as `bad` for merchant BAD, and answers everybody else. */
+  /** Acts as `bad` for merchant BAD, and answers all others. */
   const badFor = (bad: Act): Act => {
     return (response, received, call) =>
       received.headers['merchantno'] === 'BAD' ? bad(response, received, call) : void response.end('ok');
@@ -225,7 +225,7 @@ describe('one merchant and the others', () => {
   const answers = (transport: Transport, merchantNo: string, count: number, signal?: AbortSignal) =>
     Promise.all(Array.from({ length: count }, () => transport.post(callFor(merchantNo), signal)));
 
-  test('Retry-After told to one merchant holds that one alone', async () => {
+  test('Retry-After for one merchant delays only that merchant', async () => {
     const time = virtualTime();
     const { url } = await stranger(badFor(answer('', 429, { 'retry-after': '5' })));
     const { transport } = transportTo(url, { retriesMax: 1, concurrency: 2 }, time);
@@ -234,7 +234,7 @@ describe('one merchant and the others', () => {
     const held = transportTo(url, { retriesMax: 1, concurrency: 2 }, { clock: time.clock, sleep: asleep });
     const stop = new AbortController();
     const bad = answers(held.transport, 'BAD', 8, stop.signal).catch(() => undefined);
-    // Nobody wakes what sleeps there, so every slot it kept would be gone for good.
+    // Nothing ever wakes those sleeps. If one kept its slot, the slot would be lost for good.
     await answers(held.transport, 'GOOD', 20);
     stop.abort();
     await bad;
@@ -246,7 +246,7 @@ describe('one merchant and the others', () => {
     ]);
   });
 
-  test('one that never answers leaves the others their slots', async () => {
+  test('one whose calls are never answered leaves the others their slots', async () => {
     const { url } = await stranger(badFor(stall));
     const { transport } = transportTo(url, { timeoutMs: 60_000 });
     const stop = new AbortController();
@@ -259,7 +259,7 @@ describe('one merchant and the others', () => {
     await bad;
   });
 
-  test('one that fails for ever waits outside of the slots between its tries', async () => {
+  test('one whose calls always fail takes no slot between its tries', async () => {
     const { url } = await stranger(badFor(answer('', 500)));
     const asleep = { clock: () => 0, sleep: () => new Promise<void>(() => undefined) };
     const { transport, retries } = transportTo(url, { concurrency: 1 }, asleep);
@@ -299,7 +299,7 @@ describe('what is not sent again', () => {
     expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
   });
 
-  test('a reply larger than the limit is dropped while it streams', async () => {
+  test('a reply larger than the limit is cut off while it comes in', async () => {
     let sentBytes = 0;
     const { url } = await stranger((response) => {
       const chunk = Buffer.alloc(65_536, 32);
@@ -318,14 +318,14 @@ describe('what is not sent again', () => {
     expect(sentBytes).toBeLessThan(5 * REPLY_BYTES_MAX);
   });
 
-  test('bytes that are no UTF-8 are refused rather than replaced', async () => {
+  test('bytes that are not UTF-8 are refused, not replaced', async () => {
     const { url, received } = await stranger(answer(Buffer.from([0x22, 0xff, 0xfe, 0x22])));
     const error = await rejection(transportTo(url, { retriesMax: 9 }).post());
     expect(error).toBeInstanceOf(PlatformReplyInvalid);
     expect(received).toHaveLength(3);
   });
 
-  test('a token that cannot stand in a header is refused before anything is sent', async () => {
+  test('a token that cannot be put into a header is refused before anything is sent', async () => {
     const { url, received } = await stranger(answer('ok'));
     const { transport } = transportTo(url);
     const merchant = { merchantNo: 'M0001', token: 'abcdef\r\nX-Other: 1' };
@@ -337,7 +337,7 @@ describe('what is not sent again', () => {
 });
 
 describe('a caller that gives up', () => {
-  test('before, while waiting for the reply, and between retries: the reason comes back', async () => {
+  test('before, while waiting for the reply, and between retries: the call rejects with its reason', async () => {
     const reason = new Error('enough');
     const { url } = await stranger(stall);
     const { post } = transportTo(url);
@@ -356,7 +356,7 @@ describe('a caller that gives up', () => {
   });
 });
 
-test('no message and no retry’s reason ever holds the token, however it comes back', async () => {
+test('no message and no reason of a retry ever shows the token, however the reply repeats it', async () => {
   const echoes = [
     TOKEN,
     JSON.stringify({ token: TOKEN }),

@@ -1,4 +1,4 @@
-/** What of the image can be checked without building it: paths, versions, and what the build context lets through. */
+/** What can be checked of the image without building it: paths, versions, and files that the build context includes. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
@@ -15,14 +15,14 @@ const manifest = JSON.parse(read('package.json')) as {
   devDependencies: { node: string };
 };
 
-test('every path it copies exists, and the build context lets it through', () => {
+test('every path it copies exists, and the build context includes it', () => {
   const letThrough = read('.dockerignore').split('\n');
   expect(copied.length).toBeGreaterThan(5);
   expect(copied.filter((path) => !existsSync(at(path)))).toEqual([]);
   expect(copied.filter((path) => !letThrough.includes(`!${path}`))).toEqual([]);
 });
 
-test('it runs the Node the project pins, as another user than root, without development packages', () => {
+test('it runs the pinned Node version, not as root, without development packages', () => {
   const images = instructions.filter((line) => line.startsWith('FROM '));
   const [image, digest] = images[0]!.split(' ')[1]!.split('@');
   expect(image).toBe(`node:${manifest.devDependencies.node}-bookworm-slim`);
@@ -35,7 +35,7 @@ test('it runs the Node the project pins, as another user than root, without deve
   );
 });
 
-test('its entry is the program’s own, inside a folder it copies', () => {
+test('its entry point is the program’s own, inside a folder it copies', () => {
   const entry = /^ENTRYPOINT \["node", "\/app\/(.+)"\]$/.exec(
     instructions.find((line) => line.startsWith('ENTRYPOINT ')) ?? '',
   )?.[1];
@@ -44,8 +44,8 @@ test('its entry is the program’s own, inside a folder it copies', () => {
   expect(statSync(at(entry!)).mode & 0o111).not.toBe(0);
 });
 
-test('every file the source reads from the project is in a folder it copies', () => {
-  // The scenario of the sandbox and the migrations are read at run time, from beside src.
+test('every project file that the source reads is in a folder it copies', () => {
+  // The sandbox's scenario and the migrations are read at run time, from folders beside src.
   for (const path of ['config/sandbox.yaml', 'sql/0001_ledger.sql', 'jobs/all.ts', 'package.json']) {
     expect(existsSync(at(path))).toBe(true);
     expect(copied).toContain(path.split('/')[0]);

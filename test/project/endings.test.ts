@@ -9,9 +9,9 @@ const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .map((path) => ({ path, text: readFileSync(`${SRC}/${path}`, 'utf8') }));
 
-/** A fault in daybook itself: a command it gets to ends with 70. */
+/** Errors that mean a bug in daybook. A command that they reach ends with 70. */
 const OUR_FAULTS = ['StatementMisfit'];
-/** Caught inside the module that throws it, so that no command ends with it. */
+/** Errors that the throwing module catches itself, so that no command ends with them. */
 const CAUGHT = [
   'ClockOff',
   'NoStatement',
@@ -34,7 +34,7 @@ const ancestors = (name: string): string[] => {
 };
 const errors = [...parents.keys()].filter((name) => ancestors(name).some((one) => one.endsWith('Error')));
 
-test('every class of error carries its ending, or is a fault of ours on purpose', () => {
+test('every class of error has an exit code, or is listed as a bug in daybook', () => {
   expect(errors.length).toBeGreaterThan(30);
   const without = errors.filter(
     (name) => name !== 'ExpectedError' && !ancestors(name).includes('ExpectedError'),
@@ -42,7 +42,7 @@ test('every class of error carries its ending, or is a fault of ours on purpose'
   expect(without.sort()).toEqual([...OUR_FAULTS, ...CAUGHT].sort());
 });
 
-test('no error is known by its name as text', () => {
+test('no code compares the name of an error as text', () => {
   const named = sources.flatMap(({ path, text }) =>
     errors
       .filter((name) => text.replaceAll(`name = '${name}'`, '').includes(`'${name}'`))

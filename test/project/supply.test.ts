@@ -1,10 +1,10 @@
-/** What is known of the packages the program is made of. */
+/** Licences and known weaknesses of the packages that the program uses. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { auditVerdict } from '../../scripts/audit.ts';
 import { licenceProblems, type LockedPackage } from '../../scripts/licences.ts';
 
-test('every package of the lock file has a licence that is allowed', () => {
+test('every package of the lock file has an allowed licence', () => {
   const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
     packages: Record<string, LockedPackage>;
   };
@@ -12,7 +12,7 @@ test('every package of the lock file has a licence that is allowed', () => {
   expect(licenceProblems(lock.packages)).toEqual([]);
 });
 
-test('a licence that binds, or none, is named with its package', () => {
+test('a restrictive or missing licence is reported with its package', () => {
   const packages = {
     '': { version: '0.1.0' },
     'node_modules/fine': { version: '1.0.0', license: 'MIT' },
@@ -29,7 +29,7 @@ test('a licence that binds, or none, is named with its package', () => {
   ]);
 });
 
-test('an audit fails for grave weaknesses alone, and a registry without audits is told as not checked', () => {
+test('an audit fails only for grave weaknesses, and without an answer says that nothing was checked', () => {
   const counted = (found: object) => JSON.stringify({ metadata: { vulnerabilities: found } });
   expect(auditVerdict(counted({ low: 2, high: 0, critical: 0, total: 2 }))).toEqual({
     kind: 'clean',

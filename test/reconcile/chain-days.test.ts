@@ -1,4 +1,4 @@
-/** Days chained one after the other, each from the closing before it, are the days of one chain over all of them. */
+/** Chaining day after day, each from the closing before, gives the same days as one chain over all of them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContinuityBreak, LedgerEntry } from '../../src/ledger/entry.ts';
@@ -14,7 +14,7 @@ const aroundMidnight = fc
   .map(([day, second]) => day * DAY_S + second);
 const anyTime = fc.integer({ min: 0, max: DAYS * DAY_S - 10 });
 
-/** Entries of some days, most of them around midnight, some late, some missing, some with another balance. */
+/** Entries of some days, mostly around midnight. Some are late, some missing, some have a wrong balance. */
 const histories = fc
   .record({
     balanceMax: fc.constantFrom(2, 4, 1_000_000),
@@ -63,13 +63,13 @@ const chained = (
     signal: new AbortController().signal,
   });
 
-/** Hints look at the breaks around, so they are found over all days and not here. */
+/** Hints depend on the breaks around, so they are not compared here. */
 const unhinted = (breaks: readonly ContinuityBreak[]) =>
   breaks
     .map((found) => ({ ...found, hint: null, hintBatchNo: null }))
     .toSorted((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
 
-/** Each day when it is over, from the closing before it, with the days before it that it cannot do without. */
+/** Chains each day once it is over, from the closing before, together with the earlier days that it needs. */
 async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]) {
   const figures = new Map<string, DayFigures>();
   const breaks = new Map<string, ContinuityBreak[]>();
@@ -96,7 +96,7 @@ async function dayByDay(entries: readonly LedgerEntry[], days: readonly string[]
         made.breaks.filter((found) => found.day === day),
       );
     }
-    // A break in front of these days is told of the day before them as well.
+    // A break right before these days also counts for the day before them.
     if (first > 0) {
       const front = first - 1;
       first = front;
@@ -122,7 +122,7 @@ test('day by day gives the figures and breaks of one pass over all days', async 
     }),
     { numRuns: 2_500 },
   );
-  // Both happen: days that are taken up from a closing, and days that are not.
+  // Both cases occur: days that continue from a closing, and days that cannot.
   expect(together).toBeGreaterThan(500);
   expect(days - together).toBeGreaterThan(2_000);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { explain, storiesOf } from '../../src/ledger/chain/break-stories.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, RejectedEntry } from '../../src/ledger/entry.ts';
@@ -37,7 +38,7 @@ beforeEach(async () => {
   });
 });
 
-/** Stores what the platform holds of the days and chains it. */
+/** Stores what the platform holds of these days, and chains it. */
 async function reconciled(
   entries: readonly LedgerEntry[],
   days: readonly string[] = DAYS,
@@ -63,8 +64,7 @@ async function reconciled(
     clockToleranceS: 2,
     currencies: createCurrencies({}),
     readQuarantined,
-    merchants: [MERCHANT],
-    currenciesAsked: null,
+    accounts: accountsOf(MERCHANT),
     runId,
     now: () => NOW,
     signal: new AbortController().signal,
@@ -102,7 +102,7 @@ const shown = (ledger: readonly LedgerEntry[], changes: Readonly<Record<string, 
 const amounts = ({ credit, debit }: LedgerEntry) => ({ credit, debit });
 const stamp = (bookedAt: string) => ({ bookedAt, bookedMs: Date.parse(`${bookedAt.replace(' ', 'T')}Z`) });
 
-test('an entry stamped a day early is told at both places as one', async () => {
+test('an entry stamped a day early is one cause of the breaks at both places', async () => {
   await reconciled(shown(LEDGER, { B0005: stamp('2026-03-01 10:30:00') }));
   expect(await causes()).toEqual([
     [
@@ -112,7 +112,7 @@ test('an entry stamped a day early is told at both places as one', async () => {
   ]);
 });
 
-test('one stamped a day late is missing at first, and told as soon as its new day is read', async () => {
+test('an entry stamped a day late is missing at first, and recognized as soon as its new day is read', async () => {
   const late = shown(LEDGER, { B0001: stamp('2026-03-02 10:30:00') });
   await reconciled(late, DAYS.slice(0, 1));
   expect(await hints()).toEqual([['USD', 'B0000', 'B0002', 'unexplained', null]]);
@@ -127,7 +127,7 @@ test('one stamped a day late is missing at first, and told as soon as its new da
   expect(await hints()).toEqual([]);
 });
 
-test('the last entry of all and the one before it are told, though nothing follows them', async () => {
+test('the last entry and the one before it are recognized, though nothing follows them', async () => {
   await reconciled(
     shown(LEDGER, { B0006: stamp('2026-03-02 12:00:00'), B0007: stamp('2026-03-02 11:00:00') }),
   );
@@ -136,7 +136,7 @@ test('the last entry of all and the one before it are told, though nothing follo
   ]);
 });
 
-test('swapped amounts are told from a balance that is off', async () => {
+test('swapped amounts are distinguished from a wrong balance', async () => {
   const [one, two] = [LEDGER[2]!, LEDGER[3]!];
   await reconciled(shown(LEDGER, { B0002: amounts(two), B0003: amounts(one) }));
   expect(await causes()).toEqual([
@@ -152,7 +152,7 @@ test('swapped amounts are told from a balance that is off', async () => {
   ]);
 });
 
-test('an entry shown in another currency is told in both accounts, whichever is chained first', async () => {
+test('an entry shown in another currency is recognized in both accounts, whichever is chained first', async () => {
   const expected = [
     [3, 'The currency of B0002 is wrong: it stands in EUR, and fits exactly in USD between B0001 and B0003.'],
   ];
@@ -170,7 +170,7 @@ test('an entry shown in another currency is told in both accounts, whichever is 
   expect(await hints()).toEqual([]);
 });
 
-test('what is missing in one currency is not looked for in another where nothing fits', async () => {
+test('a missing entry is not found in another currency if nothing fits there', async () => {
   const all = [...LEDGER, ...EUROS].filter(({ batchNo }) => !['B0002', 'E0005'].includes(batchNo));
   await reconciled(all);
   expect(await hints()).toEqual([
@@ -187,7 +187,7 @@ describe('an entry in quarantine', () => {
     batchNo,
   });
 
-  test('with the amount of a break explains it, before anything else does', async () => {
+  test('with the amount of a break explains it, and wins over other causes', async () => {
     const both = wreck('B0002', '"inAmount":61.00,"outAmount":61.00');
     await reconciled(without('B0002'), DAYS, [both]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-entry', 'B0002']]);
@@ -198,7 +198,7 @@ describe('an entry in quarantine', () => {
     ]);
   });
 
-  test('speaks before a pair of breaks that take each other back, and leaves the other to itself', async () => {
+  test('wins over a pair of opposite breaks, and leaves the other break alone', async () => {
     const ledger = accountEntries(10_000, [
       ['2026-03-01 09:00:00', 10_000],
       ['2026-03-01 10:00:00', -2_500],
@@ -219,13 +219,13 @@ describe('an entry in quarantine', () => {
     ]);
   });
 
-  test('without a readable amount, or with another, may be what a break lacks, and nothing is said to be missing', async () => {
+  test('without a readable amount, or with another, may explain a break, so nothing is said to be missing', async () => {
     await reconciled(without('B0002'), DAYS, [wreck('B0002', '"inAmount":"sixty-one"')]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-in-span', 'B0002']]);
     expect((await causes()).join()).not.toMatch(/missing/);
   });
 
-  test('in another currency, or of another day, says nothing', async () => {
+  test('in another currency, or on another day, explains nothing', async () => {
     const other = { ...wreck('X', '"inAmount":61.00'), raw: '{"currency":"EUR","inAmount":61.00}' };
     await reconciled(without('B0002'), DAYS, [other]);
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
@@ -233,14 +233,14 @@ describe('an entry in quarantine', () => {
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'unexplained', null]]);
   });
 
-  test('two of one span explain a break together', async () => {
+  test('explains a break together with a second one in its span', async () => {
     const two = [wreck('B0001', '"inAmount":0,"outAmount":25'), wreck(null, '"inAmount":61')];
     await reconciled(without('B0001', 'B0002'), DAYS, two);
     expect(await hints()).toEqual([['USD', 'B0000', 'B0003', 'quarantined-entry', null]]);
     expect((await causes())[0]![1]).toMatch(/^What is quarantined there explains it: /);
   });
 
-  test('explains one break only, and none once the platform sends it no more', async () => {
+  test('explains one break only, and none when the platform no longer sends it', async () => {
     const ledger = accountEntries(10_000, [
       ['2026-03-01 09:00:00', 100],
       ['2026-03-01 10:00:00', 6_100],
@@ -255,10 +255,12 @@ describe('an entry in quarantine', () => {
   });
 });
 
-test('what a healed break lacked has come, and is not said to be missing', async () => {
+test('of a healed break nothing is said to be missing any more', async () => {
   await reconciled(LEDGER.filter(({ batchNo }) => batchNo !== 'B0002'));
   await reconciled(LEDGER);
-  expect((await listBreaks(database.db, { all: true })).map((row) => explain(knownBreak(row)))).toEqual([
+  expect(
+    (await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).map((row) => explain(knownBreak(row))),
+  ).toEqual([
     'After B0001 the balance was 575.00 USD, but B0003 started from 636.00: a net credit of 61.00 was missing between ' +
       'them; the chain holds there now.',
   ]);

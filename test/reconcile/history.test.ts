@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
@@ -58,14 +59,15 @@ const reconciled = (merchantNo: string) =>
     zone: 'UTC',
     clockToleranceS: 2,
     currencies: createCurrencies({}),
-    merchants: [merchantNo],
-    currenciesAsked: null,
+    accounts: accountsOf(merchantNo),
     runId,
     now: () => NOW,
     signal: new AbortController().signal,
   });
 
-/** All that reconciling made of a merchant's ledger; days without entries are left out, as only a past had any. */
+/**
+ * Everything that reconcile made of a merchant's ledger. Days without entries are left out: only a past one had rows.
+ */
 async function outcome(merchantNo: string) {
   const days = await sql`
     SELECT day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count,
@@ -82,7 +84,7 @@ async function outcome(merchantNo: string) {
   return { days: days.rows, breaks: breaks.rows, waiting: waiting.rows };
 }
 
-/** Seconds of four days, mostly around their midnights, so that entries share seconds and trade places over them. */
+/** Seconds on four days, mostly around midnight, so that entries share seconds and trade places across midnight. */
 const second = fc
   .oneof(
     {
@@ -99,7 +101,7 @@ const ledgers = fc
   .array(fc.tuple(second, fc.constantFrom(100, 200, -100, 300, 1)), { minLength: 1, maxLength: 14 })
   .map((lines) => lines.sort((a, b) => a[0] - b[0]).map(([at, cents]): Line => [spelled(at), cents]));
 
-/** One visit: which days are read, and which entries the platform does not show at that time. */
+/** One visit: the days that are read, and the entries that the platform does not show at that time. */
 const visits = fc.array(
   fc.record({
     days: fc.subarray(DAYS, { minLength: 1 }),
@@ -108,7 +110,7 @@ const visits = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-test('whatever the order in which entries came, went and came back, the same ledger gives the same figures', async () => {
+test('the same ledger gives the same figures, in whatever order entries came, went and came back', async () => {
   await fc.assert(
     fc.asyncProperty(ledgers, visits, async (lines, sequence) => {
       const ledger = accountEntries(1_000, lines);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { BREAKS_KEPT_MAX } from '../../src/ledger/chain/account-days.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
@@ -50,7 +51,7 @@ beforeEach(async () => {
   await begin();
 });
 
-/** Stores what the platform holds of whole days, each under certificate. */
+/** Stores what the platform holds of whole days, each with a certificate. */
 async function synced(entries: readonly LedgerEntry[], days: readonly string[]): Promise<void> {
   for (const day of days) {
     const window = dayWindow(day, 'UTC');
@@ -82,8 +83,7 @@ const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileRepo
     zone: 'UTC',
     clockToleranceS: 2,
     currencies: createCurrencies({}),
-    merchants: null,
-    currenciesAsked: null,
+    accounts: EVERY_ACCOUNT,
     runId,
     now: () => NOW,
     signal: new AbortController().signal,
@@ -91,7 +91,7 @@ const reconciled = (more: Partial<ReconcileOptions> = {}): Promise<ReconcileRepo
   });
 
 const figures = async () =>
-  (await listAccountDays(database.db, {})).map((d) => [d.day, d.opening, d.closing, d.verdict]);
+  (await listAccountDays(database.db)).map((d) => [d.day, d.opening, d.closing, d.verdict]);
 const changed = (report: ReconcileReport) => report.daysChanged.map(({ day }) => day);
 
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03', '2026-03-04', '2026-03-05'];
@@ -106,7 +106,7 @@ const LINES: Line[] = [
 const LEDGER = accountEntries(5_000, LINES);
 const without = (...batchNos: string[]) => LEDGER.filter(({ batchNo }) => !batchNos.includes(batchNo));
 
-test('days take up from one another, over days without entries', async () => {
+test('days continue from one another, across days without entries', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
   expect(await figures()).toEqual([
@@ -122,7 +122,7 @@ describe('days proven to hold no entry', () => {
   const LATER = ['2026-03-06', '2026-03-07', '2026-03-08'];
   const daysOf = async () => (await figures()).map(([day]) => day);
 
-  test('get figures one by one as they are proven, and nothing twice', async () => {
+  test('get figures one by one as they are proven, each once', async () => {
     await synced(LEDGER, DAYS);
     await reconciled();
     for (const [at, day] of LATER.entries()) {
@@ -134,7 +134,7 @@ describe('days proven to hold no entry', () => {
     }
   });
 
-  test('get none before the account’s first day, nor behind a day that nobody read', async () => {
+  test('get no figures before the account’s first day, nor after a day that was not read', async () => {
     await synced(LEDGER, [...DAYS.slice(1, 3), ...LATER.slice(1)]);
     await synced([], ['2026-02-28']);
     await reconciled();
@@ -144,7 +144,7 @@ describe('days proven to hold no entry', () => {
     expect(await daysOf()).toEqual([...DAYS.slice(1), ...LATER]);
   });
 
-  test('get none while a part of them is not read', async () => {
+  test('get no figures while a part of them is not read', async () => {
     await synced(LEDGER, DAYS);
     const { beginMs, endMs } = dayWindow(LATER[0]!, 'UTC');
     await certified({ beginMs, endMs: endMs - 1_000 });
@@ -155,7 +155,7 @@ describe('days proven to hold no entry', () => {
     expect(await daysOf()).toEqual([...DAYS, LATER[0]]);
   });
 
-  test('move with the day before them, and are as other days once an entry comes', async () => {
+  test('change with the day before them, and become ordinary days once an entry comes', async () => {
     await synced(LEDGER, [...DAYS, ...LATER]);
     await reconciled();
     const more = accountEntries(13_010, [['2026-03-05 23:00:00', 100]], 'LATE');
@@ -172,7 +172,7 @@ describe('days proven to hold no entry', () => {
   });
 });
 
-test('a late entry moves the opening of every day that passes it on, and no day after', async () => {
+test('a late entry changes the openings of the empty days after it and of the next day, and of no later day', async () => {
   const quiet = ['2026-03-02', '2026-03-03', '2026-03-04'];
   const lines: Line[] = [
     ['2026-03-01 09:00:00', 100],
@@ -206,7 +206,7 @@ test('a late entry moves the opening of every day that passes it on, and no day 
   expect(report.daysChained).toBe(5);
 });
 
-test('again without changes, nothing is chained and no row is written', async () => {
+test('a second time without changes chains nothing and writes no row', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
   const versions = () => sql`SELECT day, xmin::text FROM account_day ORDER BY day`.execute(database.db);
@@ -217,7 +217,7 @@ test('again without changes, nothing is chained and no row is written', async ()
   expect((await versions()).rows).toEqual(before.rows);
 });
 
-test('an entry missing in mid-day is one break of that day, and heals when it comes', async () => {
+test('an entry missing during a day is one break of that day, which heals when the entry comes', async () => {
   await synced(without('B0001'), DAYS);
   const first = await reconciled();
   expect(first.opened.map((b) => [b.day, b.missing_net, b.after_batch_no, b.before_batch_no])).toEqual([
@@ -234,9 +234,9 @@ test('an entry missing in mid-day is one break of that day, and heals when it co
   expect(await listBreaks(database.db)).toEqual([]);
 });
 
-test('a last entry that is missing breaks its day as well, over days without entries, and both heal when it comes', async () => {
+test('a missing last entry also breaks its own day, across days without entries, and both days heal when it comes', async () => {
   const counted = async () =>
-    (await listAccountDays(database.db, {})).map((d) => [d.day, d.verdict, d.break_count, d.breaks_after]);
+    (await listAccountDays(database.db)).map((d) => [d.day, d.verdict, d.break_count, d.breaks_after]);
   await synced(without('B0003'), DAYS.slice(0, 3));
   await reconciled();
   expect((await counted()).at(-1)).toEqual(['2026-03-03', 'continuous', 0, 0]);
@@ -247,7 +247,7 @@ test('a last entry that is missing breaks its day as well, over days without ent
   expect(await counted()).toEqual([
     ['2026-03-01', 'continuous', 0, 0],
     ['2026-03-02', 'broken', 1, 1],
-    // What is missing may be of the day without entries as well.
+    // The missing entry may also belong to the day without entries.
     ['2026-03-03', 'broken', 1, 1],
     ['2026-03-04', 'broken', 1, 0],
     ['2026-03-05', 'continuous', 0, 0],
@@ -262,7 +262,7 @@ test('a last entry that is missing breaks its day as well, over days without ent
   );
 });
 
-test('a day in front that is not chained again keeps the break after it, and loses it once the next day has none', async () => {
+test('an earlier day that is not chained again keeps the break after it, until the next day no longer has it', async () => {
   const SHIFTED = LEDGER.filter(({ bookedAt }) => bookedAt >= '2026-03-04').map((entry) => ({
     ...entry,
     balance: addAmounts(entry.balance, '1.00'),
@@ -270,7 +270,7 @@ test('a day in front that is not chained again keeps the break after it, and los
   await synced([...LEDGER.filter(({ bookedAt }) => bookedAt < '2026-03-04'), ...SHIFTED], DAYS);
   await reconciled();
   const counts = async () =>
-    (await listAccountDays(database.db, {})).map((d) => [d.day, d.break_count, d.breaks_after]);
+    (await listAccountDays(database.db)).map((d) => [d.day, d.break_count, d.breaks_after]);
   const broken = [
     ['2026-03-01', 0, 0],
     ['2026-03-02', 1, 1],
@@ -279,20 +279,20 @@ test('a day in front that is not chained again keeps the break after it, and los
     ['2026-03-05', 0, 0],
   ];
   expect(await counts()).toEqual(broken);
-  // Its own entries change in nothing that moves what follows.
+  // This change of its entries does not affect any later day.
   const FEE = LEDGER.map((entry) =>
     entry.batchNo === 'B0002' ? { ...entry, transactionType: 'FEE' } : entry,
   );
   await synced(FEE, [DAYS[1]!]);
   await reconciled();
   expect(await counts()).toEqual(broken);
-  // All that followed vanishes: nothing is left that does not start from its closing.
+  // All later entries vanish. So no entry is left that could start from another balance.
   await synced([], DAYS.slice(2));
   await reconciled();
   expect((await counts()).map(([, count]) => count)).toEqual([0, 0, 0, 0, 0]);
 });
 
-test('a late last entry moves the next opening, and the cascade stops where figures agree', async () => {
+test('a late last entry changes the next opening, and the cascade stops where figures agree', async () => {
   await synced(without('B0003'), DAYS);
   await reconciled();
   expect((await figures())[3]).toEqual(['2026-03-04', '132.00', '129.50', 'broken']);
@@ -315,7 +315,7 @@ test('a day whose entries all vanished keeps its row and passes the balance on',
   ]);
 });
 
-test('over a stretch nobody read the chain begins anew, and joins once the stretch is read', async () => {
+test('after days that were not read the chain begins anew, and is joined once they are read', async () => {
   await synced(LEDGER, ['2026-03-01', '2026-03-05']);
   await reconciled();
   expect(await figures()).toEqual([
@@ -328,7 +328,7 @@ test('over a stretch nobody read the chain begins anew, and joins once the stret
   expect((await figures()).at(-1)).toEqual(['2026-03-05', '129.00', '130.10', 'broken']);
 });
 
-test('a break a person resolved stays resolved while it is the same', async () => {
+test('a break that a person resolved stays resolved while it is the same', async () => {
   await synced(without('B0001'), DAYS);
   const { opened } = await reconciled();
   await resolveBreak(database.db, opened[0]!.id, 'known to the bank', NOW);
@@ -339,12 +339,15 @@ test('a break a person resolved stays resolved while it is the same', async () =
   await synced([...without('B0001'), ...late], DAYS);
   const report = await reconciled();
   expect(report.opened).toEqual([]);
-  expect((await listBreaks(database.db, { all: true })).map(({ status, note }) => [status, note])).toEqual([
-    ['resolved', 'known to the bank'],
-  ]);
+  expect(
+    (await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).map(({ status, note }) => [
+      status,
+      note,
+    ]),
+  ).toEqual([['resolved', 'known to the bank']]);
 });
 
-test('a first day whose entries all vanished keeps its row, and held what the next one opens on', async () => {
+test('a first day whose entries all vanished keeps its row, with the balance that the next day opens with', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
   await synced(without('B0000', 'B0001'), DAYS);
@@ -356,14 +359,14 @@ test('a first day whose entries all vanished keeps its row, and held what the ne
   expect(await listBreaks(database.db)).toEqual([]);
 });
 
-test('a day that never had an entry that stayed gets no row', async () => {
+test('a day whose entries vanished before it was chained gets no row', async () => {
   await synced(LEDGER.slice(0, 1), ['2026-03-01']);
   await synced([], ['2026-03-01']);
   await reconciled();
   expect(await figures()).toEqual([]);
 });
 
-test('entries that trade places over midnight chain, whichever of the two days was there first', async () => {
+test('entries that trade places over midnight chain, whichever of the two days was stored first', async () => {
   const around = accountEntries(0, [
     ['2026-03-01 12:00:00', 1_000],
     ['2026-03-02 00:00:01', 200],
@@ -389,7 +392,7 @@ test('entries that trade places over midnight chain, whichever of the two days w
   }
 });
 
-test('on an account with entries around every midnight, a late entry still costs only the days it moves', async () => {
+test('on an account with entries around every midnight, a late entry still costs only the days it changes', async () => {
   const days = Array.from({ length: 20 }, (_, index) => addDays('2026-03-01', index));
   const lines = days.flatMap((day): Line[] => [
     [`${day} 00:00:00`, 100],
@@ -411,7 +414,7 @@ test('on an account with entries around every midnight, a late entry still costs
   expect(report.daysChained).toBe(1);
 });
 
-test('a break found again with other balances around it keeps its id and tells the new ones', async () => {
+test('a break found again with other balances around it keeps its id and shows the new ones', async () => {
   await synced(without('B0001'), DAYS);
   const { opened } = await reconciled();
   const lifted = LEDGER.map((entry) => ({ ...entry, balance: addAmounts(entry.balance, '1000.00') }));
@@ -425,7 +428,7 @@ test('a break found again with other balances around it keeps its id and tells t
   expect([row!.id, row!.expected_balance, row!.found_balance]).toEqual([opened[0]!.id, '1150.00', '1125.00']);
 });
 
-test('a hold placed on one day and released on another is told as such, until the pair is no more', async () => {
+test('a hold placed on one day and released on another is recognized, until one of the two breaks is gone', async () => {
   const held = LEDGER.map((entry, index) =>
     index >= 2 && index < 4 ? { ...entry, balance: subtractAmounts(entry.balance, '40.00') } : entry,
   );
@@ -447,8 +450,8 @@ test('a hold placed on one day and released on another is told as such, until th
   expect(await hints()).toEqual([['2026-03-02', '-40.00', 'unexplained', null]]);
 });
 
-test('the same breaks have the same hints, found day by day or before and after they were a pair', async () => {
-  // Short by the amount of B0001, the last entry of the day before.
+test('the same breaks have the same hints, whether found day by day, or before and after they were a pair', async () => {
+  // Lower by the amount of B0001, the last entry of the day before.
   const short = LEDGER.map((entry, index) =>
     index >= 2 && index < 4 ? { ...entry, balance: subtractAmounts(entry.balance, '25.00') } : entry,
   );
@@ -471,7 +474,7 @@ test('the same breaks have the same hints, found day by day or before and after 
   expect(await hints()).toEqual(atNeighbour);
 });
 
-test('of a day broken all over, every break is counted and a bounded number is kept', async () => {
+test('of a day with very many breaks, all are counted and a limited number is kept', async () => {
   const shattered = Array.from({ length: BREAKS_KEPT_MAX + 200 }, (_, index) => ({
     ...LEDGER[0]!,
     batchNo: `S${String(index).padStart(5, '0')}`,
@@ -482,11 +485,11 @@ test('of a day broken all over, every break is counted and a bounded number is k
   await synced(shattered, ['2026-03-01']);
   const { opened } = await reconciled();
   expect(opened).toHaveLength(BREAKS_KEPT_MAX);
-  const [day] = await listAccountDays(database.db, {});
+  const [day] = await listAccountDays(database.db);
   expect([day!.verdict, day!.break_count]).toEqual(['broken', BREAKS_KEPT_MAX + 199]);
 });
 
-test('a long account takes several transactions, each of which leaves the rest on the list', async () => {
+test('a long account needs several transactions, and each leaves the remaining days on the list', async () => {
   const bounded = { passMax: { days: 2, breaks: 100 } };
   await synced(without('B0001'), DAYS);
   await reconciled(bounded);
@@ -517,7 +520,7 @@ test('without the lease nothing is written, and the changed days stay on the lis
   expect((await sql`SELECT * FROM changed_day`.execute(database.db)).rows).toHaveLength(4);
 });
 
-test('an entry changed in nothing that counts makes its day due, and no other', async () => {
+test('a change of an entry that affects no balance makes only its own day due', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
   await database.db.updateTable('account_day').set({ publish_due: false }).execute();

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 beforeEach(() => emptyTables(database.db));
 
-/** One run against a platform at `url`. */
+/** Runs once against a platform at `url`. */
 const runAt = (url: string, more: { now?: Date; countries?: string[]; signal?: AbortSignal } = {}) =>
   executeReferenceRun({
     db: database.db,
@@ -43,7 +43,7 @@ const runAt = (url: string, more: { now?: Date; countries?: string[]; signal?: A
     holder: 'test:1:-',
     scheduled: { job: 'reference', slot: '2026-03-02 03:00' },
   });
-/** One run against the sandbox with these lists. */
+/** Runs once against the sandbox with these lists. */
 const runOn = async (reference: Lists, more: Parameters<typeof runAt>[1] = {}) =>
   runAt((await sandbox({ reference })).url, more);
 const namesOf = async (kind: string, withGone = true) =>
@@ -51,7 +51,7 @@ const namesOf = async (kind: string, withGone = true) =>
     [country, code, isGone ? 'gone' : ''].filter((part) => part !== '').join(' '),
   );
 
-test('is a job of its own, due on Mondays until it is done', async () => {
+test('reading reference data is a job of its own, due on Mondays until it is done', async () => {
   const schedule = { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: 'UTC' };
   const scheduled = jobs
     .filter(({ isLedger }) => !isLedger)
@@ -67,7 +67,7 @@ test('is a job of its own, due on Mondays until it is done', async () => {
   expect(await due('2026-03-09T03:00:00Z')).toEqual([{ job: 'reference', slot: '2026-03-09 03:00' }]);
 });
 
-test('the five lists, two of them once a country', () => {
+test('there are five lists, two of them per country', () => {
   expect(listsFor(['US', 'CN', 'US']).map(({ kind, country }) => `${kind} ${country}`.trim())).toEqual([
     'bank CN',
     'bank US',
@@ -80,7 +80,7 @@ test('the five lists, two of them once a country', () => {
 });
 
 describe('a run', () => {
-  test('keeps every list and is on record as the job’s', async () => {
+  test('stores every list, and is recorded as a run of the job', async () => {
     const report = await runOn({ bank: { CN: CHINESE } }, { countries: ['CN', 'HK'] });
     expect(report).toMatchObject({ exitCode: 0, notes: [] });
     expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2']);
@@ -98,7 +98,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('takes the single item ALL for nothing found, never for a bank', async () => {
+  test('reads the single item ALL as nothing found, never as a bank', async () => {
     const report = await runOn({ bank: {} }, { countries: ['CN', 'XX'] });
     expect(report.exitCode).toBe(0);
     expect(report.lists.find(({ kind, country }) => kind === 'bank' && country === 'XX')).toMatchObject({
@@ -111,7 +111,7 @@ describe('a run', () => {
     expect(await referenceCodes(database.db, { kind: 'bank', country: 'CN' })).toBeNull();
   });
 
-  test('keeps OTHER among the natures as the prompt it is', async () => {
+  test('stores OTHER among the natures as a prompt', async () => {
     await runOn({});
     expect(
       (await listReferenceItems(database.db, { kind: 'business_nature' })).map(({ code, isPrompt }) => [
@@ -129,12 +129,12 @@ describe('a run', () => {
     ]);
   });
 
-  test('another list’s OTHER is a code like any', async () => {
+  test('stores OTHER in another list as an ordinary code', async () => {
     await runOn({ purpose: [{ code: 'OTHER', name: 'Something else' }] });
     expect(await referenceCodes(database.db, { kind: 'purpose', country: '' })).toEqual(['OTHER']);
   });
 
-  test('names a code that disappeared, for a person to look at, once', async () => {
+  test('reports a code that disappeared, for a person, once', async () => {
     await runOn({ bank: { CN: CHINESE } });
     const report = await runOn({ bank: { CN: CHINESE.slice(0, 1) } }, { now: NEXT_MONDAY });
     expect(report).toMatchObject({ exitCode: 3, notes: ['bank of CN: no longer listed: CN2'] });
@@ -145,7 +145,7 @@ describe('a run', () => {
     expect(again.exitCode).toBe(0);
   });
 
-  test('leaves a list that it could not read as it is, and goes on with the others', async () => {
+  test('does not change a list that it could not read, and continues with the others', async () => {
     await runOn({ bank: { CN: CHINESE } });
     const report = await runOn({ bank: { CN: [{ code: 'US1', name: 'Elsewhere' }] } }, { now: NEXT_MONDAY });
     expect(report.exitCode).toBe(4);
@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(report.lists.filter(({ problem }) => problem === null)).toHaveLength(4);
   });
 
-  test('sets aside an item that cannot be kept, keeps what it came as, and takes nothing for gone', async () => {
+  test('sets aside an unusable item with its text, and then counts no code as gone', async () => {
     await runOn({ bank: { CN: CHINESE } });
     const odd = { code: 'CN3', name: '\t' };
     const { url } = await stranger((response, { body }) => {
@@ -176,7 +176,7 @@ describe('a run', () => {
         'bank of CN: the name of CN3 is empty',
       ],
     ]);
-    // CN2 may be the one without a code.
+    // CN2 may be the item without a code.
     expect(await namesOf('bank')).toEqual(['CN CN1', 'CN CN2', 'CN CN3']);
     const [banks] = await listReferenceLists(database.db);
     expect(banks).toMatchObject({
@@ -188,7 +188,7 @@ describe('a run', () => {
     expect((await listReferenceLists(database.db))[0]).toMatchObject({ setAside: [] });
   });
 
-  test('stops asking a platform that is away', async () => {
+  test('makes no more calls if the platform is away', async () => {
     const { url, received } = await stranger(answer('', 500));
     const report = await runAt(url);
     expect(report.exitCode).toBe(4);
@@ -202,7 +202,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('that is stopped ends with the reason, on record as incomplete', async () => {
+  test('that is stopped ends with the reason, and is recorded as incomplete', async () => {
     const { url } = await sandbox();
     const reason = new Interrupted();
     expect(await rejection(runAt(url, { signal: AbortSignal.abort(reason) }))).toBe(reason);

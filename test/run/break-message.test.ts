@@ -1,4 +1,4 @@
-/** The message to the platform about a break: what it may say, and when there is none. */
+/** The message about a break that a person can send to the platform: what it says, and when there is none. */
 import { expect, test } from 'vitest';
 import type { BreakCase } from '../../src/run/breaks/break-case.ts';
 import { messageToPlatform } from '../../src/run/breaks/break-message.ts';
@@ -48,7 +48,7 @@ const wreck = {
   explains: true,
 };
 
-test('says where, how much, since when it is known, and what is asked', () => {
+test('it says where, how much, since when it is known, and what is asked', () => {
   const answer = {
     window: { beginMs: MS, endMs: MS },
     total: 2,
@@ -71,7 +71,7 @@ Our reference: break 7`,
   );
 });
 
-test('asks for a quarantined entry that explains it to be corrected, and names a cause that is known', () => {
+test('it asks to correct a quarantined entry that explains the break, or names the known cause', () => {
   const message = messageToPlatform(found({ quarantined: [wreck] }), null, AT);
   expect(message).toContain(
     'You send an entry there that does not keep to your interface document: ledger order 59102: both amounts are set. ' +

@@ -30,7 +30,7 @@ const row = (id: number, change: Partial<BreakRow>): BreakRow => ({
 const rows = (count: number, change: (id: number) => Partial<BreakRow>, from = 1): BreakRow[] =>
   Array.from({ length: count }, (_, at) => row(from + at, change(from + at)));
 
-test('a day of noise is one reason, whatever else was found beside it', () => {
+test('a day of breaks below the minor unit is one reason, whatever else was found', () => {
   const noisy = rows(41, () => ({ hint: 'below-minor-unit', missing_net: '0.00000000003' }));
   const pair = rows(2, () => ({ hint: 'balance-off', hint_batch_no: 'B52' }), 51);
   expect(reasonsOfCauses([...noisy, row(60, {}), ...pair])).toEqual([
@@ -51,12 +51,12 @@ test('a day of noise is one reason, whatever else was found beside it', () => {
   ]);
 });
 
-test('breaks that may be anything are left to their count', () => {
+test('breaks of unknown cause are only counted', () => {
   const alone = ['unexplained', 'equals-neighbour', 'twice-neighbour', 'amount-off'];
   expect(reasonsOfCauses(alone.map((hint, at) => row(at, { hint, hint_batch_no: 'B1' })))).toEqual([]);
 });
 
-test('of many causes the first ones are told, and the rest counted', () => {
+test('of many causes the first are described, and the rest is counted', () => {
   const noisy = rows(9, (id) => ({ hint: 'below-minor-unit', day: `2026-03-0${id}` }));
   expect(reasonsOfCauses(noisy).map(({ what }) => what.slice(0, 38))).toEqual([
     '1 break of M1 USD 2026-03-01: It is be',
@@ -68,7 +68,7 @@ test('of many causes the first ones are told, and the rest counted', () => {
   ]);
 });
 
-test('breaks of one cause are listed together and explained once, each by itself where it stands alone', () => {
+test('breaks of one cause are listed together and explained once, and a single break by itself', () => {
   const noisy = rows(6, () => ({ hint: 'below-minor-unit', missing_net: '0.00000000003' }));
   const [cause, alone, ...more] = breakTexts([...noisy, row(60, {})], 'UTC');
   expect(more).toEqual([]);
@@ -86,7 +86,7 @@ test('breaks of one cause are listed together and explained once, each by itself
   );
 });
 
-test('a pair of breaks that take each other back is one story, found from either side', () => {
+test('a pair of opposite breaks is one story, from whichever break it is found', () => {
   const pair = [
     row(1, {
       hint: 'offset-by-later-break',

@@ -35,7 +35,7 @@ function examined(change: Partial<Patient> = {}, settings: Partial<Settings> = {
     signal,
   );
 }
-/** `what` of each finding, with an exclamation mark where it is to be mended. */
+/** `what` of each finding, with an exclamation mark if it is a problem. */
 const told = (findings: readonly Finding[]) => findings.map(({ what, ok }) => (ok ? what : `${what}!`));
 const ALL = [
   'schedule',
@@ -49,7 +49,7 @@ const ALL = [
 ];
 
 describe('doctor', () => {
-  test('finds all well, proves the zone, and writes nothing', async () => {
+  test('finds no problem, proves the zone, and writes nothing', async () => {
     stage = await openStage();
     const findings = await examined();
     expect(findings).toEqual([
@@ -106,7 +106,7 @@ describe('doctor', () => {
     expect(examinedExitCode(findings)).toBe(2);
   });
 
-  test('tells a refused token with its mend and without the token, and goes on with the other checks', async () => {
+  test('reports a refused token with what to do and without the token, and continues with the other checks', async () => {
     stage = await openStage();
     const wrong = { ...MERCHANT, token: 'another-made-up-one' };
     const findings = await examined({}, { platform: { ...stage.app.settings.platform, merchant: wrong } });
@@ -116,7 +116,7 @@ describe('doctor', () => {
     expect(examinedExitCode(findings)).toBe(4);
   });
 
-  test('tells a store that cannot be written, and a setting to mend before what cannot be reached', async () => {
+  test('reports a store that cannot be written, and wrong settings before what cannot be reached', async () => {
     stage = await openStage();
     await stage.sandbox.close();
     const objects = openObjectStore({
@@ -130,7 +130,7 @@ describe('doctor', () => {
     expect(examinedExitCode(findings)).toBe(2);
   });
 
-  test('tells published files that are missing or altered, each by name, and writes nothing', async () => {
+  test('reports missing or altered published files, each by name, and writes nothing', async () => {
     stage = await openStage();
     await stage.run();
     expect((await examined())[5]).toMatchObject({
@@ -148,7 +148,7 @@ describe('doctor', () => {
     expect(await examined()).toEqual(findings);
   });
 
-  test('looks at some older days too, at others from minute to minute', async () => {
+  test('also checks some older days, and different ones each minute', async () => {
     stage = await openStage();
     await stage.run();
     const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
@@ -159,7 +159,7 @@ describe('doctor', () => {
     expect(found!.detail).toMatch(/^merchant=SBX-M-1\/date=2026-03-02\/manifest\.json is missing; /);
   });
 
-  test('says whose the statements are where they are another database’s', async () => {
+  test('says which database owns the statements if it is another one', async () => {
     stage = await openStage();
     await stage.run();
     await sql`UPDATE database_identity SET id = gen_random_uuid()`.execute(stage.app.database.db);
@@ -168,7 +168,7 @@ describe('doctor', () => {
     expect(found!.detail).toContain('belongs to the daybook database');
   });
 
-  test('tells tables that lack a migration', async () => {
+  test('reports missing migrations', async () => {
     stage = await openStage();
     const { db } = stage.app.database;
     await sql`DELETE FROM kysely_migration WHERE name LIKE '0002%'`.execute(db);
@@ -182,7 +182,7 @@ describe('doctor', () => {
     expect(examinedExitCode(findings)).toBe(2);
   });
 
-  test('on a database that nobody migrated yet says so, and checks all that needs no table', async () => {
+  test('says that a new database is not migrated, and checks all that needs no table', async () => {
     stage = await openStage();
     const { db, url, close } = await emptyDatabase();
     const findings = await examined({}, { databaseUrl: url });
@@ -200,7 +200,7 @@ describe('doctor', () => {
       /^SBX-M-1, of the settings; those added to the database are not known yet$/,
     );
     expect(examinedExitCode(findings)).toBe(2);
-    // It only looked: migrating is for the command of that name.
+    // doctor only looks. Migrating is for `daybook migrate`.
     const { rows } = await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`.execute(db);
     expect(rows).toEqual([]);
     await close();
@@ -221,7 +221,7 @@ describe('doctor', () => {
     expect(JSON.stringify(findings)).not.toContain('top-secret');
   });
 
-  test('without a merchant in the settings says that the database would know', async () => {
+  test('without a merchant in the settings says that merchants are in the database', async () => {
     stage = await openStage();
     const { settings } = stage.app;
     const findings = await examined(
@@ -232,7 +232,7 @@ describe('doctor', () => {
     expect(examinedExitCode(findings)).toBe(4);
   });
 
-  test('a fault in daybook is none of its findings', async () => {
+  test('does not report a bug in daybook as a finding', async () => {
     stage = await openStage();
     await expect(finding('x', () => Promise.reject(new TypeError('a slip')))).rejects.toThrow(TypeError);
     const away = () => Promise.reject(new DatabaseUnreachable('the database is away'));

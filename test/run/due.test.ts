@@ -42,7 +42,7 @@ const dueOf = (jobs: readonly ScheduledJob[], zone: string, now: Date, runs: rea
   );
 
 describe('the last slot', () => {
-  test('is due at its very minute, and not an instant before', () => {
+  test('is due exactly at its minute, and not before', () => {
     const slot = (iso: string) => lastSlot('30 1 * * *', 'Asia/Shanghai', at(iso));
     expect(slot('2026-03-06T01:30:00.000+08:00')).toBe('2026-03-06 01:30');
     expect(slot('2026-03-06T01:29:59.999+08:00')).toBe('2026-03-05 01:30');
@@ -51,17 +51,17 @@ describe('the last slot', () => {
   });
 });
 
-describe('what is due', () => {
+describe('a due slot', () => {
   const zone = 'Asia/Shanghai';
   const slot = '2026-03-06 01:30';
   const due = (now: string, runs: readonly Try[], jobs = [NIGHTLY]) => dueOf(jobs, zone, at(now), runs);
 
-  test('a slot without a run, however long ago', () => {
+  test('has no run, however long ago it was', () => {
     expect(due('2026-03-06T01:30:00+08:00', [])).toEqual([{ job: 'nightly', slot }]);
     expect(due('2026-03-07T01:29:00+08:00', [])).toEqual([{ job: 'nightly', slot }]);
   });
 
-  test('not a slot with a good run, even one that needs a person', () => {
+  test('has no good run; a good run may need a person', () => {
     for (const exitCode of [0, 3]) {
       expect(due('2026-03-06T23:00:00+08:00', [tried(slot, exitCode, '2026-03-06T01:31:00+08:00')])).toEqual(
         [],
@@ -69,32 +69,32 @@ describe('what is due', () => {
     }
   });
 
-  test('one that ended otherwise, ten minutes later and not before', () => {
+  test('whose run was not good is due again ten minutes later, and not before', () => {
     const runs = [4, 5, 70, 2].map((code) => tried(slot, code, '2026-03-06T01:40:00+08:00'));
     expect(due('2026-03-06T01:49:59+08:00', runs)).toEqual([]);
     expect(due('2026-03-06T01:50:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
     expect(RETRY_AFTER_MS).toBe(10 * MINUTE_MS);
   });
 
-  test('at once where the run was killed: its row has no end', () => {
+  test('whose run was killed is due again at once: its row has no end', () => {
     expect(due('2026-03-06T01:31:00+08:00', [tried(slot, null, null)])).toEqual([{ job: 'nightly', slot }]);
   });
 
-  test('at once where the clock was set back behind its end, whatever it ended with', () => {
+  test('is due again at once if the clock was set back to before the end of its run', () => {
     const runs = [tried(slot, 4, '2026-03-06T05:00:00+08:00')];
     expect(due('2026-03-06T02:00:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
-    // And ten minutes after an end that the clock set back does know.
+    // And ten minutes after an end that is before the new time of the clock.
     const again = [...runs, tried(slot, 4, '2026-03-06T02:01:00+08:00')];
     expect(due('2026-03-06T02:10:59+08:00', again)).toEqual([]);
     expect(due('2026-03-06T02:11:00+08:00', again)).toEqual([{ job: 'nightly', slot }]);
   });
 
-  test('after several nights down: the last slot, once', () => {
+  test('after several nights down is the last one, once', () => {
     const runs = [tried('2026-03-02 01:30', 0, '2026-03-02T01:31:00+08:00')];
     expect(due('2026-03-06T15:00:00+08:00', runs)).toEqual([{ job: 'nightly', slot }]);
   });
 
-  test('each job by its own slots, and never because of what a person ran', () => {
+  test('depends on the job’s own slots, and never on runs that a person started', () => {
     const jobs = [NIGHTLY, { job: 'resweep', when: '30 13 * * *' }];
     const runs = [
       tried(slot, 0, '2026-03-06T01:31:00+08:00'),
@@ -106,7 +106,9 @@ describe('what is due', () => {
   });
 });
 
-/** Ticks every ten minutes of some days; each due job runs at once and well. Slots in the order they ran. */
+/**
+ * Ticks every ten minutes for some days. Each due job runs at once and well. Returns the slots in the order they ran.
+ */
 function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 10 * MINUTE_MS): string[] {
   const runs: Try[] = [];
   for (let ms = from.getTime(); ms < to.getTime(); ms += everyMs) {
@@ -117,17 +119,17 @@ function simulated(zone: string, when: string, from: Date, to: Date, everyMs = 1
   return runs.map(({ slot }) => slot!);
 }
 
-describe('where clocks change, each day has its run, once', () => {
+describe('when clocks change, each day has its run once', () => {
   test.each([
     // A gap from 02:00 to 03:00, and an hour that comes twice.
     ['Europe/Berlin', '2026-03-29'],
     ['Europe/Berlin', '2026-10-25'],
     ['America/New_York', '2026-03-08'],
     ['America/New_York', '2026-11-01'],
-    // A gap at midnight, and midnight that comes twice.
+    // A gap at midnight, and a midnight that comes twice.
     ['Asia/Beirut', '2026-03-29'],
     ['Asia/Beirut', '2026-10-25'],
-    // Half an hour.
+    // The clock changes by half an hour.
     ['Australia/Lord_Howe', '2026-10-04'],
     ['Australia/Lord_Howe', '2026-04-05'],
     ['Asia/Shanghai', '2026-03-29'],
@@ -148,17 +150,17 @@ describe('where clocks change, each day has its run, once', () => {
 describe('the next time', () => {
   const next = (when: string, zone: string, now: string) => nextTime(when, zone, at(now)).toISOString();
 
-  test('is the next slot, never the one that is due now', () => {
+  test('is that of the next slot, never of the one due now', () => {
     expect(next('30 1 * * *', 'Asia/Shanghai', '2026-03-06T01:29:59+08:00')).toBe('2026-03-05T17:30:00.000Z');
     expect(next('30 1 * * *', 'Asia/Shanghai', '2026-03-06T01:30:00+08:00')).toBe('2026-03-06T17:30:00.000Z');
     expect(next('0 3 * * mon', 'UTC', '2026-03-06T12:00:00Z')).toBe('2026-03-09T03:00:00.000Z');
     expect(next('0 0 29 2 *', 'UTC', '2026-03-06T12:00:00Z')).toBe('2028-02-29T00:00:00.000Z');
   });
 
-  test('is right where the clock skips it, repeats it, or a whole day is missing', () => {
-    // 02:30 is skipped: due when 03:00 comes, at 01:00Z.
+  test('is right if the clock skips it or repeats it, or if a whole day is missing', () => {
+    // 02:30 is skipped, so it is due at 03:00, which is 01:00Z.
     expect(next('30 2 * * *', 'Europe/Berlin', '2026-03-29T00:00:00Z')).toBe('2026-03-29T01:00:00.000Z');
-    // 02:30 comes at 00:30Z and at 01:30Z: the first time only.
+    // 02:30 comes at 00:30Z and at 01:30Z. Only the first time counts.
     expect(next('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:00:00Z')).toBe('2026-10-25T00:30:00.000Z');
     expect(next('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:30:00Z')).toBe('2026-10-26T01:30:00.000Z');
     // Midnight is skipped.

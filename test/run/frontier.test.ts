@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import type { Check } from '../../src/ledger/checks.ts';
 import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { frontierWindows } from '../../src/run/stages/frontier.ts';
@@ -49,7 +50,7 @@ describe('what is read of today', () => {
       (window.endMs + 1 - beginMs) / MINUTE_MS,
     ]);
   };
-  /** A day's figures: so many entries. */
+  /** The figures of a day with that many entries. */
   const busyDay = (day: string, entries: number) =>
     rig.db
       .insertInto('account_day')
@@ -68,13 +69,13 @@ describe('what is read of today', () => {
       .execute();
   beforeEach(() => rig.empty());
 
-  test('at night it is all that is settled, on a platform that may be ten minutes behind as well', async () => {
+  test('at night it is all that has settled, even if the platform’s clock is ten minutes behind', async () => {
     expect(await windowsAt(90)).toEqual([[0, 75]]);
     expect(await windowsAt(16)).toEqual([[0, 1]]);
     expect(await windowsAt(15)).toEqual([]);
   });
 
-  test('at midday it is as much as a page held on the busiest of the last days, and two hours at least', async () => {
+  test('at midday it is the time that one page covered on the busiest recent day, and at least two hours', async () => {
     expect(await windowsAt(13 * 60)).toEqual([[0, 13 * 60 - 15]]);
     await busyDay('2026-05-12', 90_000);
     expect(await windowsAt(13 * 60)).toEqual([[0, 13 * 60 - 15]]);
@@ -85,7 +86,7 @@ describe('what is read of today', () => {
     expect(await windowsAt(13 * 60)).toEqual([[0, 120]]);
   });
 
-  test('days asked for by date are read and no others, and the check can be switched off', async () => {
+  test('a run with dates reads nothing of today, and the check can be switched off', async () => {
     expect(await windowsAt(90, { range: 'asked' })).toEqual([]);
     expect(await windowsAt(90, { checks: ['wide', 'zone'] })).toEqual([]);
     expect(await windowsAt(90, { checks: ['frontier'] })).toEqual([[0, 75]]);
@@ -93,7 +94,7 @@ describe('what is read of today', () => {
 });
 
 test(
-  'a night costs one call more, and under two in a hundred where a day is many pages',
+  'a night costs one call more, which is below two percent if a day has many pages',
   { timeout: TIMEOUT_MS },
   async () => {
     const calls = async (pages: number, ...checks: readonly Check[]) =>
@@ -106,7 +107,7 @@ test(
 );
 
 describe('a last entry that is not shown', () => {
-  /** A ledger with an entry of each account twenty minutes into each day. */
+  /** A ledger in which each account has an entry twenty minutes after midnight each day. */
   const earlyLedger = (seed: string): Drawn => {
     const drawn = drawHistory({ zone: 'Europe/Berlin', firstDay: '2026-05-11', currencies: 1 }, seed);
     const { scene } = drawn;
@@ -145,7 +146,7 @@ describe('a last entry that is not shown', () => {
       row.breaks_after,
     ]);
 
-  test('breaks its day the same night, before it is published', { timeout: TIMEOUT_MS }, async () => {
+  test('breaks its day in the same night, before the day is published', { timeout: TIMEOUT_MS }, async () => {
     const drawn = earlyLedger('for good');
     const steps = { ...drawn, steps: drawn.steps.filter(({ since }) => since <= 0) };
     const seen = await played(steps, hidden(lastOf(drawn), 99), checking('frontier'));
@@ -156,21 +157,20 @@ describe('a last entry that is not shown', () => {
     expect(await statementsOf(drawn)).toEqual([[1, 'broken', 1, 1]]);
     const { scene } = drawn;
     const { target } = scene;
-    const days = (await listAccountDays(rig.db, { fromDay: target })).map(({ day, verdict }) => [
-      day,
-      verdict,
-    ]);
+    const days = (await listAccountDays(rig.db, { ...EVERY_ACCOUNT, fromDay: target })).map(
+      ({ day, verdict }) => [day, verdict],
+    );
     expect(days).toEqual([
       [target, 'broken'],
       [addDays(target, 1), 'broken'],
     ]);
-    // What is read of today is no day: nothing of it is published, withheld or missing, and the proof ends before the break.
+    // Today is no complete day. It is not published, withheld or missing, and the proof ends before the break.
     expect(night.report!.publish).toMatchObject({ withheld: [], unlinked: [] });
     expect(night.report!.standing.proven).toMatchObject([{ provenThrough: addDays(target, -1) }]);
     expect(night.report!.checked).toEqual(['frontier']);
   });
 
-  test('is silent without the look at today', { timeout: TIMEOUT_MS }, async () => {
+  test('is not noticed without the check', { timeout: TIMEOUT_MS }, async () => {
     const drawn = earlyLedger('for good');
     const steps = { ...drawn, steps: drawn.steps.filter(({ since }) => since <= 0) };
     const seen = await played(steps, hidden(lastOf(drawn), 99), checking());
@@ -179,7 +179,7 @@ describe('a last entry that is not shown', () => {
     expect(seen.at(-1)!.report!.checked).toEqual([]);
   });
 
-  test('heals when it comes, which is told as revised once', { timeout: TIMEOUT_MS }, async () => {
+  test('heals when it comes, and the revised day is reported once', { timeout: TIMEOUT_MS }, async () => {
     const drawn = earlyLedger('one night');
     const { scene } = drawn;
     const seen = await played(drawn, hidden(lastOf(drawn), 1), checking('frontier'));

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Chosen } from '../../src/ledger/account-filter.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
@@ -18,7 +19,7 @@ const OLD = { merchantNo: 'SBX-OLD', token: 'made-up-token-1' };
 const NEW = { merchantNo: 'SBX-NEW', token: 'made-up-token-2' };
 const secretKeys = [{ id: 'k1', key: randomBytes(32) }];
 
-/** A merchant that was added, and a platform that knows a second one too. */
+/** A merchant that was added, and a platform that also knows a second one. */
 async function night() {
   const sandbox = createSandbox({
     timeZone: ZONE,
@@ -35,7 +36,7 @@ async function night() {
   const { db } = database;
   await addMerchant(db, { ...OLD, secretKeys, now: NOW });
   const currencies = createCurrencies({});
-  const run = async (base: string = url, asked: readonly string[] = []) => {
+  const run = async (base: string = url, asked: Chosen = null) => {
     const settings = { secretKeys, platform: { merchant: null } };
     const merchants = await chosenMerchants({ database, settings } as unknown as PlatformApp, asked);
     const { transport } = transportTo(base, { retriesMax: 1 }, { machineClock: () => Date.now() });
@@ -65,7 +66,7 @@ async function night() {
   return { db, sandbox, run, approve, joined, readOf };
 }
 
-it('an approved merchant joins by the first call that succeeds, and its ledger is read the same night', async () => {
+it('an approved merchant joins after the first successful call, and its ledger is read in the same night', async () => {
   const { run, approve, joined, readOf } = await night();
   expect(await approve(NEW.token)).toBe(true);
   expect(await joined()).toEqual([OLD.merchantNo]);
@@ -78,7 +79,7 @@ it('an approved merchant joins by the first call that succeeds, and its ledger i
   expect(await joined()).toEqual([NEW.merchantNo, OLD.merchantNo]);
 });
 
-it('one whose token is refused stays known, is told, and spoils nobody’s night', async () => {
+it('a merchant whose token is refused stays known and is reported, and does not affect others', async () => {
   const { db, run, approve, joined, readOf } = await night();
   await approve('not-its-token');
   const report = await run();
@@ -117,7 +118,7 @@ it('one whose token is refused stays known, is told, and spoils nobody’s night
   expect(readOf(await run())).toEqual(merchants.map((merchantNo) => [merchantNo, 30]));
 });
 
-it('a platform that is away leaves it known, and the run incomplete, so that it is tried again', async () => {
+it('if the platform is away, the merchant stays known and the run is incomplete, so that it is tried again', async () => {
   const { run, approve, joined } = await night();
   await approve(NEW.token);
   const report = await run('http://127.0.0.1:1', [NEW.merchantNo]);
@@ -128,7 +129,7 @@ it('a platform that is away leaves it known, and the run incomplete, so that it 
   expect(await joined()).toEqual([OLD.merchantNo]);
 });
 
-it('a token delivered for a merchant that has one changes nothing, unless it is the same', async () => {
+it('a different token for a merchant that has one changes nothing', async () => {
   const { db, approve, joined } = await night();
   await approve(NEW.token);
   expect(await approve(NEW.token)).toBe(true);

@@ -1,4 +1,4 @@
-/** The sweep around midday: further back than the night, over what was read before, and no further. */
+/** The job around midday reads further back than the night, over days read before, and no further. */
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { nightly } from '../../jobs/nightly.ts';
@@ -14,7 +14,7 @@ afterEach(async () => {
   opened = null;
 });
 
-/** Ten days, from 2026-03-02; a night reads the last two, the sweep the last six. */
+/** Ten days, from 2026-03-02. A night reads the last two, the job around midday the last six. */
 const open = async (): Promise<Stage> => {
   opened = await openStage({
     scenario: scenario({ to: '2026-03-11', entriesPerDay: 6 }),
@@ -37,7 +37,7 @@ const run = async (stage: Stage, job: Job, now: string) => {
   return { from, to, exitCode: report!.exitCode };
 };
 
-test('reads no day before the first one that was read, however far it may reach', async () => {
+test('it reads no day before the first one that was read, however far back it may reach', async () => {
   const stage = await open();
   expect(await run(stage, nightly, '2026-03-08T01:30')).toEqual({
     from: '2026-03-06',
@@ -72,7 +72,7 @@ test.each([
   expect(firstRead(windows, '2026-03-05', ZONE)).toBe(first);
 });
 
-/** Whether the copy holds what the platform does, but for today. */
+/** Whether the copy holds what the platform does, except for today. */
 const isWhole = async (stage: Stage): Promise<boolean> => {
   const [stored, truth] = [await storedOf(stage), truthOf(stage)].map((rows) =>
     rows.filter(({ booked_ms: bookedMs }) => bookedMs < dayWindow('2026-03-11', ZONE).beginMs),
@@ -80,7 +80,7 @@ const isWhole = async (stage: Stage): Promise<boolean> => {
   return isDeepStrictEqual(stored, truth);
 };
 
-test('finds what the night does not: an entry amended longer ago than the night reads', async () => {
+test('it finds what the night does not: an amended entry further back than the night reads', async () => {
   const stage = await open();
   stage.setNow('2026-03-11T01:30:00+08:00');
   expect(await stage.run({ range: { from: '2026-03-02', to: '2026-03-10' } })).toMatchObject({ exitCode: 0 });

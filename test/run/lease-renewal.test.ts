@@ -1,4 +1,4 @@
-/** A holder that cannot renew stops by its own monotonic clock, whether the database answers or not. */
+/** A holder that cannot renew its lease stops by its own monotonic clock, whether the database answers or not. */
 import { describe, expect, it } from 'vitest';
 import { createRenewal, LEASE_TTL_MS } from '../../src/run/lease.ts';
 import { StoreUnreachable } from '../../src/store/engine/errors.ts';
@@ -7,7 +7,7 @@ import { LeaseLost } from '../../src/store/engine/lease.ts';
 const LEASE = { name: 'ledger', epoch: 7, holder: 'alpha:1:-' };
 const AWAY = new StoreUnreachable('away');
 
-/** A holder since 0, whose renewals end as `ends` says, one after the other; pending where it says nothing. */
+/** A holder since time 0. Its renewals end one after the other as in `ends`; further ones never end. */
 function holder(ends: (Error | 'renewed')[]) {
   const lost: string[] = [];
   let nowMs = 0;
@@ -34,25 +34,25 @@ function holder(ends: (Error | 'renewed')[]) {
 }
 
 describe('a lease is renewed', () => {
-  it('and goes on for as long as renewals succeed', async () => {
+  it('and held as long as renewals succeed', async () => {
     const { at, lost } = holder(Array<'renewed'>(10).fill('renewed'));
     for (let beat = 1; beat <= 10; beat += 1) await at(beat * 50_000);
     expect(lost).toEqual([]);
   });
 
-  it('and is lost at once where another one has it', async () => {
+  it('and lost at once if another run has it', async () => {
     const { at, lost } = holder([new LeaseLost(LEASE)]);
     await at(15_000);
     expect(lost).toEqual([expect.stringContaining('another one took over')]);
   });
 
-  it('and outlives a database that is away for less than it lasts', async () => {
+  it('and held if the database is away for less than its duration', async () => {
     const { at, lost } = holder(['renewed', AWAY, AWAY, AWAY, 'renewed']);
     for (const ms of [15_000, 30_000, 45_000, 60_000, 74_000]) await at(ms);
     expect(lost).toEqual([]);
   });
 
-  it('and is given up where the database is away for as long as it lasts, counted from the last success', async () => {
+  it('and given up if the database is away for its duration, counted from the last success', async () => {
     const { at, lost } = holder(['renewed', AWAY, AWAY, AWAY]);
     for (const ms of [15_000, 30_000, 74_999]) await at(ms);
     expect(lost).toEqual([]);
@@ -60,7 +60,7 @@ describe('a lease is renewed', () => {
     expect(lost).toEqual([expect.stringMatching(/"ledger".*the database did not answer for 60 s/)]);
   });
 
-  it('and is given up where no answer comes; only one question is open at a time', async () => {
+  it('and given up if no answer comes; only one renewal is under way at a time', async () => {
     const { at, lost, asked } = holder([]);
     void at(15_000);
     for (const ms of [30_000, 45_000]) await at(ms);
@@ -70,7 +70,7 @@ describe('a lease is renewed', () => {
     expect(asked()).toBe(1);
   });
 
-  it('and asked for first of all by a process that stood still: nobody may have taken it', async () => {
+  it('first of all after a process was stopped, as perhaps nobody has taken it', async () => {
     const { at, lost } = holder(['renewed', 'renewed']);
     await at(15_000);
     await at(600_000);

@@ -1,4 +1,4 @@
-/** A token that cannot be read is its merchant's own trouble: for the others the night goes on. */
+/** A token that cannot be read only affects its own merchant. The night continues for the others. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const stage of stages.splice(0)) await stage.close();
 });
 
-/** Two stored merchants; the second one's token is as `spoil` leaves it. */
+/** Two stored merchants. `spoil` changes the token of the second. */
 async function night(spoil: (stage: Stage) => Promise<unknown>): Promise<Stage> {
   const merchants = [MERCHANT, OTHER].map((merchant) => ({ ...merchant, currencies: ['USD'] }));
   const stage = await openStage({
@@ -49,7 +49,7 @@ test.each([
 ])('a token %s: told with what to do, exit 4, and the others are whole', async (_, spoil, problem) => {
   const stage = await night(spoil);
   const { app } = stage;
-  const report = await stage.run({ merchants: await chosenMerchants(app, []) });
+  const report = await stage.run({ merchants: await chosenMerchants(app, null) });
   expect(report.exitCode).toBe(4);
   expect(report.notes).toEqual([expect.stringMatching(problem)]);
   expect(report.notes[0]).toMatch(
@@ -58,7 +58,7 @@ test.each([
   expect(await storedOf(stage)).toEqual(truthOf(stage));
   expect(report.publish!.published).toHaveLength(4);
 
-  // Asked for alone, the other is not touched by it; itself it ends before anything is started.
+  // A run for the first merchant alone is not affected. A run for the second ends before anything is started.
   expect(await stage.run({ merchants: await chosenMerchants(app, [MERCHANT.merchantNo]) })).toMatchObject({
     exitCode: 0,
     notes: [],
@@ -73,13 +73,13 @@ test.each([
     expect([exitCodeOf(refusal), (refusal as Error).message]).toEqual([2, expect.stringMatching(problem)]);
   }
   await addMerchant(app.database.db, { ...OTHER, secretKeys: [current], now: NOW });
-  expect(await stage.run({ merchants: await chosenMerchants(app, []) })).toMatchObject({ exitCode: 0 });
+  expect(await stage.run({ merchants: await chosenMerchants(app, null) })).toMatchObject({ exitCode: 0 });
   expect(await storedOf(stage, OTHER.merchantNo)).toEqual(truthOf(stage, OTHER.merchantNo));
 });
 
-test('where nobody’s token can be read, nothing is started', async () => {
+test('if no token can be read, nothing is started', async () => {
   const stage = await night(underRetiredKey);
   const app = { ...stage.app, settings: { ...stage.app.settings, secretKeys: [] } };
-  const refusal: unknown = await chosenMerchants(app, []).catch((error: unknown) => error);
+  const refusal: unknown = await chosenMerchants(app, null).catch((error: unknown) => error);
   expect(exitCodeOf(refusal)).toBe(2);
 });

@@ -26,7 +26,7 @@ const said = (...notices: Parameters<typeof reasonsOfNotices>[0][number][]): str
   reasonsOfNotices(notices).map(({ what }) => what);
 
 describe('a notice', () => {
-  test('needs a person, says what to do, and is no merchant’s failure', () => {
+  test('needs a person, says what to do, and is not a failure of a merchant', () => {
     const first: FirstNotice = {
       kind: 'first',
       merchantNo: 'M1',
@@ -47,7 +47,7 @@ describe('a notice', () => {
     ]);
   });
 
-  test('of an empty day names merchant, account where only one is empty, day and what is usual', () => {
+  test('of an empty day names merchant, day and usual numbers, and the account if only one is empty', () => {
     const rest = 'in each of the last 4 weeks: it was a holiday, or its entries are missing';
     expect(said(empty(), empty({ currency: 'USD', figures: { fewest: 12, most: 12 } }))).toEqual([
       `M1 2026-03-04 has no entries, and the same weekday had 12 to 31 ${rest}`,
@@ -55,7 +55,7 @@ describe('a notice', () => {
     ]);
   });
 
-  test('of a day that many merchants have no entries on is one sentence', () => {
+  test('of a day without entries of many merchants is one sentence', () => {
     const all = ['M1', 'M2', 'M3', 'M4', 'M5'].map((merchantNo) => empty({ merchantNo }));
     expect(said(...all)).toEqual([
       '2026-03-04 has no entries for M1, M2, M3 and 2 more, which had some on the same weekday in each of the last 4 ' +
@@ -64,7 +64,7 @@ describe('a notice', () => {
     expect(said(...all, empty({ day: '2026-03-05' }))).toHaveLength(2);
   });
 
-  test('of entries two merchants have is one sentence for the two, whatever days they are of', () => {
+  test('of entries that two merchants have is one sentence for both, whatever their days', () => {
     const days = ['2026-03-01', '2026-03-02', '2026-03-03', DAY].map((day, n) =>
       shared({ day, figures: { count: 5, batchNos: [`B${n}1`, `B${n}2`, `B${n}3`] } }),
     );
@@ -88,7 +88,7 @@ describe('an empty day', () => {
   const found = (accounts: ReturnType<typeof weeks>) =>
     emptyNotices('M1', accounts, [addDays(DAY, -1), DAY]).map(({ currency, day }) => `${currency} ${day}`);
 
-  test('of all accounts is told of the merchant, of one account of that', () => {
+  test('of all accounts is reported for the merchant, of one account for the account', () => {
     expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, [DAY]]))).toEqual([` ${DAY}`]);
     expect(found(weeks(['EUR', 8, []], ['USD', 20, [DAY]]))).toEqual([`USD ${DAY}`]);
     expect(found(weeks(['EUR', 8, [DAY]], ['USD', 20, []]))).toEqual([]);

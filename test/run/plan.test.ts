@@ -38,7 +38,7 @@ const TABLES = [
   'run',
 ];
 
-/** Plans, and shows that nothing was left behind. */
+/** Makes a plan, and expects that it leaves nothing behind. */
 async function planned(): Promise<PlanReport> {
   const [rows, objects] = [await footprints(stage, TABLES), await objectsOf(stage)];
   const report = await plan();
@@ -48,7 +48,7 @@ async function planned(): Promise<PlanReport> {
 }
 
 describe('plan', () => {
-  test('of a first run: its calls, every day with its closing; then the run does just that', async () => {
+  test('of a first run: its calls, and every day with its closing; the run then does exactly that', async () => {
     const report = await planned();
     const calls = stage.sandbox.requestCount();
     const run = await stage.run();
@@ -130,7 +130,7 @@ describe('plan', () => {
     }
   });
 
-  test('of a day whose rows change and whose figures stay: the new revision', async () => {
+  test('of a day with changed rows and unchanged figures: the new revision', async () => {
     const [entry] = stage.sandbox.entriesOf(merchantNo);
     await stage.run();
     stage.sandbox.amend(merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
@@ -148,7 +148,7 @@ describe('plan', () => {
     expect((await planned()).daysChanged).toEqual([]);
   });
 
-  test('holds the lease meanwhile, and lets go of it', async () => {
+  test('holds the lease meanwhile, and releases it', async () => {
     const others: Promise<unknown>[] = [];
     const deps = stage.deps({
       onProgress: () => {
@@ -160,7 +160,7 @@ describe('plan', () => {
     expect(await stage.run()).toMatchObject({ exitCode: 0 });
   });
 
-  test('under a wrong zone says what `run` would', async () => {
+  test('with a wrong zone says the same as `run`', async () => {
     stage.sandbox.setHostility({ timeZoneOffsetHours: -8 });
     await expect(plan()).rejects.toMatchObject({ name: 'TimeZoneWrong' });
   });

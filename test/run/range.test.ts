@@ -11,7 +11,7 @@ const ZONE = 'Asia/Shanghai';
 describe('the days asked for', () => {
   const today = '2026-03-10';
 
-  test('both ends stand as given', () => {
+  test('both ends are as given', () => {
     expect(askedRange({ from: '2026-03-01', to: '2026-03-04' }, today, ZONE)).toEqual({
       from: '2026-03-01',
       to: '2026-03-04',
@@ -46,7 +46,7 @@ describe('the days asked for', () => {
 });
 
 test.each(['Asia/Shanghai', 'Pacific/Kiritimati', 'Etc/GMT+12', 'UTC', 'America/New_York'])(
-  'the first and the last day that can be asked for lie whole within timestamps of 13 digits, and no others beside: %s',
+  'the first and last day accepted are the outermost ones whose timestamps have 13 digits: %s',
   (zone) => {
     const { from, to } = askableDays(zone);
     const isAskable = (day: string) =>
@@ -57,7 +57,7 @@ test.each(['Asia/Shanghai', 'Pacific/Kiritimati', 'Etc/GMT+12', 'UTC', 'America/
 );
 
 describe('the nightly default', () => {
-  test('is yesterday and the re-sweep', () => {
+  test('is yesterday and the days read again', () => {
     expect(nightlyRange('2026-03-10', 7, null)).toEqual({ from: '2026-03-02', to: '2026-03-09' });
     expect(nightlyRange('2026-03-10', 0, null)).toEqual({ from: '2026-03-09', to: '2026-03-09' });
   });
@@ -75,28 +75,28 @@ describe('coverage by certificates', () => {
     expect(coverageOf([], 10 * DAY_MS)).toEqual({ provenThroughMs: null, missing: [] });
   });
 
-  test('joins adjacent windows and tells what is left to read', () => {
+  test('joins adjacent windows and returns what is left to read', () => {
     expect(coverageOf([days(2, 2), days(0, 1)], 4 * DAY_MS - 1)).toEqual({
       provenThroughMs: 3 * DAY_MS - 1,
       missing: [days(3, 3)],
     });
   });
 
-  test('a hole of a few days is missing, and proof ends before it', () => {
+  test('a gap of a few days is missing, and proof ends before it', () => {
     expect(coverageOf([days(0, 1), days(4, 9)], 10 * DAY_MS - 1)).toEqual({
       provenThroughMs: 2 * DAY_MS - 1,
       missing: [days(2, 3)],
     });
   });
 
-  test('a stretch of months between two histories is not a missed night', () => {
+  test('a gap of months between two histories is not a missed night', () => {
     expect(coverageOf([days(0, 1), days(100, 101)], 102 * DAY_MS - 1)).toEqual({
       provenThroughMs: 102 * DAY_MS - 1,
       missing: [],
     });
   });
 
-  test('however long the downtime before now was, it is missing', () => {
+  test('the downtime before now is missing, however long it was', () => {
     expect(coverageOf([days(0, 1)], 102 * DAY_MS - 1)).toEqual({
       provenThroughMs: 2 * DAY_MS - 1,
       missing: [days(2, 101)],
@@ -105,7 +105,7 @@ describe('coverage by certificates', () => {
 });
 
 describe('the stretch of proven days', () => {
-  /** Days of January 1970, at UTC. */
+  /** Days of January 1970, in UTC. */
   const days = (from: number, to: number) => ({
     beginMs: (from - 1) * DAY_MS,
     endMs: to * DAY_MS - 1,
@@ -221,12 +221,12 @@ describe('the stretch of proven days', () => {
     expect(stretch(...args)).toEqual(expected === null ? null : expected.map(day));
   });
 
-  test('a day certified in part is not proven, at either end', () => {
+  test('a day that is only partly certified is not proven, at either end', () => {
     const certified = [{ beginMs: 1, endMs: 3 * DAY_MS - 2 }];
     expect(provenStretch(certified, [], [], 'UTC')).toEqual({ from: '1970-01-02', to: '1970-01-02' });
   });
 
-  test('of days of 23 and 25 hours', () => {
+  test('includes days of 23 and 25 hours', () => {
     const zone = 'Europe/Berlin';
     const [beginMs, endMs] = [Date.parse('2026-03-28T23:00:00Z'), Date.parse('2026-03-29T22:00:00Z') - 1];
     expect(provenStretch([{ beginMs, endMs }], [], [], zone)).toEqual({
@@ -237,13 +237,13 @@ describe('the stretch of proven days', () => {
   });
 });
 
-describe('days taken up of what was asked for earlier', () => {
+describe('days that were asked for earlier and are read now', () => {
   const missing = (...ranges: [string, string][]) => ({
     missingDays: ranges.map(([from, to]) => ({ from, to })),
   });
   const night = { from: '2026-03-03', to: '2026-03-09' };
 
-  test('the oldest request comes first, its oldest days in front, and the rest is for the next run', () => {
+  test('the oldest request comes first, with its oldest days, and the rest is for the next run', () => {
     const standing = [
       missing(['2026-02-01', '2026-02-03'], ['2026-02-10', '2026-02-11']),
       missing(['2025-01-01', '2025-12-31']),
@@ -259,7 +259,7 @@ describe('days taken up of what was asked for earlier', () => {
     ]);
   });
 
-  test('days the run reads anyway are not taken up again, nor one twice', () => {
+  test('days that the run reads anyway are not added, and no day is added twice', () => {
     const standing = [missing(['2026-03-01', '2026-03-20']), missing(['2026-03-02', '2026-03-11'])];
     expect(takenUpDays(standing, night, 5)).toEqual([
       { from: '2026-03-01', to: '2026-03-02' },
@@ -275,7 +275,7 @@ describe('exit codes', () => {
     expect(gravest([])).toBe(0);
   });
 
-  test('an error nobody foresaw is a fault', () => {
+  test('an unexpected error is a fault', () => {
     expect(exitCodeOf(new TypeError('x'))).toBe(70);
     expect(exitCodeOf('x')).toBe(70);
     expect(exitCodeOf(new UsageError('x'))).toBe(2);

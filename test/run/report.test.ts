@@ -47,7 +47,7 @@ const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
   unlinked: [],
 });
-/** The verdict on run 7, with its reasons' sentences. */
+/** The verdict on run 7, with the sentences of its reasons. */
 function verdict(
   sync: MerchantSync[],
   publish: PublishOutcome | null,
@@ -83,13 +83,13 @@ const RANGE_NOTE =
   '2026-01-05, 2026-02-01 to 2026-02-28 missing';
 const uncertified = { window: { beginMs: 0, endMs: 999 }, problem: 'the window does not add up' };
 
-describe('the judgement of a run', () => {
+describe('the verdict on a run', () => {
   test('green: nothing to say', () => {
     expect(verdict([synced()], null)).toEqual({ exitCode: 0, notes: [] });
     expect(verdict([], null)).toEqual({ exitCode: 0, notes: [] });
   });
 
-  test('of one merchant that has a thousand windows or days to tell of, the first ones and the count of the rest', () => {
+  test('of a merchant with a thousand windows or days to report, the first ones and the number of the rest', () => {
     const many = Array.from({ length: 1_000 }, (_, at) => ({
       window: { beginMs: at * 1_000, endMs: at * 1_000 + 999 },
       problem: `window ${at} does not add up`,
@@ -130,8 +130,8 @@ describe('the judgement of a run', () => {
       3,
       [
         '25 vanished: see `daybook amendments`',
-        'M1: 25 entries vanished and 25 came back while one run was reading: the total of a span and those of its parts ' +
-          'stand for different entries',
+        'M1: 25 entries vanished and 25 came back while one run was reading: the total of a span and the ' +
+          'totals of its parts count different entries',
       ],
     ],
     ['quarantined', [[synced()], null, { quarantined: 3 }], 3, '3 quarantined: see `daybook quarantine`'],
@@ -195,7 +195,7 @@ describe('the judgement of a run', () => {
     expect(verdict(...args)).toEqual({ exitCode, notes: [note].flat() });
   });
 
-  test('what is incomplete comes before what needs a person, and both are told; figures of all merchants count', () => {
+  test('incomplete comes before what needs a person, and both are reported; figures of all merchants count', () => {
     const sync = [synced({ amended: 1 }), synced({ amended: 2, uncertified: [uncertified] }, 'M2')];
     expect(verdict(sync, null, { newBreaks: 1, requested: [range()] })).toEqual({
       exitCode: 4,
@@ -208,12 +208,12 @@ describe('the judgement of a run', () => {
     });
   });
 
-  test('a range whose missing days are not over is nothing to say', () => {
+  test('a range whose missing days are not over is not reported', () => {
     const standing = { requested: [range({ missing: [], missingDays: [] })] };
     expect(verdict([synced()], null, standing)).toEqual({ exitCode: 0, notes: [] });
   });
 
-  test('every reason a person meets says what to do', () => {
+  test('every reason for a person says what to do', () => {
     const sync = [synced({ amended: 1, vanished: 1, uncertified: [uncertified] })];
     const standing = {
       ...NOTHING_STANDS,
@@ -235,7 +235,7 @@ describe('the judgement of a run', () => {
   });
 });
 
-test('the figures kept with a run are counts, and whose ledgers were read', () => {
+test('the figures stored with a run are counts, and the merchants whose ledgers were read', () => {
   const report: RunReport = {
     command: 'run',
     runId: 1,

@@ -28,8 +28,8 @@ const revised = (change: Partial<RevisedDay> = {}): RevisedDay => ({
   ...change,
 });
 
-describe('what is said of revised days', () => {
-  test('is nothing where there are none, and which day from which revision to which where there are', () => {
+describe('the reason about revised days', () => {
+  test('is missing without revised days, and else names the day and both revisions', () => {
     expect(reasonsOfRevised([], 9)).toEqual([]);
     expect(reasonsOfRevised([revised()], 9)).toEqual([
       {
@@ -40,15 +40,15 @@ describe('what is said of revised days', () => {
     ]);
   });
 
-  test('names a day that had been read as empty, and days of a run that was killed', () => {
+  test('names a day that had been read as empty, and the days of a killed run', () => {
     const late = revised({ oldRevision: null, revision: 1, oldRows: 0, reason: null });
     expect(reasonsOfRevised([late, revised({ runId: 8 })], 9)[0]!.what).toBe(
-      '2 proven days were revised, 1 of them by a run that did not tell: M1 USD 2026-03-05 to r1, as its total was 0 ' +
+      '2 proven days were revised, 1 of them by a run that ended before its report: M1 USD 2026-03-05 to r1, as its total was 0 ' +
         'when the day was read before and is 8 now; M1 USD 2026-03-05 from r1 to r2 (1 late entry, r1 held 7 where 8 were due)',
     );
   });
 
-  test('names ten days and counts the rest, and keeps the run green where entries and figures are the same', () => {
+  test('names ten days and counts the rest, and keeps the run green if entries and figures are the same', () => {
     const many = Array.from({ length: 13 }, (_, at) => revised({ day: `2026-03-${at + 10}` }));
     const [reason] = reasonsOfRevised(many, 9);
     expect(reason!.what.match(/from r1 to r2/g)).toHaveLength(10);
@@ -64,7 +64,7 @@ describe('what is said of revised days', () => {
   });
 });
 
-test('a revision is noted with its row, so that a run that is killed leaves it to the next one to tell', async () => {
+test('a revision is stored with its row, so that after a killed run the next one reports it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-revised-'));
   const book = await openBook(await freshDatabase());
   const { db } = book.database;
@@ -93,7 +93,7 @@ test('a revision is noted with its row, so that a run that is killed leaves it t
     };
     expect(await publish(fee)).toMatchObject([{ ...first, revision: 2, readsTheSame: false }]);
     expect(await publish(fee)).toHaveLength(1);
-    // Revised again before it is told, the day is told once, and back at its first bytes it reads as it did.
+    // A day revised again before it is reported is reported once. Back at its first bytes, it reads as it did.
     expect(await publish(entries)).toMatchObject([{ ...first, revision: 3, readsTheSame: true }]);
     await db.transaction().execute((trx) => forgetUntoldRevisions(trx, [MERCHANT]));
     expect(await untoldRevisions(db, [MERCHANT])).toEqual([]);
@@ -103,7 +103,7 @@ test('a revision is noted with its row, so that a run that is killed leaves it t
   }
 });
 
-test('a run tells what an earlier one left untold, and no run after it does', async () => {
+test('a run reports what an earlier run did not report, and no later run does', async () => {
   const stage = await openStage();
   try {
     const [entry] = stage.sandbox.entriesOf('SBX-M-1');
@@ -111,7 +111,7 @@ test('a run tells what an earlier one left untold, and no run after it does', as
     stage.sandbox.amend('SBX-M-1', entry!.batchNo, { busiType: 'CORRECTED' });
     const told = await stage.run();
     const { db } = stage.app.database;
-    // As a run leaves it that is killed before its end.
+    // The state after a run that was killed before its end.
     await db
       .insertInto('untold_revision')
       .values({
@@ -124,7 +124,9 @@ test('a run tells what an earlier one left untold, and no run after it does', as
     const next = await stage.run();
     expect(next.exitCode).toBe(3);
     expect(next.notes).toEqual([
-      told.notes.at(-1)!.replace('was revised', 'was revised, 1 of them by a run that did not tell'),
+      told.notes
+        .at(-1)!
+        .replace('was revised', 'was revised, 1 of them by a run that ended before its report'),
     ]);
     expect(await stage.run()).toMatchObject({ exitCode: 0, notes: [] });
   } finally {

@@ -22,9 +22,9 @@ const RESWEEP = { job: 'resweep', when: '30 13 * * *' };
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** One scheduler process on the stage, as `daybook schedule` puts it together. */
+/** One scheduler process on the stage, as `daybook schedule` makes it. */
 function scheduler(change: Partial<ScheduleOptions> = {}) {
-  /** Reports; null where another process was first, the exit code where it failed. */
+  /** The reports. Null if another process was first, the exit code if the run failed. */
   const ended: (RunReport | number | null)[] = [];
   const jobs: DueJob[] = [];
   const options: ScheduleOptions = {
@@ -51,14 +51,14 @@ const runs = () =>
 const nightlyOf = (day: string, exit_code = 0) => ({ command: 'nightly', slot: `${day} 01:30`, exit_code });
 
 describe('the schedule', () => {
-  test('runs each job once at its time, however often it ticks', async () => {
+  test('runs each job once at its time, however often it checks', async () => {
     stage = await openStage();
     const one = scheduler();
     for (const now of ['01:30:00', '01:30:00', '01:31:00', '02:30:00', '13:30:00', '13:30:59', '23:59:00']) {
       stage.setNow(`2026-03-06T${now}+08:00`);
       await one.tick();
     }
-    // At first sight of a job, the slot it should have run in before counts too.
+    // When a job is seen for the first time, the slot before also counts.
     expect(await runs()).toEqual([
       nightlyOf('2026-03-06'),
       { command: 'resweep', slot: '2026-03-05 13:30', exit_code: 0 },
@@ -67,7 +67,7 @@ describe('the schedule', () => {
     expect(await storedOf(stage)).toEqual(truthOf(stage));
   });
 
-  test('after several nights down catches up in one run: every day read, published once', async () => {
+  test('catches up in one run after several nights down: every day is read, and published once', async () => {
     stage = await openStage({
       scenario: scenario({ from: '2026-03-02', to: '2026-03-12', entriesPerDay: 20 }),
       settings: { resweepDays: 1 },
@@ -88,7 +88,7 @@ describe('the schedule', () => {
     expect(publishedIn(caughtUp!)).toHaveLength(2 * 7);
   });
 
-  test('two processes at once do one job once: the other finds the lease held', async () => {
+  test('two processes at once run a job once: the other finds the lease held', async () => {
     stage = await openStage();
     const [one, other] = [scheduler({ jobs: [NIGHTLY] }), scheduler({ jobs: [NIGHTLY] })];
     await Promise.all([one.tick(), other.tick()]);
@@ -97,7 +97,7 @@ describe('the schedule', () => {
     expect([...one.ended, ...other.ended].filter((end) => end === 5)).toHaveLength(1);
   });
 
-  test('a process that looked before another one’s run, and comes to its turn after it, does nothing', async () => {
+  test('a process that checked before another one’s run, and starts after it, does nothing', async () => {
     stage = await openStage();
     const one = scheduler({ jobs: [NIGHTLY] });
     const late = scheduler({ jobs: [NIGHTLY], slotEnds: () => Promise.resolve([]) });
@@ -109,7 +109,7 @@ describe('the schedule', () => {
     expect(await runs()).toEqual([nightlyOf('2026-03-06')]);
   });
 
-  test('a job that ended incomplete is tried again ten minutes later, and is then done', async () => {
+  test('a job that ended incomplete is tried again ten minutes later, and is done then', async () => {
     stage = await openStage();
     stage.sandbox.setHostility({ downAfterRequests: 0 });
     const one = scheduler({ jobs: [NIGHTLY] });
@@ -125,7 +125,7 @@ describe('the schedule', () => {
     expect(await runs()).toEqual([nightlyOf('2026-03-06', 4), nightlyOf('2026-03-06')]);
   });
 
-  test('a job that was told to stop is taken up at the next start, at once; one that failed before that keeps its pause', async () => {
+  test('a job that was asked to stop runs again right after the next start; one that failed keeps its pause', async () => {
     stage = await openStage();
     const stop = new AbortController();
     const stopped = scheduler({
@@ -153,7 +153,7 @@ describe('the schedule', () => {
     expect((await runs()).at(-1)).toEqual(nightlyOf('2026-03-06'));
   });
 
-  test('a reading of the reference data that was told to stop is taken up at once as well', async () => {
+  test('a reading of reference data that was asked to stop also runs again right after the next start', async () => {
     stage = await openStage();
     const { db } = stage.app.database;
     const due = { job: 'reference', slot: '2026-03-06 03:00' };
@@ -165,7 +165,7 @@ describe('the schedule', () => {
     expect(dueJobs([due], at, await slotEnds(db, [due], at))).toEqual([due]);
   });
 
-  test('a killed run’s slot is due again at once, and however many runs a person starts, a done one stays done', async () => {
+  test('the slot of a killed run is due again at once, and a done slot stays done, whatever a person runs', async () => {
     stage = await openStage();
     const { db } = stage.app.database;
     const begun = { holder: 'gone', fromDay: null, toDay: null, now: stage.app.now() };
@@ -179,7 +179,7 @@ describe('the schedule', () => {
     expect(one.jobs).toHaveLength(1);
   });
 
-  test('a slot that is done stays done, however often the schedule tried other slots since', async () => {
+  test('a done slot stays done, however often the schedule tried other slots since', async () => {
     stage = await openStage();
     const { db } = stage.app.database;
     const began = { holder: 'gone', fromDay: null, toDay: null };
@@ -216,7 +216,7 @@ describe('the schedule', () => {
     stage.setNow('2026-03-06T12:00:00+08:00');
     await one.tick();
     expect(asked).toEqual(['nightly']);
-    // Every try of the slot is looked at, and told in one row for each kind of end.
+    // Every try of the slot is read, as one row for each kind of end.
     expect(
       await slotEnds(
         db,
@@ -234,7 +234,7 @@ describe('the schedule', () => {
     ]);
   });
 
-  test('what goes wrong with one job is told, and keeps no other from its turn', async () => {
+  test('a failure of one job is reported, and the other jobs still run', async () => {
     stage = await openStage();
     const faults: unknown[] = [];
     const asked: string[] = [];
@@ -254,7 +254,7 @@ describe('the schedule', () => {
     ]);
   });
 
-  test('the night whose two o’clock comes twice has one run, and its day of 25 hours is whole', async () => {
+  test('the night in which two o’clock comes twice has one run, and its day of 25 hours is complete', async () => {
     const when = '30 2 * * *';
     stage = await openStage({
       scenario: scenario({
@@ -281,14 +281,14 @@ describe('the schedule', () => {
       '2026-10-26 02:30',
       '2026-10-27 02:30',
     ]);
-    // Both passes of its repeated hour included.
+    // This includes both passes of the repeated hour.
     expect(await storedOf(stage)).toEqual(truthOf(stage));
     expect(truthOf(stage).some(({ booked_at }) => booked_at.startsWith('2026-10-25 02:'))).toBe(true);
   });
 });
 
 describe('the loop', () => {
-  test('asks every minute, never while a job works, and ends when the job at work has ended', async () => {
+  test('checks every minute, never during a job, and ends when the running job has ended', async () => {
     stage = await openStage();
     vi.useFakeTimers({ now: Date.parse('2026-03-06T01:29:30+08:00') });
     try {
@@ -331,7 +331,7 @@ describe('the loop', () => {
   });
 
   test.each([3 * 3_600_000, 36 * 3_600_000, -5 * 3_600_000])(
-    'goes on asking where the clock is set back by %d ms, and stops when told',
+    'continues to check if the clock is set back by %d ms, and stops when asked',
     async (byMs) => {
       stage = await openStage();
       vi.useFakeTimers({ now: Date.parse('2026-03-06T12:00:30+08:00') });
@@ -355,7 +355,7 @@ describe('the loop', () => {
         expect(before).toBeGreaterThanOrEqual(3);
         vi.setSystemTime(Date.now() - byMs);
         await vi.advanceTimersByTimeAsync(30 * 60_000);
-        // One a minute, or one every 75 seconds where node-cron waits for a time that was already.
+        // One check a minute, or one every 75 seconds while node-cron waits for a time that has passed already.
         expect(looks - before).toBeGreaterThanOrEqual(24);
         expect(looks - before).toBeLessThanOrEqual(31);
         stop.abort();
@@ -370,7 +370,7 @@ describe('the loop', () => {
     },
   );
 
-  test('a tick that fails is told, and the next one asks again', async () => {
+  test('a check that fails is reported, and the next one checks again', async () => {
     stage = await openStage();
     vi.useFakeTimers({ now: Date.parse('2026-03-06T01:30:00+08:00') });
     try {

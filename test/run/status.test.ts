@@ -60,7 +60,7 @@ describe('status', () => {
     ]);
   });
 
-  test('after a nightly run: which looks it made, as in each manifest it wrote', async () => {
+  test('after a nightly run: which checks it made, as in each manifest it wrote', async () => {
     await stage.run({ range: null }, { checks: ['frontier'] });
     const [row] = await status({});
     expect(row).toMatchObject({ provenThrough: TO, missing: [], checked: ['frontier'] });
@@ -71,7 +71,7 @@ describe('status', () => {
     expect(manifests.map(({ day }) => day)).toContain(TO);
     for (const { content } of manifests)
       expect(JSON.parse(content)).toMatchObject({ revision: 1, checked: ['frontier'] });
-    // Another run that looks at less writes no manifest anew.
+    // A run with fewer checks does not write manifests again.
     await stage.run({ range: null }, { checks: [] });
     expect(
       await stage.app.database.db
@@ -82,7 +82,7 @@ describe('status', () => {
     expect((await status({}))[0]).toMatchObject({ checked: [] });
   });
 
-  test('two nights later without a run: the days not read are missing, and it is too old', async () => {
+  test('two nights later without a run: the unread days are missing, and it is too old', async () => {
     await stage.run();
     stage.setNow('2026-03-08T09:00:00+08:00');
     const [row] = await status({ maxAgeMs: 26 * HOUR_MS });
@@ -91,13 +91,13 @@ describe('status', () => {
       { beginMs: midnight('2026-03-06'), endMs: midnight('2026-03-08') - 1, why: 'not read yet' },
     ]);
     expect(await status()).toMatchObject([{ tooOld: false }]);
-    // To the millisecond: just as old as allowed is not too old.
+    // Exactly as old as allowed is not too old.
     const ageMs = stage.app.now().getTime() - row!.lastGoodRunAt!.getTime();
     expect(await status({ maxAgeMs: ageMs })).toMatchObject([{ tooOld: false }]);
     expect(await status({ maxAgeMs: ageMs - 1 })).toMatchObject([{ tooOld: true }]);
   });
 
-  test('a day left out in between ends what is proven, and is missing', async () => {
+  test('a day that was left out in between is missing, and proof ends before it', async () => {
     await stage.run({ range: { from: FROM, to: FROM } });
     await stage.run({ range: { from: '2026-03-04', to: TO } });
     const [row] = await status();
@@ -107,14 +107,14 @@ describe('status', () => {
     ]);
   });
 
-  test('reading one currency proves nothing of the whole', async () => {
+  test('reading one currency does not prove the whole ledger', async () => {
     await stage.run({ currencies: ['KWD'] });
     expect(await status()).toMatchObject([{ provenThrough: null }]);
     expect(await stage.run({ range: null }, { resweepDays: 3 })).toMatchObject({ exitCode: 0 });
     expect(await status()).toMatchObject([{ provenThrough: TO, missing: [] }]);
   });
 
-  test('a day read half ends what is proven the day before', async () => {
+  test('for a half-read day, proof ends the day before', async () => {
     stage.setNow('2026-03-05T12:00:00+08:00');
     await stage.run();
     expect(await status()).toMatchObject([{ provenThrough: '2026-03-04', missing: [] }]);
@@ -130,7 +130,7 @@ describe('status', () => {
     ]);
   });
 
-  test('an incomplete run is no good one; what could not be certified is missing, with the reason, once', async () => {
+  test('an incomplete run is not good; what could not be certified is missing, with the reason, once', async () => {
     stage.sandbox.setHostility({ wrongTotalsEvery: 1 });
     expect(await stage.run()).toMatchObject({ exitCode: 4 });
     const [row] = await status({ maxAgeMs: 26 * HOUR_MS });
@@ -142,7 +142,7 @@ describe('status', () => {
     expect(await status()).toMatchObject([{ provenThrough: TO, missing: [] }]);
   });
 
-  test('a run is a good one for each merchant that it did, though another one’s trouble left it incomplete', async () => {
+  test('a run is good for each completed merchant, even if another merchant made it incomplete', async () => {
     const token = 'another-made-up-one';
     expect(await stage.run({ merchants: [MERCHANT, { ...OTHER, token }] })).toMatchObject({ exitCode: 4 });
     const both = { merchants: [merchantNo, OTHER.merchantNo], maxAgeMs: 26 * HOUR_MS };
@@ -152,7 +152,7 @@ describe('status', () => {
     ]);
   });
 
-  test('open breaks are counted per merchant, and a run of one merchant says nothing of another', async () => {
+  test('open breaks are counted per merchant, and a run of one merchant does not count for another', async () => {
     const [, entry] = stage.sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD');
     stage.sandbox.takeOut(merchantNo, entry!.batchNo);
     await stage.run();

@@ -11,8 +11,8 @@ const span = (beginMs: number, endMs: number, problem = `from ${beginMs}`) => ({
 const report = (change: Partial<SyncReport>): SyncReport => ({ ...NOTHING_SYNCED, ...change });
 const away = new PlatformUnreachable('no answer');
 
-describe('two reports as one', () => {
-  test('every field of both counts', () => {
+describe('adding two reports', () => {
+  test('adds every field', () => {
     const first: SyncReport = {
       requests: 1,
       windows: 2,
@@ -72,7 +72,7 @@ describe('two reports as one', () => {
     });
   });
 
-  test('however they are grouped the sum is the same, and nothing read adds nothing', () => {
+  test('gives the same sum however they are grouped, and an empty report adds nothing', () => {
     const count = fc.nat(1_000);
     const reports = fc
       .record({ requests: count, inserted: count, quarantined: count, entries: count, windows: count })
@@ -94,7 +94,7 @@ describe('a window read again', () => {
   const window = { beginMs: 10, endMs: 19 };
   const before = report({ requests: 3, uncertified: [span(0, 29, 'total moved')] });
 
-  test('certified now, is uncertified no more; what lies around it still is', () => {
+  test('and certified now is no longer uncertified; what lies around it still is', () => {
     expect(afterReadingAgain(before, report({ requests: 1, windows: 1 }), window)).toEqual(
       report({
         requests: 4,
@@ -104,14 +104,14 @@ describe('a window read again', () => {
     );
   });
 
-  test('uncertified now where a certificate stood, counts', () => {
+  test('and uncertified now counts, even if it had a certificate', () => {
     const again = report({ uncertified: [span(10, 19, 'wrong total')] });
     expect(afterReadingAgain(NOTHING_SYNCED, again, window).uncertified).toEqual([
       span(10, 19, 'wrong total'),
     ]);
   });
 
-  test('uncertified both times, counts once, with what was said last', () => {
+  test('and uncertified both times counts once, with the last reason', () => {
     const again = report({ uncertified: [span(10, 14, 'wrong total')] });
     expect(afterReadingAgain(before, again, window).uncertified).toEqual([
       span(0, 9, 'total moved'),
@@ -120,7 +120,7 @@ describe('a window read again', () => {
     ]);
   });
 
-  test.each([{ failure: away }, { interrupted: true }])('cut short (%o), certifies nothing', (cut) => {
+  test.each([{ failure: away }, { interrupted: true }])('and cut short (%o) certifies nothing', (cut) => {
     expect(afterReadingAgain(before, report(cut), window).uncertified).toEqual(before.uncertified);
   });
 });

@@ -8,7 +8,7 @@ const IN_CHINA = {
   legalPerson: [person({ type: '0', certificates: ['/upload/front.jpg', '/upload/back.jpg'] })],
 };
 
-describe('sp1101 takes what the document allows', () => {
+describe('sp1101 accepts what the document allows', () => {
   test.each<[string, object]>([
     ['a company outside mainland China with directors', {}],
     ['a company of CN with its Chinese name and a legal person, without directors', IN_CHINA],
@@ -152,7 +152,7 @@ describe('sp1101 refuses what the document forbids, and names the field', () => 
   });
 });
 
-test('an agent with a token is asked for it, in sp1101 and sp2502', async () => {
+test('an agent with a token must send it, in sp1101 and sp2502', async () => {
   const { post } = await sandbox({ agent: { token: 'agent-token' }, reviews: { application: 'never' } });
   const lists = { metaType: 'purpose' };
   expect((await post('sp1101', application())).status).toBe(401);

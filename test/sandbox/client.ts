@@ -1,4 +1,4 @@
-/** Speaks to a sandbox as a bare client does: no retries, no checks, the reply as it came. */
+/** A bare client of the sandbox: no retries, no checks, replies as they come. */
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 
@@ -46,9 +46,9 @@ export interface Client {
   readonly sandbox: Sandbox;
   readonly url: string;
   readonly post: (body: unknown, change?: { path?: string; headers?: object }) => Promise<Reply>;
-  /** The reply as a page; fails where it is none. */
+  /** The reply as a page. Fails if it is none. */
   readonly page: (body: object) => Promise<WirePage>;
-  /** Batch numbers of every page of a query, page after page. */
+  /** Batch numbers of all pages of a query, page by page. */
   readonly batchNos: (query: object, pageSize?: number) => Promise<string[][]>;
 }
 

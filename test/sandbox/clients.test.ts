@@ -20,7 +20,7 @@ const clients = async (scenario: Partial<ScenarioInput> = {}) => {
   };
 };
 
-test('lists, receipts and registrations are what the clients take them for', async () => {
+test('daybook’s clients can read the sandbox’s lists, receipts and registrations', async () => {
   const { acted, reference, applications, beneficiaries } = await clients();
   const list = async (metaType: MetaType, countryCode: string) =>
     (await reference.list({ metaType, countryCode })).items;
@@ -34,14 +34,14 @@ test('lists, receipts and registrations are what the clients take them for', asy
   expect(acted.payees()).toMatchObject([{ payeeId: reply.payeeId }]);
 });
 
-test('an application whose reply is lost is handed in once, and nobody knows what became of it', async () => {
+test('an application whose reply is lost is submitted once, and its outcome is unknown', async () => {
   const { acted, applications } = await clients({ hostility: { lostRepliesEvery: 1 } });
   const error = await rejection(applications.submit(application()));
   expect(error).toMatchObject({ name: 'PlatformUnreachable', mayHaveArrived: true });
   expect(acted.applications()).toHaveLength(1);
 });
 
-test('a registration whose reply is lost is handed in again and is one payee', async () => {
+test('a registration whose reply is lost is submitted again and gives one payee', async () => {
   const { acted, beneficiaries, retries } = await clients({
     hostility: { lostRepliesEvery: 1, strikesMax: 2 },
   });

@@ -15,7 +15,7 @@ describe('order', () => {
     expect((await client.batchNos({})).flat()).toEqual(everyEntry().reverse());
   });
 
-  test('shuffled by window is neither, the same for each request, and every entry once', async () => {
+  test('shuffled by window is neither, is the same for each request, and has every entry once', async () => {
     await open({ hostility: { order: 'window-shuffled' } });
     const once = (await client.batchNos({})).flat();
     expect(once).not.toEqual(everyEntry());
@@ -33,7 +33,7 @@ describe('order', () => {
 });
 
 describe('rows', () => {
-  test('an entry held back appears before an answer', async () => {
+  test('an entry that was held back appears before an answer', async () => {
     await open({
       planted: [
         { what: 'missing', merchant: MERCHANT.merchantNo, currency: 'USD', day: '2026-03-02', nth: 3 },
@@ -45,7 +45,7 @@ describe('rows', () => {
     expect(totals).toEqual([249, 250, 250, 250]);
   });
 
-  test('totals say one too many', async () => {
+  test('totals are one too high', async () => {
     await open({ hostility: { wrongTotalsEvery: 2 } });
     const totals = [];
     for (let n = 0; n < 4; n += 1) totals.push((await client.page(WHOLE_DAY)).total);
@@ -74,7 +74,7 @@ describe('rows', () => {
 });
 
 describe('whole replies', () => {
-  test('429 asks to wait', async () => {
+  test('429 with a time to wait', async () => {
     await open({ hostility: { http429Every: 2 } });
     expect((await client.post({})).status).toBe(200);
     const reply = await client.post({});
@@ -91,13 +91,13 @@ describe('whole replies', () => {
     await expect(client.post({})).rejects.toThrow('fetch failed');
   });
 
-  test('no answer comes', async () => {
+  test('there is no answer', async () => {
     await open({ hostility: { stallEvery: 1 } });
     const answered = fetch(`${client.url}/api/sp2404`, { method: 'POST', signal: AbortSignal.timeout(80) });
     await expect(answered).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('the reply ends half-way', async () => {
+  test('the reply ends midway', async () => {
     await open({ hostility: { truncatedEvery: 1 } });
     const { status, text } = await client.post({});
     expect(status).toBe(200);
@@ -105,7 +105,7 @@ describe('whole replies', () => {
     expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   });
 
-  test('a page for people', async () => {
+  test('an HTML page', async () => {
     await open({ hostility: { htmlEvery: 1 } });
     const reply = await client.post({});
     expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/html']);
@@ -121,14 +121,14 @@ describe('whole replies', () => {
 });
 
 describe('how often', () => {
-  test('every n-th request, and no more than so many times', async () => {
+  test('every n-th request, and no more than the given number of times', async () => {
     await open({ hostility: { http500Every: 2, strikesMax: 2 } });
     const statuses = [];
     for (let n = 0; n < 8; n += 1) statuses.push((await client.post({})).status);
     expect(statuses).toEqual([200, 500, 200, 500, 200, 200, 200, 200]);
   });
 
-  test('down once so many were answered, until switched to something else', async () => {
+  test('down after a number of answers, until switched to something else', async () => {
     await open({ hostility: { downAfterRequests: 2 } });
     expect([(await client.post({})).status, (await client.post({})).status]).toEqual([200, 200]);
     await expect(client.post({})).rejects.toThrow();

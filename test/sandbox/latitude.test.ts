@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { application, enterprise, receiver, sandbox } from './support.ts';
 
-test('by default a reply is the document’s fields and nothing else', async () => {
+test('by default a reply has the document’s fields and nothing else', async () => {
   const { post } = await sandbox();
   expect((await post('sp2502', { metaType: 'purpose' })).reply).toEqual({
     metaDataList: [
@@ -11,7 +11,7 @@ test('by default a reply is the document’s fields and nothing else', async () 
   });
 });
 
-test('an envelope, numbers, order and spare fields change the spelling of a reply, and not what it says', async () => {
+test('envelope, numbers, order and additional fields change the form of a reply, not its meaning', async () => {
   const { url } = await sandbox({
     latitude: {
       envelope: 'data',
@@ -54,7 +54,7 @@ test.each([
   expect(rest).toEqual({ ...payee, status: '01', respCode: 'S00000' });
 });
 
-test('a notification has the envelope too, another type or none, and a slash behind its path', async () => {
+test('a notification can have the envelope, another type or none, and a slash at the end of its path', async () => {
   const { url, pushed } = await receiver();
   const { apply, acted } = await sandbox({ latitude: { envelope: 'result', pushType: '', pushSlash: true } });
   await apply(application({ callbackUrl: url }));
@@ -65,7 +65,7 @@ test('a notification has the envelope too, another type or none, and a slash beh
   expect(pushed[0]!.headers['content-type']).toBeUndefined();
 });
 
-test('lengths count characters, and files are named as people name them', async () => {
+test('lengths count characters, and file names may have any letters', async () => {
   const { apply } = await sandbox();
   const file = '/upload/公司/营业执照 (1).pdf'.replace(' ', '_');
   const taken = application({ merNameCn: '𠀀'.repeat(255), certificate: [file] });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.sandbox.close());
 
-describe('what it is sent is checked', () => {
+describe('requests are checked', () => {
   test.each([
     ['a token of another merchant', { authorization: `Bearer ${OTHER.token}` }],
     ['no scheme', { authorization: MERCHANT.token }],
@@ -35,18 +35,18 @@ describe('what it is sent is checked', () => {
     expect(reply.text).toMatch(named);
   });
 
-  test('what is no JSON, or too long, is refused', async () => {
+  test('a request that is no JSON, or too long, is refused', async () => {
     expect((await client.post('{"pageNum":')).status).toBe(400);
     expect((await client.post({ batchNo: 'x'.repeat(70_000) })).status).toBe(413);
   });
 
-  test('operations that are not acted out do not exist', async () => {
+  test('operations that the sandbox does not have are not found', async () => {
     expect((await client.post({}, { path: '/api/sp9999' })).status).toBe(404);
   });
 });
 
 describe('a page', () => {
-  test('has what the document says, and the rows of its place', async () => {
+  test('has the fields of the document, and its own rows', async () => {
     const page = await client.page({ ...WHOLE_DAY, pageNum: 2, pageSize: 100 });
     expect({ ...page, list: page.list.length }).toEqual({ pageNum: 2, pageSize: 100, total: 250, list: 100 });
     expect(Object.keys(page.list[0]!)).toEqual([
@@ -64,7 +64,7 @@ describe('a page', () => {
     }
   });
 
-  test('1 to 100 rows a page: every entry once, whatever the size', async () => {
+  test('has 1 to 100 rows: every entry comes once, whatever the size', async () => {
     const whole = (await client.batchNos(WHOLE_DAY)).flat();
     expect(new Set(whole).size).toBe(250);
     for (const pageSize of [1, 7, 99]) {
@@ -79,7 +79,7 @@ describe('a page', () => {
     expect(await client.page(backwards)).toMatchObject({ total: 0, list: [] });
   });
 
-  test('without any field is the first of everything', async () => {
+  test('requested without any field is the first of the whole ledger', async () => {
     expect(await client.page({})).toMatchObject({ pageNum: 1, total: 500 });
   });
 
@@ -92,12 +92,12 @@ describe('a page', () => {
     );
   });
 
-  test('of a range that ends before it begins is empty, and so is its total', async () => {
+  test('of a range that ends before it begins is empty, with total 0', async () => {
     const page = await client.page({ beginDate: DAY_BEGIN_MS + 3_600_000, endDate: DAY_BEGIN_MS });
     expect(page).toMatchObject({ total: 0, list: [] });
   });
 
-  test('filters take what fits all of them', async () => {
+  test('has only entries that match all filters', async () => {
     const entries = client.sandbox.entriesOf(MERCHANT.merchantNo);
     const wanted = entries.filter(
       ({ currency, inAmount, busiType }) => currency === 'KWD' && inAmount !== null && busiType === 'REFUND',
@@ -112,7 +112,7 @@ describe('a page', () => {
     expect(await client.batchNos({ batchNo, currency: 'USD' })).toEqual([[]]);
   });
 
-  test('of another merchant is another ledger', async () => {
+  test('of another merchant is from another ledger', async () => {
     const headers = { merchantNo: OTHER.merchantNo, authorization: `Bearer ${OTHER.token}` };
     const { text } = await client.post(WHOLE_DAY, { headers });
     expect(text).toContain('"total":125');
@@ -127,7 +127,7 @@ describe('the ledger', () => {
     expect(of(8)).not.toEqual(of(7));
   });
 
-  test('has the same days whatever range is asked for, but for what came before', () => {
+  test('has the same times and types of entries on a day, whatever range the scenario has', () => {
     const of = (from: string) =>
       createSandbox(scenario({ from }))
         .entriesOf(OTHER.merchantNo)
@@ -155,7 +155,7 @@ describe('the ledger', () => {
     }
   });
 
-  test('numbers its entries uniquely, and not in the order they happened', () => {
+  test('has unique batchNos that are not in the order of booking', () => {
     const numbers = client.sandbox.entriesOf(MERCHANT.merchantNo).map(({ batchNo }) => batchNo);
     expect(new Set(numbers).size).toBe(500);
     expect([...numbers].sort()).not.toEqual(numbers);

@@ -9,7 +9,7 @@ const place = { merchant: MERCHANT.merchantNo, currency: 'USD', day: '2026-03-02
 const open = async (...planted: Planted[]) => (client = await openClient({ planted }));
 const seen = () => client.sandbox.entriesOf(MERCHANT.merchantNo);
 const at = (iso: string) => client.sandbox.setNow(Date.parse(iso));
-/** The entry at the place, as a ledger without anything planted has it. */
+/** The entry at that place in a ledger without anything planted. */
 const original = async () => {
   const calm = await openClient();
   await calm.sandbox.close();
@@ -21,7 +21,7 @@ const shown = () => seen().find((entry) => entry.batchNo === batchNo)!;
 let batchNo: string;
 
 describe('an entry planted', () => {
-  test('missing is never shown, and every other one is as without it', async () => {
+  test('missing is never shown, and all other entries stay the same', async () => {
     ({ batchNo } = await original());
     await open({ what: 'missing', ...place });
     expect(shown()).toBeUndefined();
@@ -30,7 +30,7 @@ describe('an entry planted', () => {
     expect(shown()).toMatchObject({ ...(await original()), visibleFromMs: Number.NEGATIVE_INFINITY });
   });
 
-  test('late is shown from its instant on', async () => {
+  test('late is shown from the given instant on', async () => {
     ({ batchNo } = await original());
     await open({ what: 'late', ...place, appears: '2026-03-07T00:00:00+08:00' });
     expect((await client.page(WHOLE_DAY)).total).toBe(249);
@@ -41,7 +41,7 @@ describe('an entry planted', () => {
     expect((await client.page(WHOLE_DAY)).total).toBe(250);
   });
 
-  test('vanished is shown until its instant', async () => {
+  test('vanished is shown until the given instant', async () => {
     ({ batchNo } = await original());
     await open({ what: 'vanished', ...place, at: '2026-03-07T00:00:00+08:00' });
     at('2026-03-06T23:59:59.999+08:00');
@@ -51,7 +51,7 @@ describe('an entry planted', () => {
     expect(await client.page({ batchNo })).toMatchObject({ total: 0 });
   });
 
-  test('amended has another type from its instant on, here and on the wire; back in time, the first one', async () => {
+  test('amended has another type from the given instant on, here and on the wire, and its first type before', async () => {
     const { busiType } = await original();
     ({ batchNo } = await original());
     await open({ what: 'amended', ...place, at: '2026-03-07T00:00:00+08:00', busiType: 'CORRECTED' });
@@ -71,7 +71,7 @@ describe('an entry planted', () => {
     expect(row!.inAmount).toBe(row!.outAmount);
   });
 
-  test('as a burst brings so many more in its second', async () => {
+  test('as a burst brings that many more in its second', async () => {
     const { bookedMs } = await original();
     await open({ what: 'burst', ...place, count: 240 });
     const here = seen().filter((entry) => entry.bookedMs === bookedMs && entry.currency === 'USD');
@@ -79,7 +79,7 @@ describe('an entry planted', () => {
     expect(seen()).toHaveLength(740);
   });
 
-  test('with an amount has it in just these digits on the wire', async () => {
+  test('with an amount has exactly these digits on the wire', async () => {
     await open({ what: 'amount', ...place, net: '-12345678901234567.80' });
     const { text } = await client.post({ flowType: '2', currency: 'USD' });
     expect(text).toContain('"inAmount":null,"outAmount":12345678901234567.80,');
@@ -96,7 +96,7 @@ test('an entry is not shown before it is booked', async () => {
   expect(seen()).toHaveLength(500);
 });
 
-test('a scenario file is read, and what cannot be used is named by its place', async () => {
+test('a scenario file is read, and each unusable value is named by its place', async () => {
   await open();
   const text =
     'from: 2026-03-01\nto: 2026-03-02\nmerchants: [{merchantNo: M, token: t, currencies: [USD]}]\n';

@@ -10,7 +10,7 @@ const LOCAL_IN = (countryCode: string) => ({
 });
 const PROXY = { proxyBankName: 'P', proxyBankAddress: 'Q', proxyBankSwiftCode: 'AAAAUS33' };
 
-describe('sp1401 takes what the document allows', () => {
+describe('sp1401 accepts what the document allows', () => {
   test.each<[string, object]>([
     ['an enterprise, LOCAL', enterprise()],
     ['an individual, SWIFT', individual()],

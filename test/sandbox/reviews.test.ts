@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { application, enterprise, individual, receiver, sandbox } from './support.ts';
 
 describe('an application', () => {
-  test('is approved: number and token are pushed, and the token opens the new merchant’s ledger', async () => {
+  test('is approved: number and token are posted, and the token opens the new merchant’s ledger', async () => {
     const { apply, acted, post } = await sandbox({ reviews: { currencies: ['EUR', 'JPY'] } });
     const { url, pushed } = await receiver(200);
     const { reply } = await apply(application({ callbackUrl: url }));
@@ -33,7 +33,7 @@ describe('an application', () => {
     expect([...new Set(list.map(({ currency }) => currency))].sort()).toEqual(['EUR', 'JPY']);
   });
 
-  test('without merOrderNo is answered and pushed without one', async () => {
+  test('without merOrderNo gets an answer and a notification without one', async () => {
     const { apply, acted } = await sandbox();
     const { url, pushed } = await receiver(200);
     const { reply } = await apply(application({ merOrderNo: undefined, callbackUrl: url }));
@@ -59,7 +59,7 @@ describe('an application', () => {
     expect(acted.merchants().map(({ merchantNo }) => merchantNo)).toEqual(['M1']);
   });
 
-  test('is decided by the scenario where it has no marker, and by its marker where it has', async () => {
+  test('is decided by its marker, and without a marker by the scenario', async () => {
     const { apply, acted } = await sandbox({ reviews: { application: 'reject' } });
     const { url, pushed } = await receiver(200);
     await apply(application({ callbackUrl: url }));
@@ -69,7 +69,7 @@ describe('an application', () => {
     expect(pushed.map(({ payload }) => payload['code']).sort()).toEqual(['E30001', 'S00000']);
   });
 
-  test('handed in twice is two applications, approved with two tokens', async () => {
+  test('submitted twice gives two applications, approved with two tokens', async () => {
     const { apply, acted } = await sandbox();
     const { url, pushed } = await receiver(200);
     await apply(application({ callbackUrl: url }));
@@ -80,7 +80,7 @@ describe('an application', () => {
     expect(new Set(pushed.map(({ payload }) => payload['token'])).size).toBe(2);
   });
 
-  test('whose reply is lost was taken on all the same', async () => {
+  test('whose reply is lost was accepted all the same', async () => {
     const { apply, acted } = await sandbox({ hostility: { lostRepliesEvery: 1, strikesMax: 1 } });
     const { url, pushed } = await receiver(200);
     await expect(apply(application({ callbackUrl: url }))).rejects.toThrow('fetch failed');
@@ -104,8 +104,8 @@ describe('an application', () => {
   });
 });
 
-describe('a push', () => {
-  test('is sent again until it is answered by 200, and never after', async () => {
+describe('a notification', () => {
+  test('is sent again until the answer is 200, and never after that', async () => {
     const { apply, acted } = await sandbox();
     const { url, pushed } = await receiver(503, 0, 302, 204, 404, 200);
     await apply(application({ callbackUrl: url }));
@@ -116,7 +116,7 @@ describe('a push', () => {
     expect(acted.pushes()).toMatchObject([{ operation: 'sp3101', tries: 6, isDelivered: true }]);
   });
 
-  test('that nobody takes is given up when the sandbox closes', async () => {
+  test('that nobody accepts is given up when the sandbox closes', async () => {
     const { apply, acted } = await sandbox({ pushes: { retryMs: 60_000, retryMsMax: 60_000 } });
     const { url, pushed } = await receiver(500);
     await apply(application({ callbackUrl: url }));
@@ -135,7 +135,7 @@ describe('a push', () => {
 });
 
 describe('a payee', () => {
-  test('is reviewed, and the outcome pushed with its payeeId', async () => {
+  test('is reviewed, and the outcome posted with its payeeId', async () => {
     const { register, acted } = await sandbox();
     const { url, pushed } = await receiver(200);
     const { reply } = await register(enterprise({ callbackUrl: url }));
@@ -173,7 +173,7 @@ describe('a payee', () => {
     expect(acted.pushes()).toEqual([]);
   });
 
-  test('under the same merOrderNo is one payee, told as it stands now', async () => {
+  test('under the same merOrderNo is one payee, answered with its current status', async () => {
     const { register, acted } = await sandbox();
     const first = await register(enterprise());
     await acted.settled();
@@ -182,7 +182,7 @@ describe('a payee', () => {
     expect(acted.payees()).toHaveLength(1);
   });
 
-  test('may not be handed in again under another number while it is under review', async () => {
+  test('may not be submitted again under another number while it is under review', async () => {
     const { register, acted } = await sandbox({ reviews: { delayMs: 3_600_000 } });
     await register(enterprise());
     const again = await register(enterprise({ merOrderNo: 'B-9' }));
@@ -192,7 +192,7 @@ describe('a payee', () => {
     expect(acted.payees()).toHaveLength(2);
   });
 
-  test('may be told its payeeId by the notification only', async () => {
+  test('may get its payeeId by the notification only', async () => {
     const { register, acted } = await sandbox({ reviews: { payeeIdAtOnce: false } });
     const { url, pushed } = await receiver(200);
     const { reply } = await register(enterprise({ callbackUrl: url }));

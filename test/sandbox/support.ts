@@ -1,4 +1,4 @@
-/** A sandbox on loopback, requests that it accepts, and a receiver for what it pushes. */
+/** A sandbox on loopback, requests that it accepts, and a receiver for its notifications. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { createSandbox } from '../../src/sandbox/server.ts';
 export const TOKEN = 'made-up-token';
 const MERCHANT = { authorization: `Bearer ${TOKEN}`, merchantno: 'M1' };
 
-/** One merchant with a day of ledger; reviews take no time. */
+/** One merchant with one day of ledger. Reviews take no time. */
 export async function sandbox(more: Partial<ScenarioInput> = {}) {
   const acted = createSandbox({
     from: '2026-03-01',
@@ -45,7 +45,7 @@ export interface Pushed {
   readonly payload: Record<string, unknown>;
 }
 
-/** Answers posts by `statuses`, the last one for ever; 0 cuts the connection. */
+/** Answers posts with `statuses` in turn, the last one for ever; 0 cuts the connection. */
 export async function receiver(...statuses: readonly number[]) {
   const pushed: Pushed[] = [];
   const server = createServer((request, response) => {
@@ -136,7 +136,7 @@ export const enterprise = (change: Change = {}) => ({
   ...change,
 });
 
-/** An account abroad of a person, paid by SWIFT. */
+/** A person's account abroad, paid by SWIFT. */
 export const individual = (change: Change = {}) => ({
   merOrderNo: 'B-2',
   countryCode: 'DE',

@@ -28,8 +28,8 @@ const refusal = (act: () => unknown): SettingsInvalid => {
   throw new Error('settings were accepted');
 };
 
-describe('what is given', () => {
-  test('the smallest set gets every default', () => {
+describe('settings that are accepted', () => {
+  test('the smallest possible set gets every default', () => {
     expect(load(LEAST)).toEqual({
       platform: {
         baseUrl: 'https://platform.example',
@@ -174,7 +174,7 @@ describe('what is given', () => {
     });
   });
 
-  test('the environment wins over the file, an empty variable does not', () => {
+  test('the environment wins over the file, but an empty variable does not', () => {
     const yaml = `
 platform: { baseUrl: https://file.example, timeZone: Asia/Tokyo, concurrency: 2, headers: { A: '{token}' } }
 daybook:
@@ -188,7 +188,7 @@ daybook:
     });
   });
 
-  test('DAYBOOK_CONFIG names the file where --config does not', () => {
+  test('DAYBOOK_CONFIG names the file if --config does not', () => {
     const read: string[] = [];
     const readFile = (path: string): string => {
       read.push(path);
@@ -216,8 +216,8 @@ daybook:
   });
 });
 
-describe('what is refused', () => {
-  test('every problem is told at once, with key, problem and example', () => {
+describe('settings that are refused', () => {
+  test('all problems are listed at once, with key, problem and example', () => {
     const { problems, message } = refusal(() =>
       load({
         PLATFORM_BASE_URL: 'http://platform.example',
@@ -302,7 +302,7 @@ describe('what is refused', () => {
     ['DAYBOOK_SCHEDULE_NIGHTLY', '61 * * * *', 'is no cron expression'],
     ['DAYBOOK_LOG_LEVEL', 'loud', 'must be one of fatal'],
     ['DAYBOOK_SCHEDULE_REFERENCE', 'weekly', 'is no cron expression'],
-    // Each of these passes one of the two cron libraries and not the other, or means another thing to it.
+    // One of the two cron libraries accepts each of these and the other does not, or they read it differently.
     ['DAYBOOK_SCHEDULE_REFERENCE', '0 3 * * Monday', "its weekday 'Monday' cannot be read"],
     ['DAYBOOK_SCHEDULE_REFERENCE', '0 3 * January *', "its month 'January' cannot be read"],
     ['DAYBOOK_SCHEDULE_NIGHTLY', '0 3 15W * *', "its day '15W' cannot be read"],
@@ -338,13 +338,13 @@ describe('what is refused', () => {
   ])('%s=%s: %s', (name, value, said) => {
     const { problems } = refusal(() => load({ ...LEAST, [name]: value }));
     expect(problems).toHaveLength(1);
-    // Half of a pair is told by the other half's name.
+    // If half of a pair is missing, the problem has the name of the missing half.
     expect(problems[0]!.key).toBe(said.startsWith('PLATFORM_') ? said : name);
     expect(`${problems[0]!.key} ${problems[0]!.problem}`).toContain(said);
     expect(problems[0]!.example).not.toBe('');
   });
 
-  test('a merchant number that could climb out of its directory, or half of a pair', () => {
+  test('a merchant number that could lead out of its folder, or half of a pair', () => {
     const climbing = { ...LEAST, PLATFORM_MERCHANT_NO: '../etc', PLATFORM_TOKEN: TOKEN };
     expect(refusal(() => load(climbing)).problems[0]!.key).toBe('PLATFORM_MERCHANT_NO');
     expect(refusal(() => load({ ...LEAST, PLATFORM_TOKEN: TOKEN })).problems[0]!.key).toBe(
@@ -355,7 +355,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('unknown keys of the file, at both levels, with what was meant', () => {
+  test('unknown keys of the file, at both levels, with the likely right name', () => {
     const yaml = 'platform: { baseUrl: https://a.example, timeZone: UTC, timeOut: 5 }\nplatfrom: {}\n';
     expect(refusal(() => loadYaml(yaml)).problems).toEqual([
       { key: 'platform.timeOut', problem: 'is no setting; did you mean timeoutMs?', example: 'timeoutMs' },
@@ -363,7 +363,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('a number where text is needed, told with its place in the file', () => {
+  test('a number where text is needed, with its place in the file', () => {
     const yaml = 'platform: { baseUrl: https://a.example, timeZone: UTC, merchantNo: 0012, token: abc }';
     const [problem] = refusal(() => loadYaml(yaml)).problems;
     expect(problem!.key).toBe('platform.merchantNo in books.yaml');
@@ -383,7 +383,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('another tool’s variable passes where the caller vouches for it', () => {
+  test('another tool’s variable is accepted if the caller names it', () => {
     const env = { ...LEAST, PLATFORM_TOKEN_OF_M2: TOKEN };
     expect(refusal(() => load(env)).problems).toHaveLength(1);
     expect(load(env, { otherNames: ['PLATFORM_TOKEN_OF_M2'] }).platform.merchant).toBeNull();
@@ -425,7 +425,7 @@ describe('a secret from a file', () => {
   const loadFiles = (env: Record<string, string>) =>
     load(env, { readFile: (path) => files[path] ?? noFile(path) });
 
-  test('is taken for every setting that is secret, without the end of its line', () => {
+  test('is read for every secret setting, without its last line end', () => {
     const settings = loadFiles({
       ...LEAST,
       PLATFORM_MERCHANT_NO: 'M1',
@@ -447,7 +447,7 @@ describe('a secret from a file', () => {
     });
   });
 
-  test('wins over the settings file, and no other setting has one', () => {
+  test('wins over the settings file, and other settings have no such file', () => {
     const env = { ...LEAST, PLATFORM_MERCHANT_NO: 'M1', PLATFORM_TOKEN_FILE: 'token' };
     const source = {
       configPath: 'books.yaml',
@@ -469,7 +469,7 @@ describe('a secret from a file', () => {
     expect(JSON.stringify([message, problems])).not.toContain(TOKEN);
   });
 
-  test('that is wrong is not repeated, and named by its variable', () => {
+  test('that is wrong is not shown; the message names its variable', () => {
     const wrong = refusal(() =>
       load({ ...LEAST, DAYBOOK_SECRET_KEYS_FILE: 'keys' }, { readFile: () => TOKEN }),
     );
@@ -512,7 +512,7 @@ describe('a settings file that others may open', () => {
   });
 });
 
-test('certificates are checked, or somebody answers for it', () => {
+test('certificates are checked, unless a person has explicitly allowed otherwise', () => {
   const env = { ...LEAST, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   const { problems } = refusal(() => load(env));
   expect(problems).toHaveLength(1);
@@ -522,7 +522,7 @@ test('certificates are checked, or somebody answers for it', () => {
   expect(load({ ...LEAST, NODE_TLS_REJECT_UNAUTHORIZED: '1' }).allowInsecure).toEqual([]);
 });
 
-test('no secret is repeated, however wrong its place', () => {
+test('no secret is ever shown, even in the wrong place', () => {
   const secrets = `${TOKEN} with a space`;
   const refusals = [
     refusal(() => load({ ...LEAST, PLATFORM_TOKEN: secrets, PLATFORM_MERCHANT_NO: 'M1' })),
@@ -548,7 +548,7 @@ test('no secret is repeated, however wrong its place', () => {
     expect(JSON.stringify([message, problems])).not.toContain(TOKEN);
 });
 
-test('checks are switched off by leaving their name out, all of them by the word none', () => {
+test('a check is switched off by leaving out its name, all of them by the word none', () => {
   expect(load({ ...LEAST, DAYBOOK_CHECKS: 'none' }).checks).toEqual([]);
   expect(load({ ...LEAST, DAYBOOK_CHECKS: '["first"]' }).checks).toEqual(['first']);
   expect(() => load({ ...LEAST, DAYBOOK_CHECKS: 'none, wide' })).toThrow(

@@ -1,13 +1,16 @@
-/** Draws ledgers of one account: amounts that repeat or not, bursts in one second, stamps that are off, one flaw. */
+/**
+ * Draws ledgers of one account: repeating or unique amounts, many entries in one second, timestamps that are off, one
+ * flaw.
+ */
 import fc from 'fast-check';
 import type { Move } from './chain-search.ts';
 
 export interface ChainCase {
   readonly toleranceS: number;
-  /** Null: a history's start. */
+  /** Null at the start of a history. */
   readonly opening: number | null;
   readonly moves: readonly Move[];
-  /** Where the input is cut into pushes, as places in time order. */
+  /** Where the entries are cut into pushes, by their places in time order. */
   readonly cuts: readonly number[];
 }
 
@@ -48,7 +51,7 @@ const recipeOf = (stepsMax: number, nets: fc.Arbitrary<number>): fc.Arbitrary<Re
     cuts: fc.array(fc.nat(stepsMax), { maxLength: 4 }),
   });
 
-/** The ledger as it was booked, with its flaw: the balances tell what truly happened. */
+/** Makes the entries with their flaw. The balances show what truly happened. */
 function build({ toleranceS, opening, steps, flaw, flawAt, cuts }: Recipe): ChainCase {
   let second = START_SECOND;
   let balance = opening ?? 0;
@@ -65,7 +68,7 @@ function build({ toleranceS, opening, steps, flaw, flawAt, cuts }: Recipe): Chai
   return { toleranceS, opening, moves: booked, cuts };
 }
 
-/** Small ledgers of up to ten entries, which can be searched whatever lies together, and long ones. */
+/** Small ledgers of up to ten entries, all orders of which can be tried, and long ones. */
 export const chainCases: fc.Arbitrary<ChainCase> = fc
   .oneof(
     { weight: 4, arbitrary: recipeOf(9, repeating) },

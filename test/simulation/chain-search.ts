@@ -1,6 +1,6 @@
 /**
- * The fewest breaks of a small ledger, by looking at every allowed order. Written from the definition alone: an order is
- * allowed when no entry precedes one that is more than the tolerance older.
+ * Finds the fewest breaks of a small ledger by trying every allowed order. It uses only the definition: an order is
+ * allowed when no entry comes before another one that is older by more than the tolerance.
  */
 
 /** One entry in whole units of money and whole seconds. */
@@ -12,12 +12,12 @@ export interface Move {
   readonly second: number;
 }
 
-/** Entries that may trade places, all orders of which are looked at. */
+/** Most entries that may trade places with each other. All their orders are tried. */
 const SEARCHED_TOGETHER_MAX = 10;
 
 const bySecond = (a: Move, b: Move) => a.second - b.second;
 
-/** Cuts a ledger where neighbours in time are further apart than the tolerance: nothing trades places across a cut. */
+/** Cuts a ledger where neighbours in time are further apart than the tolerance. Nothing trades places across a cut. */
 function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
   const clusters: Move[][] = [];
   for (const move of [...moves].sort(bySecond)) {
@@ -28,7 +28,10 @@ function clustersOf(moves: readonly Move[], toleranceS: number): Move[][] {
   return clusters;
 }
 
-/** Fewest breaks of any allowed order; null where too many entries lie together. `opening` null: any opening will do. */
+/**
+ * The fewest breaks of any allowed order; null if too many entries may trade places. `opening` null means any
+ * opening.
+ */
 export function fewestBreaks(
   moves: readonly Move[],
   toleranceS: number,
@@ -36,13 +39,15 @@ export function fewestBreaks(
 ): number | null {
   const clusters = clustersOf(moves, toleranceS);
   if (clusters.some((cluster) => cluster.length > SEARCHED_TOGETHER_MAX)) return null;
-  /** By the balance an order can stand at: the fewest breaks on the way there. */
+  /** For each balance that an order can have reached, the fewest breaks on the way there. */
   let reached: ReadonlyMap<number, number> | null = opening === null ? null : new Map([[opening, 0]]);
   for (const cluster of clusters) reached = through(cluster, toleranceS, reached);
   return reached === null ? 0 : Math.min(...reached.values());
 }
 
-/** Every balance one cluster can end on, at its fewest breaks: over all subsets, by the entry that came last. */
+/**
+ * The balances that one cluster can end on, each with its fewest breaks. It looks at all subsets and each last entry.
+ */
 function through(
   cluster: readonly Move[],
   toleranceS: number,

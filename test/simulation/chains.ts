@@ -1,4 +1,4 @@
-/** Holds the balance chain against the laws of order and of breaks, with an exact search as the judge. */
+/** Checks the balance chain against the laws of order and of breaks. An exact search gives the right answer. */
 import { createChain, type Chain } from '../../src/ledger/chain/chain.ts';
 import type { ChainEntry, ChainStep } from '../../src/ledger/chain/chain-link.ts';
 import { chainCases, type ChainCase } from './chain-cases.ts';
@@ -17,7 +17,7 @@ const entryOf = ({ batchNo, net, balance, second }: Move): ChainEntry => ({
   bookedMs: DAY_MS + second * 1_000,
 });
 
-/** What comes out for a case, pushed in the pieces given. */
+/** The steps that come out if the case is pushed in these pieces. */
 function chained({ toleranceS, opening, moves }: ChainCase, cuts: readonly number[]): ChainStep[] {
   const chain: Chain = createChain({
     clockToleranceS: toleranceS,
@@ -41,7 +41,7 @@ function chained({ toleranceS, opening, moves }: ChainCase, cuts: readonly numbe
 const told = (steps: readonly ChainStep[]): string =>
   steps.map((step) => `${step.break === null ? '' : '! '}${step.entry.batchNo}`).join(' ');
 
-/** Breaks that are named where there is none, not named where there is one, or named with wrong figures. */
+/** Breaks that should not be there, that are missing, or that have wrong figures. */
 function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[]): string[] {
   const byBatchNo = new Map(moves.map((move) => [move.batchNo, move]));
   let reached = opening;
@@ -71,7 +71,7 @@ function wrongBreaks({ opening, moves }: ChainCase, steps: readonly ChainStep[])
   });
 }
 
-/** Entries that precede one more than the tolerance older. */
+/** Entries that come before another one that is older by more than the tolerance. */
 function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): string[] {
   let latestMs = Number.NEGATIVE_INFINITY;
   return steps.flatMap(({ entry, moved }) => {
@@ -87,11 +87,11 @@ function forbidden({ toleranceS }: ChainCase, steps: readonly ChainStep[]): stri
   });
 }
 
-/** Whether two entries of different seconds lie within the tolerance, so that a choice of order may cross seconds. */
+/** Whether two entries of different seconds are within the tolerance, so that there is a choice of order. */
 const crossesSeconds = ({ toleranceS, moves }: ChainCase): boolean =>
   moves.some((a) => moves.some((b) => a.second !== b.second && Math.abs(a.second - b.second) <= toleranceS));
 
-/** More breaks than an allowed order needs, where the fewest are promised. */
+/** Breaks beyond the number that an allowed order needs, where the fewest are promised. */
 function needlessBreaks(drawn: ChainCase, steps: readonly ChainStep[]): string[] {
   const fewest = fewestBreaks(drawn.moves, drawn.toleranceS, drawn.opening);
   const named = steps.filter((step) => step.break !== null).length;

@@ -1,10 +1,10 @@
-/** Draws cases until time or runs are up; each law that breaks is told once, with its smallest case. */
+/** Draws cases until time or runs are used up. Each law that is broken is reported once, with its smallest case. */
 import fc from 'fast-check';
 import type { Kept, Oracle } from './oracle.ts';
 
-/** Cases drawn from one seed before the next seed's turn. */
+/** How many cases are drawn from one seed before the next seed is used. */
 const BATCH_RUNS = 50;
-/** Share of the time that one search for a smaller case may take. */
+/** The share of the time that one search for a smaller case may take. */
 const SHRINK_SHARE = 0.08;
 
 export interface Budget {
@@ -12,18 +12,18 @@ export interface Budget {
   readonly untilMs: number;
   readonly runsMax: number;
   readonly now: () => number;
-  /** Laws known to be broken: they are counted, and no smaller case is looked for. */
+  /** Laws that are known to be broken. They are counted, but no smaller case is searched. */
   readonly known: ReadonlySet<string>;
 }
 
 export interface Explored {
   readonly runs: number;
   readonly findings: readonly Kept[];
-  /** How often each law broke, the shrinking left out. */
+  /** How often each law was broken, not counting the search for smaller cases. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** The law a finding speaks of: what stands before its figures and names. */
+/** The law that a finding is about: its text before figures and names. */
 const lawOf = (finding: string): string =>
   finding
     .replace(/^(?:step \d+ \([a-z]+\)|reading \d+|at the end|fresh tables): /, '')
@@ -44,7 +44,7 @@ export async function explore<Case>(
   const shrinkMs = SHRINK_SHARE * (budget.untilMs - budget.now());
   let runs = 0;
   for (let seed = budget.seed; runs < budget.runsMax && budget.now() < budget.untilMs; seed += 1) {
-    /** The law this batch's first finding broke: smaller cases are looked for that break the same. */
+    /** The law that this batch's first finding broke. Smaller cases that break the same law are searched. */
     const wanted: { law: string | null } = { law: null };
     const failed: { drawn: Case; broken: readonly string[] }[] = [];
     let endsMs = budget.untilMs;
@@ -64,7 +64,7 @@ export async function explore<Case>(
     });
     const numRuns = Math.min(BATCH_RUNS, budget.runsMax - runs);
     await fc.check(property, { seed, numRuns });
-    // The last one that failed is the smallest.
+    // The last case that failed is the smallest.
     const { drawn, broken } = failed.at(-1) ?? {};
     if (wanted.law === null || drawn === undefined || broken === undefined) continue;
     const kept: Kept = { kind: oracle.kind, seed, law: wanted.law, case: drawn };

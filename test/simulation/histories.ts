@@ -1,4 +1,7 @@
-/** Plays histories on a real database and store: the laws after each step, and at the end a fresh reading as the judge. */
+/**
+ * Plays histories on a real database and store. Checks the laws after each step, and compares the end with a fresh
+ * reading.
+ */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,16 +27,16 @@ import { notAsRecorded, openings, wrongStatements } from './published-laws.ts';
 import { MERCHANT, openRig, type Rig } from './rig.ts';
 
 const MINUTE_MS = 60_000;
-/** Statements are synced to the disk as they are written; in memory that costs nothing. */
+/** Statements are synced to disk as they are written. In memory that costs nothing. */
 const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-/** A night's run begins half past one. */
+/** A nightly run begins at 01:30. */
 const NIGHT_MS = 90 * MINUTE_MS;
 /**
- * Runs at the end, with nothing going wrong any more: the first finds what was left open, the second is the second
- * reading that vanished entries wait for, the third must be calm.
+ * Runs at the end, when nothing goes wrong any more. The first reads what was left open. The second is the second
+ * reading that vanished entries need. The third must change nothing.
  */
 const CLOSING_RUNS = 3;
-/** Between two of them: a second reading counts only when it comes so much later. */
+/** The pause between these runs. A second reading counts only if it comes that much later. */
 const CLOSING_PAUSE_MS = 120 * MINUTE_MS;
 
 interface Stage {
@@ -43,14 +46,14 @@ interface Stage {
   readonly folder: string;
   readonly objects: ObjectStore;
   nowMs: number;
-  /** A step died, and nothing whole has been published since. */
+  /** A step was killed, and nothing has been published completely since then. */
   unsettled: boolean;
-  /** Ranges of every currency that were to be read. */
+  /** Ranges that were to be read in every currency. */
   readonly asked: { from: string; to: string }[];
   /** The first day that was to be read in any currency. */
   firstAsked: string;
   lastExitCode: number;
-  /** What stands in the database after the last step. */
+  /** The database after the last step. */
   state: State;
 }
 
@@ -76,13 +79,13 @@ async function play(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   try {
     return { report: await executeRun(request, deps), error: null, died: kill.isDead() };
   } catch (error) {
-    // What was under way when the process died ends by itself.
+    // Waits until the work that was under way when the process was killed has ended.
     if (kill.isDead()) await new Promise((resolve) => setTimeout(resolve, 5));
     return { report: null, error: error as Error, died: kill.isDead() };
   }
 }
 
-/** What the act asks for, and the time it happens at. */
+/** What the act asks for, and when it happens. */
 function requestOf(act: Act, stage: Stage): RunRequest {
   const { platform } = stage;
   const currencies = act.account === null ? null : [CURRENCIES[act.account]!];
@@ -105,7 +108,7 @@ function requestOf(act: Act, stage: Stage): RunRequest {
   return { command: act.what, range, merchants, currencies };
 }
 
-/** The laws of what lies in the store, which hold after every step that was not killed. */
+/** Laws of what is in the store. They hold after every step that was not killed. */
 async function standingLaws(stage: Stage, published: Published): Promise<string[]> {
   const { statements } = stage.state;
   const { problems } = published.statements.size === 0 ? { problems: [] } : await verifyPaths([stage.folder]);
@@ -125,7 +128,7 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   const published = await readPublished(stage.folder, MERCHANT.merchantNo);
   if (request.command === 'run' || request.command === 'sync') {
     const range = report ?? request.range;
-    // A night that died left no report: what it would have read at least.
+    // A nightly run that was killed left no report. These are the days that it would at least have read.
     const from = range?.from ?? addDays(dayOf(nowMs, platform.zone), -1 - stage.drawn.resweepDays);
     if (from < stage.firstAsked) stage.firstAsked = from;
     if (range !== null && request.currencies === null) stage.asked.push({ from: range.from, to: range.to });
@@ -160,7 +163,7 @@ async function step(stage: Stage, request: RunRequest, fault: Fault | null): Pro
   return findings;
 }
 
-/** A zone that could not be proven while the platform misbehaved ends the run before a row is written. */
+/** If the zone cannot be proven while the platform misbehaves, the run ends before it writes a row. That is right. */
 const isExpected = (error: Error, fault: Fault | null): boolean =>
   error.name === 'TimeZoneUnproven' && fault !== null && fault.what !== 'kill';
 
@@ -187,7 +190,7 @@ async function newStage(rig: Rig, drawn: HistoryCase, platform: HistoryPlatform)
   };
 }
 
-/** When the calm at the end begins, and the days its runs are over: all there are, and all that were asked for. */
+/** When the calm at the end begins, and the days of its runs: all days of the ledger and all that were asked for. */
 function calmOf({ platform, nowMs, firstAsked }: Stage): {
   readonly nowMs: number;
   readonly range: DayRange;
@@ -199,7 +202,7 @@ function calmOf({ platform, nowMs, firstAsked }: Stage): {
   };
 }
 
-/** Runs over everything with nothing going wrong; the findings, and what stands then. */
+/** Runs over all days while nothing goes wrong. Returns the findings and the database's state. */
 async function close(stage: Stage, range: DayRange, runs: number) {
   const request: RunRequest = { command: 'run', range, merchants: [MERCHANT], currencies: null };
   const findings: string[] = [];

@@ -1,18 +1,18 @@
-/** Draws histories: a ledger over a few days, what the platform does to it, and what is run meanwhile. */
+/** Draws histories: a ledger over a few days, what the platform does to it, and what is run in the meantime. */
 import fc from 'fast-check';
 import { KILLED_AT, type Kill } from './kill-switch.ts';
 
 export interface Seedling {
   readonly day: number;
-  /** Seconds since the day began; past its end means its last second. */
+  /** Seconds since the day began. A value past the day's end means its last second. */
   readonly second: number;
   readonly net: number;
   readonly account: number;
-  /** Seconds its stamp is off. */
+  /** By how many seconds its timestamp is off. */
   readonly drift: number;
 }
 
-/** What happens to the ledger. `pick` chooses an entry, modulo those there are. */
+/** What happens to the ledger. `pick`, modulo the number of entries, chooses one. */
 export type Change =
   | {
       readonly what: 'hide' | 'show' | 'retype' | 'flip' | 'wreck' | 'mend' | 'recurrency';
@@ -30,7 +30,7 @@ export type Act =
   | { readonly what: 'night'; readonly later: number; readonly account: number | null }
   | {
       readonly what: 'run' | 'sync' | 'reconcile' | 'publish';
-      /** Days, first and how many; null: the command's default. */
+      /** The number of the first day, and how many days. Null for the command's default. */
       readonly range: { readonly from: number; readonly days: number } | null;
       readonly account: number | null;
     };
@@ -47,7 +47,7 @@ export interface Step {
 }
 
 export interface HistoryCase {
-  /** Which of `PLACES`. */
+  /** Index in `PLACES`. */
   readonly place: number;
   readonly order: 'ascending' | 'descending';
   readonly resweepDays: number;
@@ -57,7 +57,7 @@ export interface HistoryCase {
 }
 
 export const DAYS = 5;
-/** Zones with the first of five days around a change of their clock. */
+/** Zones, each with the first of five days around a change of its clock. */
 export const PLACES = [
   { zone: 'Asia/Shanghai', firstDay: '2026-03-02' },
   { zone: 'Europe/Berlin', firstDay: '2026-03-27' },
@@ -72,7 +72,7 @@ const days = fc.nat(DAYS - 1);
 const accounts = fc.constantFrom(0, 0, 0, 1);
 const picks = fc.nat(30);
 const amounts = fc.constantFrom(-10, -5, -1, 1, 5, 10);
-/** Midnight from both sides, the hours in which clocks change, and one lively second. */
+/** Seconds on both sides of midnight, in the hours in which clocks change, and one second with many entries. */
 const seconds = fc.oneof(
   fc.integer({ min: 0, max: 3 }),
   fc.constantFrom(43_200, 43_200, 43_201),

@@ -1,9 +1,9 @@
-/** What a history must end as, whatever led there: the same as one reading of the final ledger into empty tables. */
+/** Compares the end of a history with one reading of the final ledger into empty tables. Both must be equal. */
 import type { Kysely } from 'kysely';
 import type { DB } from '../../src/store/engine/schema.ts';
 import type { Published } from './published.ts';
 
-/** Everything that may be compared: figures, verdicts, breaks and bytes; not revisions, times or run numbers. */
+/** What is compared: figures, verdicts, breaks and bytes. Revisions, times and run numbers may differ. */
 export interface Ending {
   readonly days: ReadonlyMap<string, string>;
   readonly breaks: readonly string[];
@@ -69,7 +69,7 @@ export async function endingOf(db: Kysely<DB>, published: Published): Promise<En
   };
 }
 
-/** Where a history's end differs from the fresh reading's. */
+/** Where a history's end differs from that of the fresh reading. */
 export function differences(history: Ending, fresh: Ending): string[] {
   const findings: string[] = [];
   const lists = (what: string, a: readonly string[], b: readonly string[]) => {

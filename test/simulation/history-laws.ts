@@ -1,4 +1,6 @@
-/** What a step of a history may not do: call green what is not, lose what the platform holds, publish what is not stored. */
+/**
+ * What a step of a history may never do: be green wrongly, lose entries of the platform, publish what is not stored.
+ */
 import { dayWindow, daysFromTo } from '../../src/ledger/business-day.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
@@ -17,13 +19,13 @@ export interface StepOutcome {
   readonly before: State;
   readonly after: State;
   readonly published: Published;
-  /** Ranges asked for so far, of every currency, this step's included. */
+  /** Ranges asked for so far in every currency, including this step's. */
   readonly asked: readonly { readonly from: string; readonly to: string }[];
-  /** The platform said once that it holds nothing: what was never read before, nobody can miss then. */
+  /** The platform once said that it holds nothing. Then nobody can miss what was never read before. */
   readonly lied: boolean;
 }
 
-/** Entries marked vanished that the platform shows where they were all along, readable or not. */
+/** Entries marked vanished that the platform has shown at their place all the time, readable or not. */
 export function wronglyVanished({ platform, nowMs, before, after }: Omit<StepOutcome, 'report'>): string[] {
   const shown = new Map(
     [...platform.entries(nowMs), ...platform.wrecks(nowMs)].map((entry) => [entry.batchNo, entry]),
@@ -40,7 +42,7 @@ export function wronglyVanished({ platform, nowMs, before, after }: Omit<StepOut
   });
 }
 
-/** Statements of this step that do not hold exactly what is stored of their day, or stand on days not reconciled. */
+/** Statements of this step that differ from what is stored of their day, or whose day is not reconciled. */
 export function wronglyPublished({ platform, report, after, published }: StepOutcome): string[] {
   return (report.publish?.published ?? []).flatMap(({ account: { currency }, day }) => {
     const statement = published.statements.get(statementId(currency, day));
@@ -65,7 +67,7 @@ export function wronglyPublished({ platform, report, after, published }: StepOut
   });
 }
 
-/** Why the step may not end with 0. */
+/** Why this step may not end with 0. */
 export function notGreen(outcome: StepOutcome): string[] {
   const { platform, nowMs, request, report, before, after, published, asked, lied } = outcome;
   const { command, currencies } = request;

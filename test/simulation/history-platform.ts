@@ -10,7 +10,7 @@ const PAGE_SIZE = 100;
 export const CURRENCIES = ['USD', 'JPY'] as const;
 const MINOR_UNITS: Readonly<Record<string, number>> = { USD: 2, JPY: 0 };
 
-/** One line of the books; amounts in whole units. */
+/** One line of the books. Amounts are whole units. */
 interface Booking {
   readonly batchNo: string;
   currency: (typeof CURRENCIES)[number];
@@ -27,10 +27,10 @@ export interface HistoryPlatform {
   readonly firstDay: string;
   readonly lastDay: string;
   readonly change: (change: Change) => void;
-  /** What it shows at an instant. */
+  /** What the platform shows at an instant. */
   readonly reader: (nowMs: number, fault: Fault | null) => LedgerReader;
   readonly entries: (nowMs: number) => LedgerEntry[];
-  /** Shown, but not readable. */
+  /** Entries that are shown but cannot be read. */
   readonly wrecks: (nowMs: number) => LedgerEntry[];
   readonly dayOf: (ms: number) => string;
   /** Makes every entry readable. */
@@ -56,7 +56,7 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
   const later = (from: Booking): Booking[] =>
     bookings.slice(bookings.indexOf(from)).filter(({ currency }) => currency === from.currency);
 
-  /** Books an entry at its place in time, so that every later balance of its account follows. */
+  /** Books an entry at its place in time. All later balances of its account follow. */
   const book = (seedling: Seedling): void => {
     const trueMs = msOf(seedling);
     const currency = CURRENCIES[seedling.account]!;
@@ -220,7 +220,7 @@ export function createHistoryPlatform(drawn: HistoryCase): HistoryPlatform {
   };
 }
 
-/** An instant as the platform writes it, in its own zone. */
+/** An instant as the platform writes it, in the platform's zone. */
 export const wallText = (ms: number, zone: string): string =>
   new Date(ms + Math.round(tzOffset(zone, new Date(ms)) * 60_000))
     .toISOString()

@@ -1,4 +1,4 @@
-/** What stands in the database at one moment of a history, read with plain queries on the tables CONTRACT names. */
+/** What stands in the database at one moment of a history, read with plain queries on the tables of docs/reference. */
 import type { Kysely } from 'kysely';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -12,13 +12,13 @@ export interface StoredEntry extends LedgerEntry {
 
 export interface State {
   readonly entries: ReadonlyMap<string, StoredEntry>;
-  /** All that is or was stored, earlier contents included. */
+  /** All entries that are or were stored, with their earlier contents. */
   readonly booked: readonly Booked[];
   readonly openBreaks: readonly { readonly currency: string; readonly day: string }[];
   readonly quarantined: number;
   readonly changed: readonly { readonly currency: string; readonly day: string }[];
   readonly statements: readonly StatementRecord[];
-  /** Certified for every currency. */
+  /** Windows certified for every currency. */
   readonly certified: readonly Window[];
 }
 
@@ -83,7 +83,7 @@ export async function stateOf(db: Kysely<DB>): Promise<State> {
   };
 }
 
-/** Whether windows, together, hold every instant of another. */
+/** Whether the windows together hold every instant of another. */
 export function covers(windows: readonly Window[], wanted: Window): boolean {
   let reachedMs = wanted.beginMs;
   for (const { beginMs, endMs } of [...windows].sort((a, b) => a.beginMs - b.beginMs)) {

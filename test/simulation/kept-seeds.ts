@@ -1,4 +1,4 @@
-/** Cases that once broke a law, in a file beside this one: whatever is tried, they are tried first. */
+/** Cases that once broke a law, in a file beside this one. Every simulation tries them first. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Kept, Kind } from './oracle.ts';
 
@@ -6,7 +6,7 @@ const FILE = new URL('kept-seeds.json', import.meta.url);
 
 export const keptSeeds = (kind: Kind): readonly Kept[] => all().filter((kept) => kept.kind === kind);
 
-/** Keeps one case a law. */
+/** Keeps one case for each law. */
 export function keep(findings: readonly Kept[]): void {
   const kept = all();
   const fresh = findings.filter(({ kind, law }) => !kept.some((old) => old.kind === kind && old.law === law));

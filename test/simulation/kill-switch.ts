@@ -1,6 +1,6 @@
 /**
- * A process that dies in the middle of its work, acted out inside the test's own process: from the chosen operation on,
- * database, object store and platform all refuse. An open transaction is rolled back, as the server would.
+ * Imitates a process that dies in the middle of its work, inside the test's own process. From the chosen operation
+ * on, database, object store and platform all refuse. An open transaction is rolled back, as the server would do.
  */
 import type { Kysely, KyselyPlugin } from 'kysely';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
@@ -11,9 +11,9 @@ export const KILLED_AT = ['database', 'objects', 'platform'] as const;
 
 export interface Kill {
   readonly on: (typeof KILLED_AT)[number];
-  /** Which operation of that kind, from 0. */
+  /** The number of the operation of that kind, from 0. */
   readonly at: number;
-  /** Dies after the operation was done, before anybody was told. */
+  /** If true, it dies after the operation is done, but before the caller gets the result. */
   readonly done: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface KillSwitch {
   readonly reader: (reader: LedgerReader) => LedgerReader;
 }
 
-/** Null: nobody dies. */
+/** Null: it never dies. */
 export function createKillSwitch(kill: Kill | null): KillSwitch {
   let dead = false;
   let left = kill?.at ?? -1;
@@ -72,7 +72,8 @@ export function createKillSwitch(kill: Kill | null): KillSwitch {
             check: around('objects', store.check),
             put: around('objects', store.put),
             get: async (key) => {
-              // Begun and never read, a stream would stay open: a process dies before it asks, or after it read.
+              // A stream that is opened and never read would stay open. So the process dies before it is opened, or
+              // after it is read.
               if (begin('objects')) end();
               return store.get(key);
             },

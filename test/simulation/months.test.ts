@@ -25,7 +25,7 @@ const FIRST_SEED = Number(process.env['SIMULATION_FIRST_SEED'] ?? 1);
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** What can be read of what the platform shows: entries with just one amount. */
+/** What can be read of the entries that the platform shows: those with exactly one amount. */
 const readable = (merchantNo: string) =>
   truthOf(stage, merchantNo).filter(({ credit, debit }) => (credit === null) !== (debit === null));
 
@@ -53,7 +53,7 @@ async function expectWhole(): Promise<void> {
     if (before !== undefined) expect(row.opening, `${account} ${row.day}`).toBe(before);
     closings.set(account, row.closing);
 
-    // The statement that stands has just these entries.
+    // The current statement has exactly these entries.
     const csv = objects.get(
       `merchant=${row.merchant_no}/date=${row.day}/${row.merchant_no}_${row.currency}_${row.day}.r${row.revision}.csv`,
     );
@@ -68,7 +68,7 @@ async function expectWhole(): Promise<void> {
 }
 
 test.each(Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n))(
-  'seed %d: whatever the nights brought, one calm run later all is whole, and the one after changes nothing',
+  'seed %d: whatever happened before, one calm run completes everything, and the next one changes nothing',
   async (seed) => {
     const random = chanceOf(seed);
     const scenario = drawnScenario(random);
@@ -106,7 +106,7 @@ test.each(Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n))(
   },
 );
 
-/** Whether anything still stands that a person has to look at. */
+/** Whether something still needs a person: an open break or an entry in quarantine. */
 async function openBreaksOrWrecks(): Promise<boolean> {
   const { db } = stage.app.database;
   const breaks = await db.selectFrom('continuity_break').select('id').where('status', '=', 'open').execute();

@@ -1,4 +1,7 @@
-/** Nights drawn from a seed: the platform changes its mind and misbehaves, runs come and are cut short, then all is calm. */
+/**
+ * Draws several nights from a seed: the platform changes entries and misbehaves, and runs are cut short. Then all is
+ * calm.
+ */
 import { addDays } from '../../src/ledger/business-day.ts';
 import { below, seeded, type Random } from '../../src/sandbox/random.ts';
 import { hostilitySchema, type Hostility } from '../../src/sandbox/hostility.ts';
@@ -26,7 +29,7 @@ const STRIKES = [
 export const chanceOf = (seed: number): Random => seeded(`months ${seed}`);
 const oneOf = <Item>(random: Random, items: readonly Item[]): Item => items[below(random, items.length)]!;
 
-/** A ledger of nine days around the change of clocks, with things planted in it. */
+/** A ledger of nine days around a change of the clock, with some faults planted in it. */
 export function drawnScenario(random: Random): ScenarioInput {
   const merchants = [
     { ...MERCHANT, currencies: ['USD', 'KWD'] },
@@ -63,14 +66,17 @@ export function drawnScenario(random: Random): ScenarioInput {
   };
 }
 
-/** Behaviour for one night: an order, and up to two ways to misbehave, each so seldom that patience can win. */
+/**
+ * The platform's behaviour for one night: an order, and up to two ways to misbehave, each rare enough for retries to
+ * win.
+ */
 export function drawnHostility(random: Random): Partial<Hostility> {
   const ways = Array.from({ length: below(random, 3) }, () => [oneOf(random, STRIKES), 3 + below(random, 9)]);
   const down = random() < 0.2 ? { downAfterRequests: below(random, 60) } : {};
   return hostilitySchema.parse({ order: oneOf(random, ORDERS), ...Object.fromEntries(ways), ...down });
 }
 
-/** Changes something in what the platform shows, by day or by whim. */
+/** Changes something in what the platform shows: on some day, or by its behaviour. */
 export function drawnChange(random: Random, stage: Stage, taken: [string, string][]): void {
   const merchantNo = oneOf(random, [MERCHANT.merchantNo, OTHER.merchantNo]);
   const shown = stage.sandbox.entriesOf(merchantNo);

@@ -1,10 +1,10 @@
-/** Every oracle by its kind. */
+/** All oracles, by their kind. */
 import { chainOracle } from './chains.ts';
 import { historyOracle } from './histories.ts';
 import { windowOracle } from './windows.ts';
 import type { Kind, Oracle } from './oracle.ts';
 
-/** Opens one; all but the chains' need a PostgreSQL server with the migrated template. */
+/** Opens an oracle. All except that of the chains need a PostgreSQL server with the migrated template. */
 export async function openOracle(kind: Kind, serverUrl: () => string): Promise<Oracle<unknown>> {
   switch (kind) {
     case 'chains':

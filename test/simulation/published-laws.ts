@@ -1,9 +1,9 @@
-/** The laws of what is published, whatever led to it. Each returns a sentence for everything that does not hold. */
+/** The laws of published files. Each function returns a sentence for everything that breaks its law. */
 import { hundredths, rowsOf, statementId, type Published, type PublishedStatement } from './published.ts';
 
 const HEADER = 'batch_no,booked_at,currency,transaction_type,credit,debit,balance';
 
-/** What the database says of a statement. */
+/** What the database has recorded of a statement. */
 export interface StatementRecord {
   readonly currency: string;
   readonly day: string;
@@ -16,18 +16,18 @@ export interface StatementRecord {
   readonly restarted: boolean;
 }
 
-/** Clocks are put forward or back by so many seconds, which text alone shows as a leap. */
+/** By how many seconds clocks are put forward or back. In text this looks like a jump in time. */
 const CLOCK_LEAPS_S = [0, 1_800, 3_600];
 
-/** When an entry of an account is, or once was, booked. */
+/** The time at which an entry of an account is, or once was, booked. */
 export interface Booked {
   readonly currency: string;
   readonly bookedAt: string;
 }
 
 /**
- * Whether entries of a statement may have traded places with some of another day: its rows are then no whole piece of the
- * chain, and only their sums lead from the opening to the closing.
+ * Whether entries of a statement may have traded places with entries of another day. Then its rows need not chain,
+ * and only their sums lead from the opening to the closing.
  */
 function straddles(statement: PublishedStatement, booked: readonly Booked[], toleranceS: number): boolean {
   const secondOf = (bookedAt: string) => Date.parse(`${bookedAt}Z`) / 1_000;
@@ -44,8 +44,8 @@ function straddles(statement: PublishedStatement, booked: readonly Booked[], tol
 }
 
 /**
- * Every statement's rows lead from its opening to its closing, with exactly the breaks and the sums it names. `booked` is
- * all that was ever stored of the accounts.
+ * Each statement's rows lead from its opening to its closing, with exactly the breaks and sums that it names.
+ * `booked` is everything that was ever stored of the accounts.
  */
 export const wrongStatements = (
   published: Published,
@@ -115,7 +115,7 @@ function wrongRows(statement: PublishedStatement, isPiecemeal: boolean): string[
     .map((finding) => `${finding} (${id})`);
 }
 
-/** Where a clock was put back, text goes back in time though time does not: by an hour, or half of one. */
+/** Whether text may go back in time because a clock was put back, by up to an hour. */
 const mayRepeatAnHour = (rows: readonly (readonly string[])[]): boolean =>
   rows.every(([, bookedAt], at) => {
     if (at === 0) return true;
@@ -123,7 +123,7 @@ const mayRepeatAnHour = (rows: readonly (readonly string[])[]): boolean =>
     return backMs <= 3_600_000;
   }) && rows.length > 1;
 
-/** Every current manifest is what the database says. */
+/** Every current manifest says the same as the database. */
 export function notAsRecorded(published: Published, records: readonly StatementRecord[]): string[] {
   const current = new Map<string, StatementRecord>();
   for (const record of records) {
@@ -153,7 +153,8 @@ export function notAsRecorded(published: Published, records: readonly StatementR
             record.closing,
             record.verdict,
             record.break_count,
-            // A day that takes up from one that is not published as it now stands says so with a reason.
+            // If a day continues from one that is not published in its current form, its manifest says so with a
+            // reason.
             record.restarted || statement.openingReason !== undefined,
           ];
     if (stored.join() !== recorded.join())
@@ -166,13 +167,13 @@ export function notAsRecorded(published: Published, records: readonly StatementR
 }
 
 export interface OpeningFindings {
-  /** A day that opens elsewhere than the published day before it closed, and does not say so. */
+  /** Days that do not open with the published closing of the day before and do not say so. */
   readonly wrong: string[];
-  /** A day that opens elsewhere and says so; it and the day before it by their ids. */
+  /** Days that open with another balance and say so; the ids are those of the day and the day before. */
   readonly derived: { readonly what: string; readonly ids: readonly string[] }[];
 }
 
-/** Each day opens where the account's published day before it closed, or its manifest says why not. */
+/** Each day opens with the closing of the account's published day before, or its manifest says why not. */
 export function openings(published: Published): OpeningFindings {
   const wrong: string[] = [];
   const derived: OpeningFindings['derived'] = [];

@@ -1,4 +1,4 @@
-/** Reads what lies in the store as CONTRACT describes it, with nothing of the program's own reading. */
+/** Reads what lies in the store as docs/reference/files.md describes it, with nothing of the program's own reading. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export interface PublishedStatement {
   readonly rows: number;
   readonly opening: string;
   readonly openingDerived: boolean;
-  /** Why the opening does not rest on the statement before. */
+  /** Why the opening is not the closing of the statement before. */
   readonly openingReason?: string;
   readonly creditTotal: string;
   readonly creditCount: number;
@@ -23,7 +23,7 @@ export interface PublishedStatement {
   readonly closing: string;
   readonly verdict: string;
   readonly breaks: number;
-  /** Of the breaks, those that the row of another day shows. */
+  /** How many of the breaks lie before a row of a later day. */
   readonly breaksAfter?: number;
   readonly previousDay: string | null;
   readonly previousSha256: string | null;
@@ -32,21 +32,21 @@ export interface PublishedStatement {
     readonly file: string;
     readonly sha256: string;
   }[];
-  /** The file itself; null where it is not there. */
+  /** The text of the file; null if it is missing. */
   readonly text: string | null;
 }
 
 export interface Published {
   /** Current statements by `currency day`, in order. */
   readonly statements: ReadonlyMap<string, PublishedStatement>;
-  /** Manifests that cannot be read, files that are not what their manifest says. */
+  /** Manifests that cannot be read, and files that differ from their manifest. */
   readonly damages: readonly string[];
 }
 
 export const statementId = (currency: string, day: string): string => `${currency} ${day}`;
 
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
-/** Null where there is no such file. */
+/** Null if there is no such file. */
 const textOf = async (path: string): Promise<string | null> =>
   existsSync(path) ? readFile(path, 'utf8') : null;
 
@@ -77,7 +77,7 @@ export async function readPublished(folder: string, merchantNo: string): Promise
   return { statements, damages };
 }
 
-/** Rows of a statement, header left out; cells of a simulation need no quotes. */
+/** Rows of a statement without the header. No cell of a simulation needs quotes. */
 export const rowsOf = (text: string): string[][] =>
   text
     .split('\r\n')

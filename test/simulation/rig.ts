@@ -1,19 +1,14 @@
 /** What the oracles run daybook on: one real database, emptied between cases, and runs whose time the case sets. */
-import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import { createApplicationClient } from '../../src/platform/application.ts';
-import { createReferenceReader } from '../../src/platform/reference-data.ts';
-import { createTransport, systemTransportDeps } from '../../src/platform/transport.ts';
-import { runDeps } from '../../src/run/app.ts';
+import { openPlatform, runDeps } from '../../src/run/app.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { TEMPLATE } from '../support/postgres-server.ts';
+import { copyDatabase } from '../support/postgres-server.ts';
 
 export const MERCHANT = { merchantNo: 'M-SIM', token: 'made-up' };
 
@@ -29,25 +24,21 @@ export interface RigRun {
 
 export interface Rig {
   readonly db: Kysely<DB>;
-  /** Takes every row out of every table. */
+  /** Deletes all rows of all tables. */
   readonly empty: () => Promise<void>;
-  /** Lets the lease of a run that died run out. */
+  /** Ends the lease of a run that was killed. */
   readonly endLease: () => Promise<void>;
   readonly deps: (run: RigRun) => RunDeps;
   readonly close: () => Promise<void>;
 }
 
-/** A database of its own, copied from the test server's migrated template. */
+/** Opens a database of its own, copied from the test server's migrated template. */
 export async function openRig(serverUrl: string): Promise<Rig> {
-  const name = `sim_${randomUUID().replaceAll('-', '')}`;
-  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
-  await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(TEMPLATE)}`.execute(admin.db);
-  await admin.close();
-  const database = await openDatabase({ databaseUrl: `${serverUrl}/${name}`, dataDir: '' });
+  const database = await openDatabase({ databaseUrl: await copyDatabase(serverUrl), dataDir: '' });
   const tables = (await database.db.introspection.getTables()).filter(
     ({ isView, name: table }) => !isView && table !== 'database_identity',
   );
-  // Nothing here is read or written again after a case, so rows go without the cost of new files for each table.
+  // After a case nothing here is needed again. This deletes rows without the cost of new files for each table.
   const emptying = sql`SET session_replication_role = replica; ${sql.join(
     tables.map((table) => sql`DELETE FROM ${sql.id(table.name)}`),
     sql`; `,
@@ -55,7 +46,7 @@ export async function openRig(serverUrl: string): Promise<Rig> {
   const empty = async () => {
     await emptying.execute(database.db);
   };
-  const transports = new Map<string, ReturnType<typeof platformOf>>();
+  const platforms = new Map<string, ReturnType<typeof platformOf>>();
   return {
     db: database.db,
     empty,
@@ -66,8 +57,8 @@ export async function openRig(serverUrl: string): Promise<Rig> {
         .execute();
     },
     deps: ({ db, reader, objects, zone, nowMs, resweepDays, toleranceS }) => {
-      const platform = transports.get(zone) ?? platformOf(zone);
-      transports.set(zone, platform);
+      const platform = platforms.get(zone) ?? platformOf(zone);
+      platforms.set(zone, platform);
       const signal = new AbortController().signal;
       const app = {
         ...platform,
@@ -83,13 +74,13 @@ export async function openRig(serverUrl: string): Promise<Rig> {
       };
     },
     close: async () => {
-      for (const { transport } of transports.values()) await transport.close();
+      for (const platform of platforms.values()) await platform.close();
       await database.close();
     },
   };
 }
 
-/** Settings as a user would give them, and the operations no ledger run calls. */
+/** Settings of the platform as a user would give them, including those that no ledger run uses. */
 function platformOf(zone: string) {
   const env = {
     PLATFORM_BASE_URL: 'http://127.0.0.1:9',
@@ -98,12 +89,5 @@ function platformOf(zone: string) {
     PLATFORM_TOKEN: MERCHANT.token,
   };
   const settings = loadSettings({ env, readFile: () => '' });
-  const transport = createTransport(settings.platform, { ...systemTransportDeps, random: () => 0.5 });
-  return {
-    settings,
-    transport,
-    references: createReferenceReader(transport),
-    applications: createApplicationClient(transport),
-    beneficiaries: createBeneficiaryClient(transport),
-  };
+  return { settings, ...openPlatform(settings, {}) };
 }

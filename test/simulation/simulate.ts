@@ -1,6 +1,6 @@
 /**
- * `npm run simulate -- [--kind chains|windows|histories] [--minutes N] [--seed S] [--runs N]`: tries the kept cases, then
- * new ones, one process a kind. Ends with 1 when a law was broken; the cases that broke it are kept beside this file.
+ * `npm run simulate -- [--kind chains|windows|histories] [--minutes N] [--seed S] [--runs N]`: tries the kept cases,
+ * then new ones, with one process per kind. Exits with 1 if a law was broken, and keeps those cases beside this file.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ interface Asked {
   readonly runs: number;
 }
 
-/** One kind in this process; what broke, for the parent to keep. */
+/** Simulates one kind in this process. Returns the broken cases for the parent process to keep. */
 async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<readonly Kept[]> {
   const oracle = await openOracle(kind, () => process.env['SIMULATION_POSTGRES_URL']!);
   const say = (text: string) => console.log(`${kind}: ${text}`);
@@ -55,7 +55,7 @@ async function simulate(kind: Kind, { minutes, seed, runs }: Asked): Promise<rea
   return [...findings, ...explored.findings];
 }
 
-/** A process for each kind on one server; true where nothing was found. */
+/** Starts a process for each kind, all on one server. Returns true if nothing was found. */
 async function simulateAll(kinds: readonly Kind[], { minutes, seed, runs }: Asked): Promise<boolean> {
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);

@@ -1,28 +1,30 @@
-/** Draws hostile platforms: what they hold, in what order they tell it, and what goes on while they are read. */
+/**
+ * Draws platforms that misbehave: what they hold, in which order they show it, and what happens while they are read.
+ */
 import fc from 'fast-check';
 
 const WRECKS = ['none', 'named', 'identical'] as const;
 
-/** Entries booked together. */
+/** Entries that are booked together. */
 export interface Group {
   readonly day: 0 | 1;
   readonly second: number;
   readonly count: number;
-  /** All in one millisecond, or spread over the second. */
+  /** All in one millisecond, or spread over a second. */
   readonly together: boolean;
   /** The first `wrecked` of them cannot be read. */
   readonly wrecked: number;
   readonly wreck: (typeof WRECKS)[number];
 }
 
-/** Something that happens just before a call is answered. */
+/** Something that happens right before a call is answered. */
 export interface Happening {
   readonly what: 'join' | 'leave' | 'amend' | 'wreck' | 'wreckNameless';
   readonly call: number;
   readonly pick: number;
 }
 
-/** Ways to misbehave that a reader can find out; `everyNth` call does. */
+/** Ways to misbehave that a reader can notice. Every `everyNth` call does so. */
 export type Misdeed =
   | { readonly what: 'none' }
   | { readonly what: 'totals'; readonly everyNth: number; readonly by: number }
@@ -38,7 +40,7 @@ export interface Reading {
 export interface WindowCase {
   readonly seed: number;
   readonly order: 'stable' | 'reversed' | 'shuffled' | 'restless';
-  /** Minutes the platform's timestamps are off from the zone it is taken for. */
+  /** By how many minutes the platform's timestamps are off from the zone that daybook is set to. */
   readonly zoneOffMinutes: number;
   readonly groups: readonly Group[];
   readonly readings: readonly Reading[];

@@ -1,4 +1,4 @@
-/** What the copy has to be once the platform behaves and was read twice. */
+/** What the copy must be after the platform behaved well and was read twice. */
 import type { Window } from '../../src/ledger/entry.ts';
 import { covers } from './history-state.ts';
 import type { StoredRow } from './window-laws.ts';
@@ -17,13 +17,14 @@ export interface Copy {
   readonly rows: readonly StoredRow[];
   readonly windows: readonly Window[];
   readonly exitCode: number;
-  /** How much wider windows are asked for: wrecks near an edge then come with the windows on both sides. */
+  /** How much wider windows are requested. Wrecks (unreadable entries) near an edge then come with both windows. */
   readonly slackMs: number;
 }
 
 /**
- * Each day is certified and holds exactly what the platform holds. Where the platform holds wrecks without batchNo, each
- * of them may be a stored entry: as many as they are may stay in the copy, and where more are missing nothing is proven.
+ * Each day is certified and holds exactly what the platform holds. A wreck without batchNo may be any stored entry.
+ * So the copy may keep as many entries too many as the platform holds such wrecks. If more are missing, nothing is
+ * proven.
  */
 export function wrongCopy(platform: WindowPlatform, copy: Copy): string[] {
   const days = DAYS.map((day) => {
@@ -45,7 +46,7 @@ export function wrongCopy(platform: WindowPlatform, copy: Copy): string[] {
   });
 }
 
-/** `unaccounted`: stored, and not shown by the platform under its batchNo. */
+/** `unaccounted` counts entries that are stored but not shown by the platform under their batchNo. */
 function compare(
   platform: WindowPlatform,
   { rows, slackMs }: Copy,
@@ -69,7 +70,10 @@ function compare(
   };
 }
 
-/** Identical wrecks that no window separates and that may stand on two pages: nobody can tell them from one that moved. */
+/**
+ * Whether there are identical wrecks that no window separates and that may be on two pages. Nobody can tell two of
+ * them from one that moved.
+ */
 function isUndecidable(platform: WindowPlatform, { slackMs }: Copy, day: Window): boolean {
   const held = [...platform.held().values()];
   return held

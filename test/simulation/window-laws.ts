@@ -1,4 +1,4 @@
-/** What a certificate may claim, and what no reading may do to what is stored. */
+/** What a certificate may claim, and what a reading may never do to what is stored. */
 import type { Window } from '../../src/ledger/entry.ts';
 import {
   dayOf,
@@ -11,7 +11,7 @@ import {
   type WindowPlatform,
 } from './window-platform.ts';
 
-/** The clock tolerance: windows are asked for that much wider where a platform's answers look as if its clock were off. */
+/** The clock tolerance. If the platform's clock seems to be off, windows are requested that much wider. */
 export const TOLERANCE_S = 2;
 export const SLACK_MS = TOLERANCE_S * 1_000;
 
@@ -22,7 +22,7 @@ export interface CertifiedWindow extends Window {
 export interface StoredRow {
   readonly batchNo: string;
   readonly bookedMs: number;
-  /** The credit as a number: what a `Held` calls its version. */
+  /** The credit as a number. A `Held` calls this its version. */
   readonly version: number;
   readonly vanished: boolean;
 }
@@ -33,7 +33,7 @@ const holds = (outer: Window, inner: Window): boolean =>
 const overlaps = (one: Window, other: Window): boolean =>
   one.beginMs <= other.endMs && one.endMs >= other.beginMs;
 
-/** What happened inside a window between the first and the last call that read it. */
+/** What happened in a window between the first and the last call that read it. */
 function movesWithin(
   calls: readonly Call[],
   window: Window,
@@ -54,10 +54,11 @@ function movesWithin(
 }
 
 /**
- * A certified window holds exactly what the platform held at one instant of its reading. Where several kinds of change
- * met in one reading, or a change met totals that lie, no count can tell: then everything stored was at least held at
- * some instant. As many entries as
- * the planned day holds wrecks without batchNo may stay from before: each wreck may be one of them.
+ * A certified window holds exactly what the platform held at one instant during the reading.
+ *
+ * If several kinds of change happened during the reading, or one change and wrong totals, counting cannot show it.
+ * Then the law is only that everything stored was held at some instant. As many earlier entries may stay as the
+ * planned day holds wrecks without batchNo, because each wreck may be one of them.
  */
 export function wrongCertificates(
   platform: WindowPlatform,
@@ -67,7 +68,7 @@ export function wrongCertificates(
 ): string[] {
   const stoodBefore = new Set(before.filter(({ vanished }) => !vanished).map(nameOf));
   const staying = new Map<number, Set<string>>();
-  // Where windows are asked for wider, a wreck beside the day comes with it.
+  // If windows are requested wider, wrecks next to the day come too.
   const slackMs = calls.some(({ query }) => query.bookedWithin !== undefined) ? SLACK_MS : 0;
   const askedFor = ({ beginMs, endMs }: Window) => ({ beginMs: beginMs - slackMs, endMs: endMs + slackMs });
   const mayStay = (adds: readonly string[], window: Window): boolean => {
@@ -142,15 +143,15 @@ const namelessOn = (day: Window, calls: readonly Call[]): number => {
 export interface Step {
   readonly before: readonly StoredRow[];
   readonly after: readonly StoredRow[];
-  /** The platform said once that a window is empty which was not. */
+  /** The platform once said that a window is empty, and it was not. */
   readonly emptied: boolean;
-  /** Some of its totals were wrong. */
+  /** Some of the platform's totals were wrong. */
   readonly liesInTotals: boolean;
 }
 
 /**
- * Entries marked vanished that the platform held throughout the reading, readable or not. Where it said of a window that
- * it is empty, a few are believed at once: fewer than three or at most half of the day, and never all of it.
+ * Entries marked vanished that the platform held during the whole reading, readable or not. If it said that a window
+ * is empty, a few are believed at once: fewer than three or at most half of the day, and never all of it.
  */
 export function vanishedThoughHeld(
   platform: WindowPlatform,
@@ -161,8 +162,8 @@ export function vanishedThoughHeld(
   const wasThere = new Set(before.filter(({ vanished }) => !vanished).map(({ batchNo }) => batchNo));
   const everything = { beginMs: 0, endMs: Number.MAX_SAFE_INTEGER };
   const { joined, left } = movesWithin(calls, everything);
-  // A reading can mistake one that left for one that joined, or for a total that is wrong, and then miss a third: no
-  // count can tell.
+  // A reading can mistake an entry that left for one that joined, or for a wrong total, and then miss a third.
+  // Counting cannot show that.
   if (states.length === 0 || (left > 0 && (joined > 0 || liesInTotals))) return [];
   const dayOfEntry = (batchNo: string) => dayOf(platform.trueMsOf(batchNo));
   const isBelieved = (batchNo: string): boolean => {

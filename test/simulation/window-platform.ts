@@ -11,23 +11,26 @@ export const FIRST_DAY = '2026-03-10';
 export const LAST_DAY = '2026-03-11';
 export const FIRST_MS = Date.parse(`${FIRST_DAY}T00:00:00Z`);
 
-/** One line of the books, never altered: what changes is replaced. */
+/** One line of the books. It never changes; a change replaces it. */
 export interface Held {
   readonly batchNo: string;
   readonly trueMs: number;
-  /** Grows with each amendment; also its credit, so that contents can be told apart. */
+  /** Grows with each amendment. It is also the credit, so that contents differ. */
   readonly version: number;
   readonly wreck: RejectedEntry | null;
 }
 
 export interface Call {
   readonly query: LedgerPageQuery;
-  /** All that was held while it was answered, by batch number or, for wrecks without one, by a name of its own. */
+  /**
+   * Everything that was held while the call was answered, by batch number, or for a wreck without one by a name of
+   * its own.
+   */
   readonly held: ReadonlyMap<string, Held>;
 }
 
 export interface WindowPlatform {
-  /** A reader for one reading; `calls` grows with each call it answers. */
+  /** A reader for one reading. `calls` grows with each call that it answers. */
   readonly open: (reading: Reading) => { readonly reader: LedgerReader; readonly calls: Call[] };
   readonly held: () => ReadonlyMap<string, Held>;
   readonly trueMsOf: (batchNo: string) => number;
@@ -44,7 +47,7 @@ export const isInside = ({ trueMs }: Held, { beginMs, endMs }: Window): boolean 
 
 export const dayOf = (ms: number): number => Math.floor((ms - FIRST_MS) / DAY_MS);
 
-/** A day as it is planned to be read. */
+/** A day, as the window that is planned for it. */
 export const dayWindow = (day: number): Window => ({
   beginMs: FIRST_MS + day * DAY_MS,
   endMs: FIRST_MS + (day + 1) * DAY_MS - 1,
@@ -138,7 +141,7 @@ export function createWindowPlatform(drawn: WindowCase): WindowPlatform {
       );
       const page = ordered(found, window).slice((pageNum - 1) * PAGE_SIZE, pageNum * PAGE_SIZE);
       if (misdeed.what === 'short' && strikes) page.pop();
-      // A nameless wreck shown twice is two identical ones to any reader: nobody can tell.
+      // A nameless wreck that is shown twice looks like two identical ones. Nobody can tell, so the twin has a name.
       const twin = page.find((one) => !isNameless(one));
       if (misdeed.what === 'doubled' && strikes && page.length > 1 && twin !== undefined)
         page[page.length - 1] = twin;

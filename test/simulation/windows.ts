@@ -1,4 +1,4 @@
-/** Holds the reading of windows against a hostile platform that knows what it served. */
+/** Checks the reading of windows against a misbehaving platform that knows what it served. */
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunReport } from '../../src/run/report.ts';
@@ -28,7 +28,7 @@ import {
 const ASKED = { beginMs: FIRST_MS, endMs: FIRST_MS + 2 * 86_400_000 - 1 };
 const NOW_MS = ASKED.endMs + 3_600_000;
 const CALM: Reading = { happenings: [], misdeed: { what: 'none' } };
-/** A second reading counts from an hour after the first on. */
+/** When the second reading comes. It counts if it is at least an hour after the first. */
 const SECOND_READING_MS = 2 * 3_600_000;
 
 interface Read {
@@ -43,7 +43,7 @@ async function read(rig: Rig, platform: WindowPlatform, reading: Reading, afterM
   const deps = rig.deps({
     db: rig.db,
     reader,
-    // Never opened: a sync publishes nothing.
+    // Never opened, as a sync publishes nothing.
     objects: createDirectoryStore('/nonexistent'),
     zone: 'UTC',
     nowMs: NOW_MS + afterMs,
@@ -61,7 +61,7 @@ async function read(rig: Rig, platform: WindowPlatform, reading: Reading, afterM
 
 interface Stored {
   readonly rows: readonly StoredRow[];
-  /** Certified, holding nothing that waits for a second reading, and not read in vain by a later run. */
+  /** Windows that are certified, wait for no second reading, and were not read in vain by a later run. */
   readonly windows: readonly CertifiedWindow[];
   readonly kept: ReadonlySet<string>;
 }
@@ -136,7 +136,7 @@ async function check(rig: Rig, drawn: WindowCase): Promise<readonly string[]> {
   return findings;
 }
 
-/** Once the platform behaves, two readings make the copy exact and prove all of it. */
+/** Once the platform behaves well, two readings make the copy exact and prove all of it. */
 async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Promise<readonly string[]> {
   const firstMs = drawn.readings.length * 60_000;
   for (const afterMs of [firstMs, firstMs + SECOND_READING_MS]) {
@@ -151,7 +151,7 @@ async function calmly(rig: Rig, platform: WindowPlatform, drawn: WindowCase): Pr
     const hasWreck = [...platform.held().values()].some(({ wreck }) => wreck !== null);
     if (exitCode === 0 && hasWreck) return ['exit 0, though an entry cannot be read'];
     if (afterMs === firstMs) continue;
-    // A platform that tells another order each time may stay uncertified, by bad luck alone.
+    // If the platform's order changes with each call, a window may stay uncertified by bad luck.
     const slackMs = (await isClockOff(rig.db)) ? SLACK_MS : 0;
     const broken = wrongCopy(platform, { rows, windows, exitCode, slackMs });
     return drawn.order === 'restless' && ![0, 3].includes(exitCode) ? [] : broken;

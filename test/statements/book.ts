@@ -1,4 +1,5 @@
 /** A ledger in a real database that tests sync, reconcile and publish without a platform. */
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
@@ -15,13 +16,13 @@ export const ZONE = 'UTC';
 
 export interface Book {
   readonly database: Database;
-  /** What the book works under; a test may put in that of a run that took over. */
+  /** The lease the book works under. A test may replace it by that of a later run. */
   lease: Lease;
-  /** Stores what the platform holds of whole days, each under certificate. */
+  /** Stores what the platform holds of whole days, each with a certificate. */
   readonly synced: (entries: readonly LedgerEntry[], days: readonly string[]) => Promise<void>;
   readonly reconciled: () => Promise<void>;
   readonly published: (objects: ObjectStore, change?: Partial<PublishOptions>) => Promise<PublishReport>;
-  /** What the book takes for now; one hour later with every publishing. */
+  /** The book's current time. Each publishing moves it forward by an hour. */
   now: Date;
 }
 
@@ -72,8 +73,7 @@ export async function openBook(database: Database): Promise<Book> {
         zone: ZONE,
         clockToleranceS: 2,
         currencies: createCurrencies({}),
-        merchants: null,
-        currenciesAsked: null,
+        accounts: EVERY_ACCOUNT,
         runId,
         now: () => book.now,
         signal,
@@ -85,6 +85,7 @@ export async function openBook(database: Database): Promise<Book> {
         db,
         lease: book.lease,
         objects,
+        accounts: EVERY_ACCOUNT,
         zone: ZONE,
         clockToleranceS: 2,
         runId,
@@ -97,7 +98,7 @@ export async function openBook(database: Database): Promise<Book> {
   return book;
 }
 
-/** An object store that notes every key written, and fails where told to. */
+/** An object store that records every key written, and fails where it is asked to. */
 export function watched(
   store: ObjectStore,
   failAt: (key: string) => Error | null = () => null,

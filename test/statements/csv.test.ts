@@ -29,7 +29,7 @@ async function spreadsheet(text: string, chunkBytes = 7): Promise<string> {
   return Buffer.concat(out).toString('utf8');
 }
 
-test('columns stand in the promised order, the absent side is empty, lines end in CRLF', () => {
+test('columns are in the documented order, the absent side is empty, lines end in CRLF', () => {
   expect(STATEMENT_HEADER + statementLines([entry(), entry({ credit: null, debit: '0.005' })])).toBe(
     'batch_no,booked_at,currency,transaction_type,credit,debit,balance\r\n' +
       'B1,2026-03-31 09:00:00,USD,PAY,1.00,,-0.50\r\n' +
@@ -46,7 +46,7 @@ test('commas, quotes and line ends are quoted; formulas and spaces are left as t
   );
 });
 
-test('any text comes back from the CSV as it went in', () => {
+test('any text is read from the CSV as it was written', () => {
   const cell = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.constantFrom('', '"', '\r\n', '\n', ',', '""', "'"),
@@ -60,7 +60,7 @@ test('any text comes back from the CSV as it went in', () => {
   );
 });
 
-test('a line is what the library makes of its cells', () => {
+test('a line is the same as the CSV library writes it', () => {
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.constantFrom('"', '\r\n', 'a\r', '\n', ',', '""'),
@@ -75,11 +75,11 @@ test('a line is what the library makes of its cells', () => {
   );
 });
 
-test('no lines without entries', () => {
+test('without entries there are no lines', () => {
   expect(statementLines([])).toBe('');
 });
 
-test('the spreadsheet file leads formulas with an apostrophe and leaves amounts alone', async () => {
+test('the spreadsheet file puts an apostrophe before formulas and does not change amounts', async () => {
   const canonical =
     STATEMENT_HEADER +
     statementLines([

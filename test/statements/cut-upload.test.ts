@@ -1,8 +1,8 @@
-/** A night in which the object store goes away in mid-upload leaves no half-published day. */
+/** If the object store goes away during an upload at night, no half-published day is left. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
-import { startCuttingProxy, type CuttingProxy } from '../objects/cutting-proxy.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -19,7 +19,7 @@ const ENTRIES = accountEntries(100_00, [
   ['2026-03-31 08:00:00', 10_00],
 ]);
 
-describe.each(servers)('publishing to %s behind a wire that is cut', (_, start) => {
+describe.each(servers)('publishing to %s with a connection that is cut', (_, start) => {
   let server: S3Server;
   let proxy: CuttingProxy;
   let store: ObjectStore;
@@ -61,9 +61,9 @@ describe.each(servers)('publishing to %s behind a wire that is cut', (_, start) 
   ])(
     'cut at %s, the day has no manifest, and the next night completes it',
     async (__, pattern, rows, left) => {
-      proxy.cut = (line) => (pattern.test(line) ? 'request' : null);
+      proxy.cuts.push({ message: pattern, when: 'before', always: true });
       await expect(book.published(store)).rejects.toMatchObject({ name: 'ObjectStoreUnreachable' });
-      proxy.cut = () => null;
+      proxy.cuts.length = 0;
       expect(await keys()).toEqual([...whole('2026-03-30'), ...left]);
       expect(await listStatements(book.database.db)).toHaveLength(rows);
 

@@ -1,4 +1,4 @@
-/** Which rows two revisions do not share: whatever the files, as few are held as their places lie apart. */
+/** The rows in which two revisions differ. Few rows are held in memory: as many as their places are apart. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvText } from '../../src/statements/csv.ts';
@@ -8,7 +8,7 @@ import { differingRows, type ComparedFile, type RowDifference } from '../../src/
 const COLUMNS = ['batch_no', 'credit', 'transaction_type'];
 type Row = readonly [batchNo: string, credit: string, type: string];
 
-/** Handed out in chunks of a few bytes, so that characters, quotes and line ends are cut in two. */
+/** A file in chunks of a few bytes, so that characters, quotes and line ends are cut in two. */
 const fileOf = (rows: readonly Row[], columns = COLUMNS, chunk = 7): ComparedFile & { readings: number } => {
   const bytes = Buffer.from(csvText([columns, ...rows]));
   const file = {
@@ -32,7 +32,7 @@ async function all(before: ComparedFile, after: ComparedFile, options?: { heldMa
 const cellsOf = ([batch_no, credit, transaction_type]: Row) => ({ batch_no, credit, transaction_type });
 const keysOf = (differences: readonly RowDifference[]) => differences.map(({ batchNo }) => batchNo).sort();
 
-/** The same by hand: both files in memory. */
+/** The same result, calculated with both files in memory. */
 function byHand(before: readonly Row[], after: readonly Row[]): RowDifference[] {
   const [was, is] = [before, after].map((rows) => new Map(rows.map((row) => [row[0], row])));
   return [...new Set([...was!.keys(), ...is!.keys()])].sort().flatMap((batchNo) => {
@@ -60,7 +60,7 @@ const rows = fc.uniqueArray(
 ) satisfies fc.Arbitrary<Row[]>;
 
 describe('rows that differ', () => {
-  test('are those that a comparison in memory finds, whatever cells hold, however little is held', async () => {
+  test('are the same as in a comparison in memory, whatever the cells hold and however few rows are held', async () => {
     await fc.assert(
       fc.asyncProperty(rows, rows, fc.integer({ min: 1, max: 40 }), async (one, other, heldMax) => {
         const mixed = [...other, ...one.filter(([batchNo]) => !other.some(([known]) => known === batchNo))];
@@ -86,7 +86,7 @@ describe('rows that differ', () => {
     ]);
   });
 
-  test('a row in front of a long file holds one row at a time', async () => {
+  test('at the beginning of a long file hold only one row at a time', async () => {
     const long = Array.from({ length: 5_000 }, (_, at): Row => [`B${at}`, '1.00', 'PAY']);
     const [before, after] = [
       fileOf(long, COLUMNS, 999),
@@ -96,7 +96,7 @@ describe('rows that differ', () => {
     expect([before.readings, after.readings]).toEqual([1, 1]);
   });
 
-  test('of files with nothing in common are found in several readings, each of another share', async () => {
+  test('of files with nothing in common are found in several readings of different parts', async () => {
     const made = (prefix: string) =>
       Array.from({ length: 300 }, (_, at): Row => [`${prefix}${at}`, '1.00', 'PAY']);
     const [before, after] = [fileOf(made('A'), COLUMNS, 999), fileOf(made('B'), COLUMNS, 999)];
@@ -104,7 +104,7 @@ describe('rows that differ', () => {
     expect(before.readings).toBe(1 + 12);
   });
 
-  test('are compared by the columns that both files have, wherever these stand', async () => {
+  test('are compared by the columns that both files have, in whatever order', async () => {
     const later = ['payee', 'transaction_type', 'credit', 'batch_no'];
     const after = fileOf(
       [

@@ -1,9 +1,13 @@
-/** Breaks that a person resolved, in what is published: the statement and its verdict stay, manifest and summary tell it. */
+/**
+ * Breaks that a person resolved, in published files: statement and verdict stay, manifest and summary show the
+ * resolution.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
@@ -51,7 +55,7 @@ const summaryKey = (day: string, revision: number) => `${dayFolder(day)}/summary
 const textOf = async (key: string) => (await readWhole(store, key))?.toString('utf8');
 const manifestOf = async (day: string): Promise<Manifest> =>
   parseManifest((await textOf(`${dayFolder(day)}/manifest.json`)) ?? '')!;
-/** What a day's manifest says of its one account's breaks. */
+/** What a day's manifest says of the breaks of its only account. */
 const toldOf = async (day: string) => {
   const { revision, statements, summary } = await manifestOf(day);
   const { verdict, breaks, explained = 0, explanations = [], revision: statement } = statements[0]!;
@@ -102,7 +106,7 @@ const BEFORE = {
 };
 const TOLD = { ...BEFORE, manifest: 2, summary: 2, explained: 1, explanations: [EXPLANATION] };
 
-test('resolved, a break is told with note, who and when; the statement and its verdict stay', async () => {
+test('a resolved break is shown with note, person and time; the statement and its verdict stay', async () => {
   const id = await broken('B0001');
   expect(await toldOf(D1)).toEqual(BEFORE);
   await stepped('resolved', id, EXPLANATION.note);
@@ -122,7 +126,7 @@ test('resolved, a break is told with note, who and when; the statement and its v
   expect(again.puts).toEqual([]);
 });
 
-test('reopened, it is told as before', async () => {
+test('a reopened break is shown as before', async () => {
   const id = await broken('B0001');
   const first = await textOf(summaryKey(D1, 1));
   await stepped('resolved', id, EXPLANATION.note);
@@ -134,7 +138,7 @@ test('reopened, it is told as before', async () => {
   expect(await isProven()).toEqual([]);
 });
 
-test('resolved and reopened before anything is published, nothing is written', async () => {
+test('if a break is resolved and reopened before the next publishing, nothing is written', async () => {
   const id = await broken('B0001');
   await stepped('resolved', id, 'fee');
   await stepped('reopened', id, 'was no fee');
@@ -144,7 +148,7 @@ test('resolved and reopened before anything is published, nothing is written', a
 });
 
 test.each(['summary.r2.csv', 'manifest.json'])(
-  'a crash at %s is made up for by the next publishing',
+  'after a crash at %s the next publishing completes the rest',
   async (file) => {
     const id = await broken('B0001');
     await stepped('resolved', id, EXPLANATION.note);
@@ -159,7 +163,7 @@ test.each(['summary.r2.csv', 'manifest.json'])(
   },
 );
 
-test('reopened while its day is being published, it is told by the next publishing', async () => {
+test('if a break is reopened while its day is being published, the next publishing shows it', async () => {
   const id = await broken('B0001');
   const meddling: ObjectStore = {
     ...store,
@@ -179,7 +183,7 @@ test('reopened while its day is being published, it is told by the next publishi
   expect(again.puts).toEqual([]);
 });
 
-test('a break between two days is told of both', async () => {
+test('a break between two days is shown for both', async () => {
   await book.synced(without('B0003'), DAYS);
   const id = await broken('B0003');
   await stepped('resolved', id, 'fee');
@@ -189,7 +193,7 @@ test('a break between two days is told of both', async () => {
   expect(await isProven()).toEqual([]);
 });
 
-test('what heals after it was resolved is explained no more', async () => {
+test('a break that heals after it was resolved is no longer explained', async () => {
   const id = await broken('B0001');
   await stepped('resolved', id, 'fee');
   await book.published(store);
@@ -197,10 +201,12 @@ test('what heals after it was resolved is explained no more', async () => {
   await book.reconciled();
   await book.published(store);
   expect(await toldOf(D1)).toMatchObject({ verdict: 'continuous', breaks: 0, explained: 0, statement: 2 });
-  expect(await listBreaks(database.db, { all: true })).toMatchObject([{ id, status: 'healed', note: 'fee' }]);
+  expect(await listBreaks(database.db, { ...EVERY_ACCOUNT, all: true })).toMatchObject([
+    { id, status: 'healed', note: 'fee' },
+  ]);
 });
 
-test('a summary that tells of it is written again where it was damaged, superseded or not', async () => {
+test('a damaged summary with a resolved break is written again, superseded or not', async () => {
   const id = await broken('B0001');
   await stepped('resolved', id, 'fee');
   await book.published(store);

@@ -15,7 +15,7 @@ const figures = (change: Partial<Figures> = {}): Figures => ({
   ...change,
 });
 
-test('figures are the same whatever zeros amounts end on, and differ in each column', () => {
+test('zeros at the end of amounts make no difference, and a change in any column does', () => {
   expect(sameFigures(figures(), figures({ opening: '100.0', closing: '105' }))).toBe(true);
   const others: Partial<Figures>[] = [
     { opening: '100.01' },

@@ -1,4 +1,4 @@
-/** An entry's line in a statement, whatever pieces the store gives it in. */
+/** The line of an entry in a statement, however the store cuts the file into pieces. */
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const rowOf = (batchNo: string, type = '1001', balance = '5.00') => [
 ];
 const fileOf = (rows: readonly (readonly string[])[]): string => STATEMENT_HEADER + csvText(rows);
 
-/** Gives the text out in pieces of so many bytes. */
+/** A store that returns the text in pieces of that many bytes. */
 const storeOf = (text: string, pieceBytes: number) =>
   ({
     location: 'memory',
@@ -29,7 +29,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const find = (text: string, batchNo: string, pieceBytes = 7, columns: string | null = null) =>
   findLine(storeOf(text, pieceBytes), { object_key: 'k.csv', sha256: sha256(text), columns }, batchNo);
 
-it('is the one that an editor shows, with its cells by name', async () => {
+it('has the number that an editor shows, and its cells by name', async () => {
   const text = fileOf([rowOf('A1'), rowOf('A2', '1002', '9.00'), rowOf('A3')]);
   expect(await find(text, 'A2')).toEqual({
     line: 3,
@@ -47,14 +47,14 @@ it('is the one that an editor shows, with its cells by name', async () => {
   expect(await find(text, 'A22')).toBeNull();
 });
 
-it('is no other line that holds the number elsewhere, and never the header', async () => {
+it('is never the header, nor a line with the batchNo in another column', async () => {
   const text = fileOf([rowOf('X9', '59102'), rowOf('159102'), rowOf('59102')]);
   expect((await find(text, '59102'))?.line).toBe(4);
   expect(await find(text, 'batch_no')).toBeNull();
   expect(await find(text, 'USD')).toBeNull();
 });
 
-it('goes by the columns that the file has', async () => {
+it('is read by the columns of the file', async () => {
   const text = 'balance,batch_no\r\n7.00,A1\r\n8.00,A2\r\n';
   expect(await find(text, 'A2', 3, 'balance,batch_no')).toEqual({
     line: 3,
@@ -62,7 +62,7 @@ it('goes by the columns that the file has', async () => {
   });
 });
 
-it('is found for any numbers, in pieces of any size', async () => {
+it('is found for any batchNo, in pieces of any size', async () => {
   const number = fc.string({
     unit: fc.constantFrom('1', '2', 'a', ',', '"', 'é', ' ', '-'),
     minLength: 1,
@@ -82,7 +82,7 @@ it('is found for any numbers, in pieces of any size', async () => {
   );
 });
 
-it('is not told of a file whose bytes are not those published', async () => {
+it('is not returned from a file whose bytes are not those published', async () => {
   const text = fileOf([rowOf('A1'), rowOf('A2')]);
   const statement = { object_key: 'k.csv', sha256: sha256(`${text}more`), columns: null };
   await expect(findLine(storeOf(text, 50), statement, 'A1')).rejects.toThrow(StatementDamaged);

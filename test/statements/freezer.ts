@@ -1,4 +1,4 @@
-/** A run that can be frozen right before any of its effects: file work, calls to S3, transactions. */
+/** Freezes a run right before any of its effects: file operations, calls to S3, transactions. */
 import * as fs from 'node:fs/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Kysely } from 'kysely';
@@ -6,17 +6,17 @@ import type { Files } from '../../src/objects/directory-files.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Freezer {
-  /** Every effect up to now, in order. */
+  /** All effects so far, in order. */
   readonly effects: string[];
-  /** Resolves once the run stands still. */
+  /** Resolves once the run is frozen. */
   readonly frozen: Promise<string>;
-  /** Lets the effect come through, and the run go on. */
+  /** Lets the effect happen, and the run continue. */
   readonly thaw: () => void;
-  /** Waits where this effect is the one to freeze at. */
+  /** Waits if this is the effect to freeze at. */
   readonly before: (effect: string) => Promise<void>;
 }
 
-/** Freezes right before the effect with this number, from 0; never where it is null. */
+/** Freezes right before the effect with this number, from 0. Never freezes if it is null. */
 export function createFreezer(freezeAt: number | null): Freezer {
   const effects: string[] = [];
   let thaw = (): void => undefined;
@@ -36,7 +36,7 @@ export function createFreezer(freezeAt: number | null): Freezer {
   };
 }
 
-/** The file system, each of its operations an effect. */
+/** A file system in which each operation is an effect. */
 export function freezableFiles({ before }: Freezer): Files {
   const named =
     <Args extends unknown[], Result>(name: string, work: (...args: Args) => Promise<Result>) =>
@@ -59,7 +59,7 @@ export function freezableFiles({ before }: Freezer): Files {
   };
 }
 
-/** Makes each request of a client an effect: it is signed, and held before it goes on the wire. */
+/** Makes each request of a client an effect: it is signed, and then held before it is sent. */
 export function freezeRequests(client: S3Client, { before }: Freezer): void {
   client.middlewareStack.add(
     (next, context) => async (args) => {
@@ -71,7 +71,7 @@ export function freezeRequests(client: S3Client, { before }: Freezer): void {
   );
 }
 
-/** A database whose every transaction is an effect. */
+/** A database in which every transaction is an effect. */
 export const freezableDatabase = (db: Kysely<DB>, { before }: Freezer): Kysely<DB> =>
   new Proxy(db, {
     get: (target, property) => {

@@ -1,6 +1,6 @@
 /**
- * A run is frozen right before each of its effects in turn, another one takes over and publishes, and then the late
- * effect comes through: after one more run the store holds what the database says.
+ * Freezes a run right before each of its effects in turn. Another run takes over and publishes, and then the late
+ * effect happens. After one more run the store must hold what the database says.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,9 +26,9 @@ import { filesOfDatabase, filesOfStore, verifyProblems } from './store-oracle.ts
 const DAY = '2026-03-30';
 
 interface Place {
-  /** The store as a run sees it; with a freezer, each of its calls is an effect. */
+  /** The store as a run sees it. With a freezer, each of its calls is an effect. */
   readonly open: (freezer?: Freezer) => ObjectStore;
-  /** Names of unfinished files left behind. */
+  /** Names of unfinished files that are left behind. */
   readonly leftovers: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
@@ -59,14 +59,14 @@ async function bucketOn(server: S3Server): Promise<Place> {
 }
 
 const gateway = gatewayServer();
-/** Whether a late write is kept out, or comes through and has to be repaired. */
+/** For each store, whether it refuses a late write. If not, the write must be repaired. */
 const places: readonly (readonly [string, boolean, () => Promise<Place>])[] = [
   ['a directory', true, directory],
   ['fauxqs, which ignores conditions', false, async () => bucketOn(await startFauxqsServer())],
   ...(gateway === null ? [] : ([['the gateway', true, () => bucketOn(gateway)]] as const)),
 ];
 
-/** What the platform shows: the same day with more and more entries. */
+/** What the platform shows: the same day with that many entries. */
 const shown = (entries: number): LedgerEntry[] =>
   accountEntries(
     100_00,
@@ -83,7 +83,7 @@ afterEach(() => place.close());
 afterAll(() => database.close());
 
 const signal = new AbortController().signal;
-/** A run under this lease: what the platform shows is read, chained, published, compared and repaired. */
+/** A whole run under this lease: it reads what the platform shows, chains, publishes, compares and repairs. */
 async function wholeRun(objects: ObjectStore, entries: number): Promise<RepairReport> {
   await book.synced(shown(entries), [DAY]);
   await book.reconciled();
@@ -105,7 +105,7 @@ const repaired = (objects: ObjectStore): Promise<RepairReport> =>
     toDay: DAY,
   });
 
-/** The lease runs out, and another run takes it. */
+/** The lease ends, and another run takes it. */
 async function takeOver(): Promise<Lease> {
   const { db } = book.database;
   await db
@@ -116,14 +116,17 @@ async function takeOver(): Promise<Lease> {
 }
 
 interface Outcome {
-  /** The effect the run was frozen before; null where it ended before that. */
+  /** The effect before which the run was frozen; null if it ended earlier. */
   readonly frozenAt: string | null;
   readonly end: PromiseSettledResult<unknown>;
   readonly afterwards: RepairReport;
   readonly damaged: number;
 }
 
-/** The story, with the first run frozen before its effect number `freezeAt`. `standing`: entries published before it. */
+/**
+ * Plays the story, with the first run frozen before its effect number `freezeAt`. `standing` entries are already
+ * published.
+ */
 async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> {
   await emptyTables(database.db);
   book = await openBook(database);
@@ -180,7 +183,7 @@ describe.each(places)('late writes to %s', (_, keepsOut, openPlace) => {
         expect(outcome.afterwards.repaired, about).toHaveLength(outcome.damaged);
         if (keepsOut) expect(outcome.damaged, about).toBe(0);
         if (outcome.frozenAt === null) break;
-        // The one frozen in its very last steps may have been done already.
+        // A run that is frozen in its very last steps may be complete already.
         if (outcome.end.status === 'rejected') {
           expect((outcome.end.reason as Error).name, about).toBe('LeaseLost');
         }

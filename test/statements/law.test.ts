@@ -1,4 +1,4 @@
-/** Whatever came, went and was amended, and whichever stage was left out: what is published obeys the law. */
+/** Published days obey the law, whatever came, went or was amended, and whichever stage was left out. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Seconds of five days, many of them around midnight, so that entries trade places over it. */
+/** Seconds on five days, many of them around midnight, so that entries trade places across it. */
 const second = fc
   .oneof(
     fc.tuple(fc.nat(DAYS.length), fc.integer({ min: -3, max: 3 })).map(([day, s]) => day * DAY_S + s),
@@ -35,7 +35,7 @@ const ledgers = fc
   .array(fc.tuple(second, fc.constantFrom(100, 200, -100, 300, 1)), { minLength: 1, maxLength: 12 })
   .map((lines) => lines.sort((a, b) => a[0] - b[0]).map(([at, cents]): Line => [spelled(at), cents]));
 
-/** One night: what the platform hides, whose balances it moved, what is read, and which stages come to their turn. */
+/** One night: what the platform hides, whose balances it changed, what is read, and which stages run. */
 const nights = fc.array(
   fc.record({
     hidden: fc.array(fc.nat(11), { maxLength: 4 }),
@@ -48,7 +48,7 @@ const nights = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-test('the published days obey the law of openings and verify, after every night and in the end', async () => {
+test('after every night and at the end, the published days obey the law of openings and pass verify', async () => {
   await fc.assert(
     fc.asyncProperty(ledgers, nights, async (lines, each) => {
       await emptyTables(database.db);
@@ -89,7 +89,7 @@ test('the published days obey the law of openings and verify, after every night 
 const isOn = ({ bookedAt }: LedgerEntry, days: readonly string[]): boolean =>
   days.some((day) => bookedAt.startsWith(day));
 
-/** The entry with its balance moved, where the platform booked something before it that it does not show. */
+/** The entry with another balance, as if the platform had booked a hidden entry before it. */
 const moved = (entry: LedgerEntry, ledger: readonly LedgerEntry[], from: number | null): LedgerEntry =>
   from === null || ledger.indexOf(entry) < Math.min(from, ledger.length - 1)
     ? entry

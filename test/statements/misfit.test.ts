@@ -1,4 +1,4 @@
-/** Statements whose stored entries do not say what the figures say: nothing of them becomes current. */
+/** Stored entries that contradict the figures of their day: none of their statements becomes current. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ describe.each(places)('in %s', (_, open) => {
     ]);
   });
 
-  test('one that stands stays as it is, and so does its manifest', async () => {
+  test('a published statement stays, and so does its manifest', async () => {
     await book.synced(ENTRIES, [D1, D2]);
     await book.reconciled();
     await book.published(store);
@@ -119,8 +119,8 @@ describe.each(places)('in %s', (_, open) => {
   });
 });
 
-test('a day that begins anew is not chained together with the open-ended one before it', async () => {
-  // Broken at its very end, so that its end is open; its last balance is the one the next day's second entry starts from.
+test('a day that begins anew is not chained in one go with the day before, even without a clean end', async () => {
+  // Broken at its very end, so that the end is not clean. The next day's second entry starts from its last balance.
   const last = accountEntries(40_00, [[`${D1} 23:59:58`, -23_00]], 'L');
   const held = [
     ...accountEntries(0, [[`${D1} 12:00:00`, 10_00]], 'A'),

@@ -1,4 +1,4 @@
-/** Why a row differs, and why a revision replaces another, in words. */
+/** The sentences for why a row differs, and why a revision replaces another. */
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import type { RowDifference } from '../../src/statements/differing-rows.ts';
@@ -134,7 +134,7 @@ describe('the cause of a row', () => {
     expect(causeText(caused, account, (at) => at.toISOString())).toBe(said);
   });
 
-  test('names the breaks that lay where it is booked, or beside it', () => {
+  test('names the breaks at the place of the row, or beside it', () => {
     const at = first.bookedMs;
     const healed = [
       { id: 1, beginMs: at - 10, endMs: at, afterBatchNo: 'X', beforeBatchNo: 'Y' },

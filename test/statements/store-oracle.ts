@@ -1,4 +1,4 @@
-/** The law of the store: what lies there is what the database says, and `verify` finds nothing to say. */
+/** The law of the store: it holds what the database says, and `verify` finds no problem. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { manifestKey, MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
-/** SHA-256 by key, as the rows say. */
+/** SHA-256 by key, from the database. */
 export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, string>> {
   const statements = await db.selectFrom('statement').select(['object_key', 'sha256']).execute();
   const summaries = await db.selectFrom('statement_summary').select(['object_key', 'sha256']).execute();
@@ -24,14 +24,14 @@ export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, strin
   );
 }
 
-/** SHA-256 by key, as the objects are. */
+/** SHA-256 by key, from the stored files. */
 export async function filesOfStore(objects: ObjectStore): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for await (const key of objects.list(MERCHANTS_PREFIX)) files.set(key, (await objects.digest(key))!.sha256);
   return files;
 }
 
-/** What `verify` says of a download of everything. */
+/** The problems that `verify` finds in a download of the whole store. */
 export async function verifyProblems(objects: ObjectStore): Promise<readonly unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-verify-'));
   try {

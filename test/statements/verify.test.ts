@@ -1,4 +1,7 @@
-/** Downloaded statements against their manifest, as finance has them: whole folders, one flat folder, single files. */
+/**
+ * Checks downloaded statements against their manifest, as finance has them: whole trees, one flat folder, single
+ * files.
+ */
 import { createHash } from 'node:crypto';
 import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +18,7 @@ import { MERCHANT, openBook, type Book } from './book.ts';
 
 const DAYS = ['2026-03-29', '2026-03-30', '2026-03-31'] as const;
 const ACCOUNT = { merchantNo: MERCHANT, currency: 'USD' };
-/** Two entries at midnight's two sides traded places: the balance proves it. */
+/** Two entries on both sides of midnight trade places, as their balances prove. */
 const ENTRIES = accountEntries(100_00, [
   [`${DAYS[0]} 09:00:00`, 50_00],
   [`${DAYS[0]} 17:30:00`, -25_50],
@@ -64,8 +67,8 @@ beforeEach(async () => {
   return () => rm(folder, { recursive: true });
 });
 
-describe('statements as they were published', () => {
-  test('the whole tree is right: current and superseded statements, and summaries', async () => {
+describe('unchanged statements', () => {
+  test('of the whole tree are right: current and superseded ones, and summaries', async () => {
     const report = await verifyPaths([folder]);
     expect(report.problems).toEqual([]);
     expect(report.manifests).toBe(3);
@@ -81,13 +84,13 @@ describe('statements as they were published', () => {
     ]);
   });
 
-  test('one statement named alone is checked by the manifest beside it, and misses nothing else', async () => {
+  test('named alone are checked by the manifest beside them, and no other file is missed', async () => {
     await rm(join(day(0), 'summary.r2.csv'));
     const report = await verifyPaths([sheet(0, 2)]);
     expect(report).toMatchObject({ problems: [], files: [{ path: sheet(0, 2), current: true }] });
   });
 
-  test('a day in a flat folder, by folder or by its manifest', async () => {
+  test('in a flat folder are right, given by folder or by manifest', async () => {
     const flat = join(folder, 'flat');
     await mkdir(flat);
     await copyFile(sheet(1), join(flat, `${MERCHANT}_USD_${DAYS[1]}.r1.csv`));
@@ -136,7 +139,7 @@ describe('a day that is broken, and whose entries trade places over midnight', (
     expect(report.files.flatMap(({ verdict }) => verdict ?? [])).toEqual(verdicts);
   });
 
-  test('a break more, a break less and another closing than the file shows are told', async () => {
+  test('one break more or less, or another closing than in the file, is reported', async () => {
     await publishedWithout(2);
     const manifest = join(day(1), 'manifest.json');
     const text = await readFile(manifest, 'utf8');
@@ -159,7 +162,7 @@ describe('a day that is broken, and whose entries trade places over midnight', (
   });
 });
 
-test('an earlier revision downloaded by itself, with its day’s manifest', async () => {
+test('an earlier revision downloaded alone is checked with its day’s manifest', async () => {
   const flat = join(folder, 'flat');
   await mkdir(flat);
   const name = `${MERCHANT}_USD_${DAYS[0]}`;
@@ -169,7 +172,7 @@ test('an earlier revision downloaded by itself, with its day’s manifest', asyn
   expect(await problems(flat)).toEqual([]);
 });
 
-describe('what does not hold is told', () => {
+describe('problems that are reported', () => {
   test('an altered amount: bytes, sum and chain', async () => {
     await edit(sheet(0, 2), '25.50', '25.51');
     expect(await problems(folder)).toEqual([
@@ -179,7 +182,7 @@ describe('what does not hold is told', () => {
     ]);
   });
 
-  test('a missing line, and lines that traded places', async () => {
+  test('a missing line, and lines in another order', async () => {
     await edit(sheet(0, 2), 'B0001,2026-03-29 17:30:00,USD,PAY,,25.50,124.50\r\n', '');
     expect(await problems(sheet(0, 2))).toEqual([
       expect.stringMatching(/^the file has \d+ bytes, \d+ were published$/),
@@ -236,7 +239,7 @@ describe('what does not hold is told', () => {
     ]);
   });
 
-  test('a day from before its neighbour was revised', async () => {
+  test('a day from before the day next to it was revised', async () => {
     const manifest = join(day(0), 'manifest.json');
     const text = await readFile(manifest, 'utf8');
     const stale = JSON.parse(text);
@@ -255,7 +258,7 @@ describe('what does not hold is told', () => {
     ]);
   });
 
-  test('a broken manifest, none at all, and a path that is not there', async () => {
+  test('a broken manifest, a missing manifest, and a missing path', async () => {
     await writeFile(join(day(0), 'manifest.json'), '{"format":"other"}');
     expect(await problems(day(0))).toEqual(
       expect.arrayContaining(['this is no manifest of daybook', 'there is no manifest.json here']),
@@ -275,7 +278,7 @@ describe('a statement fetched from the store', () => {
     return Buffer.concat(chunks).toString('utf8');
   };
 
-  test('is the one published, or fails at its end', async () => {
+  test('is the published one, or fails at its end', async () => {
     expect(await fetched()).toBe(await readFile(sheet(0, 1), 'utf8'));
     expect(await fetched({ forSpreadsheet: true })).toBe(await readFile(sheet(0, 1), 'utf8'));
     await edit(sheet(0, 1), 'FEE', 'FOO');
@@ -290,7 +293,7 @@ describe('a statement fetched from the store', () => {
 
 describe('columns', () => {
   const manifestOf = (index: 0 | 1 | 2) => join(day(index), 'manifest.json');
-  /** The current statement of a day as another version of daybook would have published it. */
+  /** Publishes the current statement of a day as another version of daybook would have done. */
   const republish = async (
     index: 0 | 1,
     revision: number,
@@ -305,20 +308,20 @@ describe('columns', () => {
     Object.assign(manifest.statements[0]!, { bytes: Buffer.byteLength(text), sha256, columns });
     await writeFile(manifestOf(index), JSON.stringify(manifest));
     await writeFile(sheet(index, revision), text);
-    // The day after names these bytes as the statement before it.
+    // The next day's manifest names these bytes as the statement before.
     const after = manifestOf((index + 1) as 1 | 2);
     await writeFile(after, (await readFile(after, 'utf8')).replace(old, sha256));
   };
   const FIRST = ['batch_no', 'booked_at', 'currency', 'transaction_type', 'credit', 'debit', 'balance'];
 
-  test('a manifest names those of its files', async () => {
+  test('a manifest names the columns of its files', async () => {
     const { statements } = JSON.parse(await readFile(manifestOf(0), 'utf8')) as {
       statements: { columns: string[] }[];
     };
     expect(statements[0]!.columns).toEqual(FIRST);
   });
 
-  test('a file is read by its own: one of a later version with one more, beside one that names none', async () => {
+  test('a file is read by its own columns: a later version’s file with one more, beside one without names', async () => {
     const older = await readFile(sheet(1), 'utf8');
     await republish(1, 1, undefined, older);
     const newer = (await readFile(sheet(0, 2), 'utf8'))
@@ -332,7 +335,7 @@ describe('columns', () => {
     expect(await problems(folder)).toContainEqual(expect.stringMatching(/^the sum of credits is 51/));
   });
 
-  test('a file whose columns are not those its manifest names, or lack one that is checked', async () => {
+  test('a file whose columns differ from its manifest, or lack a needed one, is reported', async () => {
     const text = await readFile(sheet(0, 2), 'utf8');
     await republish(0, 2, ['value_date', ...FIRST], text);
     expect(await problems(folder)).toContainEqual(

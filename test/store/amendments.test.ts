@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { listAmendments, listQuarantine, listVanished } from '../../src/store/amendments.ts';
 import { finishRun, latestRuns, runById, startRun } from '../../src/store/runs.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
@@ -19,7 +20,7 @@ onBothDatabases((store) => {
   const keep = (reading: WindowReading, now: Date, runId = store().runId, merchantNo = MERCHANT) =>
     storeWindow(store().db, store().lease, { merchantNo, window: DAY, reading, runId, now });
 
-  it('amendments tell each content with what took its place, newest first', async () => {
+  it('amendments show each content with its replacement, newest first', async () => {
     const contents = [
       entry(1),
       entry(1, { balance: '5.10' }),
@@ -48,23 +49,23 @@ onBothDatabases((store) => {
     expect(
       await listAmendments(store().db, { merchants: [MERCHANT], currencies: ['EUR'], runId: store().runId }),
     ).toEqual([told[0]]);
-    expect(await listAmendments(store().db, { limit: 1 })).toEqual([told[0]]);
-    expect(await listAmendments(store().db, { merchants: ['M1002'] })).toEqual([]);
-    expect(await listAmendments(store().db, { runId: 999 })).toEqual([]);
+    expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, limit: 1 })).toEqual([told[0]]);
+    expect(await listAmendments(store().db, accountsOf('M1002'))).toEqual([]);
+    expect(await listAmendments(store().db, { ...EVERY_ACCOUNT, runId: 999 })).toEqual([]);
   });
 
-  it('vanished entries are told until they return', async () => {
+  it('vanished entries are listed until they return', async () => {
     await keep(certified(entries(1, 2)), NOW);
     await keep(certified(entries(2)), later(1));
-    expect(await listVanished(store().db, { merchants: [MERCHANT], currencies: ['USD'] })).toEqual([
+    expect(await listVanished(store().db, accountsOf(MERCHANT, ['USD']))).toEqual([
       { merchantNo: MERCHANT, entry: entry(1), vanishedAt: later(1) },
     ]);
-    expect(await listVanished(store().db, { currencies: ['EUR'] })).toEqual([]);
+    expect(await listVanished(store().db, { merchants: null, currencies: ['EUR'] })).toEqual([]);
     await keep(certified(entries(1, 2)), later(2));
     expect(await listVanished(store().db)).toEqual([]);
   });
 
-  it('rejected entries are told while the platform sends them, and afterwards on request', async () => {
+  it('rejected entries are listed while the platform sends them, and later on request', async () => {
     await keep(certified([], [rejected('{"x":1}')]), NOW);
     expect(await listQuarantine(store().db)).toMatchObject([
       { raw: '{"x":1}', reason: 'no batchNo', released_at: null, begin_ms: DAY.beginMs, end_ms: DAY.endMs },
@@ -76,7 +77,7 @@ onBothDatabases((store) => {
     ).toMatchObject([{ released_at: later(1) }]);
   });
 
-  it('runs are told newest first, with how they ended', async () => {
+  it('runs are listed newest first, with how they ended', async () => {
     const id = await startRun(store().db, {
       command: 'run',
       holder: 'test:1:-',
@@ -103,7 +104,7 @@ onBothDatabases((store) => {
       exitCode: 3,
       figures: { amended: 1, notes: ['a "note"'] },
     });
-    expect(await latestRuns(store().db, { limit: 1 })).toEqual([run]);
+    expect(await latestRuns(store().db, { ...EVERY_ACCOUNT, limit: 1 })).toEqual([run]);
     expect((await latestRuns(store().db, { limit: 5 })).map(({ command }) => command)).toEqual([
       'run',
       'sync',

@@ -23,14 +23,14 @@ const AS_READ = {
 };
 
 describe('a PostgreSQL server', () => {
-  it('hands columns out as exact digits, plain days and safe numbers', async () => {
+  it('returns columns as exact digits, plain days and safe numbers', async () => {
     const { db, close } = await freshDatabase();
     expect((await COLUMNS.execute(db)).rows).toEqual([AS_READ]);
     await expect(sql`SELECT 9007199254740992::bigint AS id`.execute(db)).rejects.toThrow(RangeError);
     await close();
   });
 
-  it('says which migrations are missing, applies them once, and then has none to apply', async () => {
+  it('says which migrations are missing, and applies each once', async () => {
     const fresh = await freshDatabase();
     expect(await pendingMigrations(fresh.db)).toEqual([]);
     expect(await migrate(fresh.db)).toEqual([]);
@@ -56,7 +56,7 @@ describe('a PostgreSQL server', () => {
     expect(String(failure)).not.toMatch(/hunter2|opensesame/);
   });
 
-  it('says so where something else than PostgreSQL answers', async () => {
+  it('says so if something other than PostgreSQL answers', async () => {
     const server = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
@@ -68,7 +68,7 @@ describe('a PostgreSQL server', () => {
   });
 
   it.each(['LATIN1', 'EUC_JP', 'SQL_ASCII'])(
-    'refuses a database in %s before anything is done, and says how to make one that can be used',
+    'refuses a database in %s before anything is done, and says how to create a usable one',
     async (encoding) => {
       const { db: admin, close } = await openDatabase({
         databaseUrl: `${inject('postgresUrl')}/postgres`,
@@ -95,7 +95,7 @@ describe('a PostgreSQL server', () => {
     },
   );
 
-  it('speaks UTF-8 whatever environment, URL and role say', async () => {
+  it('uses UTF-8, whatever environment, URL and role say', async () => {
     const { db, url, close } = await freshDatabase();
     await sql`ALTER DATABASE ${sql.id(new URL(url).pathname.slice(1))} SET client_encoding TO LATIN1`.execute(
       db,
@@ -127,7 +127,7 @@ describe('a PostgreSQL server', () => {
     expect(failure).not.toContain('hunter2');
   });
 
-  it('outlives the loss of an idle connection', async () => {
+  it('survives the loss of an idle connection', async () => {
     const { db, url, close } = await freshDatabase();
     const { db: admin, close: closeAdmin } = await openDatabase({ databaseUrl: url, dataDir: '' });
     await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`.execute(
@@ -147,7 +147,7 @@ describe('a PostgreSQL server', () => {
 });
 
 describe('the embedded database', () => {
-  it('keeps its folder to one process, hands columns out like the server, and keeps rows', async () => {
+  it('allows one process per folder, returns columns like the server, and keeps rows', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
     const first = await openDatabase({ databaseUrl: null, dataDir });
     expect(await migrate(first.db)).toEqual([
@@ -174,6 +174,7 @@ describe('the embedded database', () => {
       '0021_days_without_entries',
       '0022_break_cases',
       '0023_quarantine_by_number',
+      '0024_comments',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

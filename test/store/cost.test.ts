@@ -1,4 +1,7 @@
-/** Cost follows the new work: every query finds its rows by an index, whatever the planner believes of the table. */
+/**
+ * Cost depends on new work only: every query finds its rows by an index, whatever the planner assumes about the
+ * table.
+ */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { certifiedWindows } from '../../src/store/certificates.ts';
@@ -15,7 +18,7 @@ import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
 const OLD_ENTRIES = 40_000;
 const NEW_ENTRIES = 100;
 
-/** Two merchants with years of entries in three currencies, a certificate each hour. */
+/** Two merchants with years of entries in three currencies, and one certificate per hour. */
 async function fill(db: Kysely<DB>): Promise<void> {
   await sql`
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
@@ -30,7 +33,7 @@ async function fill(db: Kysely<DB>): Promise<void> {
     FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
 }
 
-/** Rows and index entries the server looked at while `work` ran on this, the pool's one busy connection. */
+/** How many rows and index entries the server read during `work`, on the only busy connection of the pool. */
 async function rowsLookedAt(db: Kysely<DB>, work: () => Promise<unknown>): Promise<number> {
   const total = async () => {
     await sql`SELECT pg_stat_force_next_flush()`.execute(db);
@@ -91,8 +94,8 @@ describe.each([
       () => () => drain(readAccount(db, { merchantNo: MERCHANT, currency: 'GBP' }, DAY)),
     ],
     ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
-    ['finds an entry by its number', () => () => findEntries(db, 'OLD777', undefined)],
-    ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', 'M1001')],
+    ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
+    ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
   ])('%s by looking at no more than that', async (__, work) => {
     expect(await rowsLookedAt(db, work())).toBeLessThan(15 * NEW_ENTRIES);

@@ -11,7 +11,7 @@ import { EMBEDDED_POSTGRES_MAJOR } from '../../src/store/engine/embedded-folder.
 import { openingTrouble, statementTrouble } from '../../src/store/engine/embedded-failures.ts';
 import { daybook } from '../cli/daybook.ts';
 
-/** An embedded database takes seconds to come to be. */
+/** Creating an embedded database takes seconds. */
 const SLOW_MS = 180_000;
 let folder: string;
 let sound: string;
@@ -29,7 +29,7 @@ const failureOf = (promise: Promise<unknown>): Promise<Error> =>
     (error: unknown) => error as Error,
   );
 
-describe('a folder that cannot be used ends with 2, says what is wrong with it and what to do', () => {
+describe('an unusable folder ends with 2, and the message says what is wrong and what to do', () => {
   it.each<[string, (dataDir: string) => Promise<unknown>, RegExp]>([
     [
       'a file in place of the data directory',
@@ -113,12 +113,12 @@ describe('a folder that cannot be used ends with 2, says what is wrong with it a
     SLOW_MS,
   );
 
-  it('a sound folder has the version that is asked for', async () => {
+  it('a sound folder has the required version', async () => {
     expect(await readFile(join(sound, 'db/PG_VERSION'), 'utf8')).toBe(`${EMBEDDED_POSTGRES_MAJOR}\n`);
   });
 
   it(
-    'from the command line as well, without a word of the engine’s',
+    'on the command line too, without the engine’s own messages',
     async () => {
       const dataDir = join(folder, 'told');
       await mkdir(dataDir, { mode: 0o700 });
@@ -135,8 +135,8 @@ describe('a folder that cannot be used ends with 2, says what is wrong with it a
 
 const control = (dataDir: string): string => join(dataDir, 'db/global/pg_control');
 
-describe('what the engine throws', () => {
-  /** As PGlite throws them: no error, but a number. */
+describe('errors that the engine throws', () => {
+  /** As PGlite throws them: not an Error, but with a number. */
   const fileError = (errno: number) => ({ name: 'ErrnoError', errno });
   const aborted = Object.assign(new Error('Aborted(). Build with -sASSERTIONS for more info.'), {
     name: 'RuntimeError',
@@ -166,7 +166,7 @@ describe('what the engine throws', () => {
     }
   });
 
-  it('leaves what PostgreSQL or daybook got wrong as it is', async () => {
+  it('does not change errors of PostgreSQL or daybook', async () => {
     const ours = new RangeError('9007199254740993 is no safe number');
     expect(await statementTrouble(join(sound, 'db'), sound, ours)).toBe(ours);
     const refused = Object.assign(new Error('duplicate key'), { code: '23505' });
@@ -174,7 +174,7 @@ describe('what the engine throws', () => {
   });
 
   it(
-    'ends a transaction that cannot begin, which would wait for ever',
+    'ends a transaction that cannot begin and would wait for ever',
     async () => {
       const pglite = await PGlite.create();
       const { db } = embeddedDatabase(pglite, undefined, (error) =>

@@ -1,4 +1,4 @@
-/** The embedded database works inside this process: whatever else waits there comes to its turn meanwhile. */
+/** The embedded database works inside this process. Other work in the process must not wait for it too long. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -28,7 +28,7 @@ const work: readonly [string, () => Promise<void>][] = [
   ],
 ];
 
-it.each(work)('timers and sockets have their turn while it works, %s', async (_how, run) => {
+it.each(work)('timers and sockets are served while it works, %s', async (_how, run) => {
   let turns = 0;
   let isDone = false;
   const turn = (): void => {

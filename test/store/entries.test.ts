@@ -44,7 +44,7 @@ onBothDatabases((store) => {
     ];
 
     it.each([1, 2, 3, 4, 9, 10])(
-      'is read in time order by batches of %i, digit for digit',
+      'is read in the order of time in batches of %i, digit for digit',
       async (batchSize) => {
         await keep([...all].reverse());
         const batches = await read(batchSize);
@@ -53,7 +53,7 @@ onBothDatabases((store) => {
       },
     );
 
-    it('is read without other currencies, other merchants, what vanished and what lies outside the window', async () => {
+    it('is read without other currencies or merchants, vanished entries, and entries outside the window', async () => {
       await keep([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' }), entry(6, { currency: 'USDT' })]);
       await keep(entries(2), 'M1002');
       await keep([...entries(1, 2, 4), entry(5, { currency: 'EUR' }), entry(6, { currency: 'USDT' })]);
@@ -69,7 +69,7 @@ onBothDatabases((store) => {
     });
 
     it.each([1, 2, 100])(
-      'is read for the chain by batches of %i with the same places and digits, over midnight too',
+      'is read for the chain in batches of %i with the same order and digits, across midnight too',
       async (batchSize) => {
         const dayMs = 86_400_000;
         const nextDay = entries(6, 7).map(({ bookedAt, bookedMs, ...rest }) => ({
@@ -95,7 +95,7 @@ onBothDatabases((store) => {
       },
     );
 
-    it('can be left half-way', async () => {
+    it('need not be read to its end', async () => {
       await keep(entries(1, 2, 3, 4));
       for await (const batch of readAccount(store().db, { merchantNo: MERCHANT, currency: 'USD' }, DAY, {
         batchSize: 1,
@@ -107,7 +107,7 @@ onBothDatabases((store) => {
     });
   });
 
-  it('any list of texts comes through as an array literal', async () => {
+  it('any list of texts can be passed as an array literal', async () => {
     const texts = fc.array(fc.option(fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0'))));
     await fc.assert(
       fc.asyncProperty(texts, async (values) => {

@@ -1,4 +1,7 @@
-/** What is stored under one number: of every merchant, every content with when it was seen, wrecks, and breaks beside it. */
+/**
+ * What is stored under one entry number: each merchant, each content with its times, unreadable entries, breaks
+ * beside it.
+ */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
@@ -25,10 +28,11 @@ onBothDatabases((store) => {
     const raws = wrecks.map((raw) => ({ ...rejected(raw), batchNo: NUMBER }));
     await storeWindow(db, lease, { merchantNo, window: DAY, reading: certified(held, raws), runId, now });
   };
-  const find = (merchantNo?: string) => findEntries(store().db, NUMBER, merchantNo);
+  const find = (...merchants: string[]) =>
+    findEntries(store().db, NUMBER, merchants.length === 0 ? null : merchants);
 
-  describe('an entry looked for by its number', () => {
-    it('is told with each content, when it was seen, and the run that changed it', async () => {
+  describe('an entry searched by its number', () => {
+    it('is shown with each content, when it was seen, and the run that changed it', async () => {
       const changed = entry(2, { transactionType: 'CHANGED' });
       const again = entry(2, { transactionType: 'AGAIN' });
       await hold('M1', entries(1, 2, 3));
@@ -49,7 +53,7 @@ onBothDatabases((store) => {
       ]);
     });
 
-    it('is found of every merchant that has it, vanished ones too, and of one alone where that is named', async () => {
+    it('is found for every merchant that has it, vanished or not, or only for the merchant named', async () => {
       for (const merchantNo of ['M1', 'M2', 'M3']) await hold(merchantNo, entries(1, 2, 3, 4, 5));
       await hold('M3', entries(1, 3, 4, 5), laterBy(1));
       await hold('M4', entries(1, 3));
@@ -60,16 +64,16 @@ onBothDatabases((store) => {
       ]);
       expect((await find('M2')).map(({ merchantNo }) => merchantNo)).toEqual(['M2']);
       expect(await find('M4')).toEqual([]);
-      expect(await findEntries(store().db, 'b000002', undefined)).toEqual([]);
+      expect(await findEntries(store().db, 'b000002', null)).toEqual([]);
     });
 
-    it('that a reading missed and that is not believed gone says since when', async () => {
+    it('that a reading missed and that is not yet believed to be gone shows since when', async () => {
       await hold('M1', entries(2));
       await hold('M1', [], laterBy(1));
       expect(await find()).toMatchObject([{ vanishedAt: null, absentSince: laterBy(1) }]);
     });
 
-    it('is told of so many merchants and no more', async () => {
+    it('is shown for a limited number of merchants', async () => {
       await sql`
         INSERT INTO ledger_entry
           (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
@@ -78,16 +82,16 @@ onBothDatabases((store) => {
       expect(await find()).toHaveLength(ENTRIES_FOUND_MAX);
     });
 
-    it('is found among what came unreadable, of one merchant where that is named', async () => {
+    it('is found among unreadable entries, only for the merchant named if there is one', async () => {
       await hold('M1', entries(1), NOW, ['{"a":1}', '{"a":2}']);
       await hold('M2', entries(1), NOW, ['{"a":3}']);
-      const raws = async (merchantNo?: string) =>
-        (await quarantinedOfNumber(store().db, NUMBER, merchantNo)).map(({ raw }) => raw);
+      const raws = async (merchants: string[] | null = null) =>
+        (await quarantinedOfNumber(store().db, NUMBER, merchants)).map(({ raw }) => raw);
       expect((await raws()).sort()).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
-      expect(await raws('M2')).toEqual(['{"a":3}']);
+      expect(await raws(['M2'])).toEqual(['{"a":3}']);
     });
 
-    it('has the breaks that name it, of its own merchant', async () => {
+    it('has the breaks of its merchant that name it', async () => {
       const { db } = store();
       const found = {
         currency: 'USD',

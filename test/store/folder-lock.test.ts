@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(home, { recursive: true }));
 
-it('is held by one of many, who is named to the others, until released', async () => {
+it('the lock is held by one of many, and the others are told by whom, until it is released', async () => {
   const asked = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(folder)));
   const [held] = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -30,7 +30,7 @@ it('is held by one of many, who is named to the others, until released', async (
   (await lockFolder(folder)).release();
 });
 
-it('is refused to another process while this one runs, and free when it is killed', async () => {
+it('the lock is refused while its process runs, and free once that is killed', async () => {
   const script = `import { lockFolder } from '${LOCK}'; await lockFolder(${JSON.stringify(folder)}); console.log('held'); process.stdin.resume();`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['pipe', 'pipe', 'inherit'],

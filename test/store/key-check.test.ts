@@ -29,7 +29,7 @@ onBothDatabases((store) => {
     );
 
   describe('a key', () => {
-    it('is known by its id from its first use on; another one under that id is refused', async () => {
+    it('is known by its id from its first use on, and another key with that id is refused', async () => {
       const { db } = store();
       await adoptSecretKey(db, [k1, k2]);
       expect(await known()).toEqual(['k1']);
@@ -42,7 +42,7 @@ onBothDatabases((store) => {
       expect(await secretKeysProblem(db, [k2, otherThan(k1)])).toContain('"k1"');
     });
 
-    it('that only looks at an empty database leaves nothing behind', async () => {
+    it('that is only checked against an empty database leaves nothing behind', async () => {
       const { db } = store();
       await assertSecretKeys(db, [k1]);
       expect(await known()).toEqual([]);
@@ -50,7 +50,7 @@ onBothDatabases((store) => {
       expect(await known()).toEqual([]);
     });
 
-    it('of an earlier version is known by what it reads', async () => {
+    it('of an earlier version is recognized by what it can decrypt', async () => {
       const { db } = store();
       for (let n = 10; n < 75; n += 1) await keepToken(`M${n}`, otherThan(k1));
       await expect(assertSecretKeys(db, [k1])).rejects.toThrow(SecretKeyWrong);
@@ -63,7 +63,7 @@ onBothDatabases((store) => {
       await expect(provenSecretKeys(db, [otherThan(k2)])).rejects.toThrow(SecretKeyWrong);
     });
 
-    it('has a check value that is a digest, another one for every key and id', async () => {
+    it('has a digest as its check value, different for every key and id', async () => {
       const { db } = store();
       await fc.assert(
         fc.asyncProperty(fc.uint8Array({ minLength: 32, maxLength: 32 }), async (bytes) => {
@@ -81,7 +81,7 @@ onBothDatabases((store) => {
     });
   });
 
-  it('rekey refuses a wrong key before it touches a row, in either place', async () => {
+  it('rekey refuses a wrong key in either place before it changes a row', async () => {
     const { db } = store();
     await keepToken('M1', k1);
     await assertSecretKeys(db, [k1]);
@@ -94,13 +94,13 @@ onBothDatabases((store) => {
     expect(await known()).toEqual(['k1', 'k2']);
   });
 
-  it('the key of a fingerprint key is known from then on', async () => {
+  it('the key that encrypts a fingerprint key is known from then on', async () => {
     const { db } = store();
     await fingerprintKey(db, 'payee', [k1]);
     expect(await known()).toEqual(['k1']);
   });
 
-  it('a server whose database knows another key is not ready', async () => {
+  it('a server is not ready if its database knows another key', async () => {
     const { db } = store();
     const { signal } = new AbortController();
     await adoptSecretKey(db, [k1]);
@@ -112,7 +112,7 @@ onBothDatabases((store) => {
   });
 });
 
-it('of two processes that bring different keys under one new id, one is refused', async () => {
+it('of two processes with different keys under one new id, one is refused', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.close());
   const settled = await Promise.allSettled(

@@ -19,7 +19,7 @@ import { onBothDatabases } from './support.ts';
 
 const IDENTITY = new URL('../../src/host/process-identity.ts', import.meta.url).href;
 
-/** A process of its own, and how it names itself. */
+/** Starts another process, and returns it with its name as a holder. */
 async function otherProcess(): Promise<{ child: ChildProcess; holder: string }> {
   const script = `import { thisHolder } from '${IDENTITY}'; console.log(thisHolder()); process.stdin.resume();`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -34,7 +34,7 @@ const end = async (child: ChildProcess): Promise<void> => {
   await once(child, 'exit');
 };
 
-/** Lets time pass for the lease: the database's clock decides, and it cannot be set. */
+/** Makes time pass for the lease by changing its row, as it follows the database's clock, which cannot be set. */
 const pass = async (db: Kysely<DB>, seconds: number): Promise<void> => {
   const by = sql<Date>`${seconds} * interval '1 s'`;
   await sql`UPDATE lease SET acquired_at = acquired_at - ${by}, expires_at = expires_at - ${by}`.execute(db);
@@ -49,7 +49,7 @@ onBothDatabases((store) => {
       .db.transaction()
       .execute((trx) => assertLease(trx, lease));
 
-  it('is held by one, and says by whom, since when and until when', async () => {
+  it('is held by one, and shows by whom, since when and until when', async () => {
     const first = await acquire('alpha:1:-');
     expect(first).toEqual({ name: 'night', epoch: 1, holder: 'alpha:1:-' });
     await pass(store().db, 55);
@@ -59,13 +59,13 @@ onBothDatabases((store) => {
     expect(String(refusal)).toMatch(/alpha:1:-.* since \d.*Z, until \d.*Z unless renewed/);
   });
 
-  it('goes to one alone of many that ask at once', async () => {
+  it('goes to only one of many that ask at once', async () => {
     const asked = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => acquire(`host${n}:1:-`)));
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const one of asked) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(LeaseHeld);
   });
 
-  it('is free again when released or run out, and the one before may then write no more', async () => {
+  it('is free once it is released or over, and its former holder may then write nothing', async () => {
     const first = await acquire('alpha:1:-');
     await releaseLease(store().db, first);
     const second = await acquire('beta:1:-');
@@ -80,7 +80,7 @@ onBothDatabases((store) => {
     await assertHeld(third);
   });
 
-  it('is held on by renewing it, and is renewed where it ran out and nobody took it', async () => {
+  it('is kept by renewing it, even after it was over, if nobody took it', async () => {
     const lease = await acquire('alpha:1:-');
     for (const seconds of [50, 55, 70]) {
       await pass(store().db, seconds);
@@ -90,7 +90,7 @@ onBothDatabases((store) => {
     await expect(acquire('beta:1:-')).rejects.toThrow(LeaseHeld);
   });
 
-  it('of a process of this machine that is gone is taken over at once, of one that runs it is not', async () => {
+  it('of an ended process of this machine is taken at once, that of a running one is not', async () => {
     const { child, holder } = await otherProcess();
     const lost = await acquire(holder);
     await expect(acquire(thisHolder())).rejects.toThrow(LeaseHeld);
@@ -100,7 +100,7 @@ onBothDatabases((store) => {
   });
 });
 
-describe('on a host whose clock is wrong', () => {
+describe('on a host with a wrong clock', () => {
   afterEach(() => vi.useRealTimers());
 
   it.each([
@@ -127,11 +127,11 @@ describe('on a host whose clock is wrong', () => {
     expect(await acquire('right:1:-')).toMatchObject({ epoch: 3 });
   });
 
-  it('a transaction that has been open for longer than the lease was free sees it taken', async () => {
+  it('a transaction that is older than the lease still sees when the lease is over', async () => {
     const { db, close } = await freshDatabase();
     onTestFinished(close);
     await db.transaction().execute(async (trx) => {
-      // The transaction's own now() stands still from here on.
+      // From here on the transaction's own now() does not change.
       await sql`SELECT now()`.execute(trx);
       await acquireLease(db, { name: 'night', holder: 'right:1:-', ttlMs: 1 });
       await expect
@@ -144,9 +144,9 @@ describe('on a host whose clock is wrong', () => {
 describe('a process', () => {
   const [host, pid, boot] = thisHolder().split(':') as [string, string, string];
 
-  it('is not gone while it runs', () => expect(isGone(thisHolder())).toBe(false));
+  it('has not ended while it runs', () => expect(isGone(thisHolder())).toBe(false));
 
-  it('is gone when its pid is another process now', () =>
+  it('has ended if its pid now belongs to another process', () =>
     expect(isGone(`${host}:${pid}:${boot.replace(/\.\d+$/, '.1')}`)).toBe(true));
 
   it.each([

@@ -25,15 +25,15 @@ test.each([
   expect(protectionOf(url)).toBe(protection);
 });
 
-test('what the driver takes from its own environment counts', () => {
+test('environment variables that the driver reads count too', () => {
   vi.stubEnv('PGHOST', 'db.example');
   expect(protectionOf('postgres:///db')).toBe('plain');
   vi.stubEnv('PGSSLMODE', 'verify-full');
   expect(protectionOf('postgres:///db')).toBe('verified');
 });
 
-test('a server on another machine is not spoken to in the open, unless somebody answers for it', async () => {
-  // No name below .invalid is ever resolved.
+test('a server on another machine is not used without TLS, unless a person has explicitly allowed it', async () => {
+  // Names below .invalid never resolve.
   const databaseUrl = 'postgres://daybook:top-secret@db.invalid/books';
   const refused = openDatabase({ databaseUrl, dataDir: '' });
   await expect(refused).rejects.toThrow(DatabaseUnprotected);

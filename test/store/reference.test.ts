@@ -31,7 +31,7 @@ onBothDatabases((store) => {
       row.isGone,
     ]);
 
-  it('a code is kept with when it was first and last seen, also once it is gone and when it is back', async () => {
+  it('a code is stored with when it was first and last seen, even when it is gone or back again', async () => {
     expect(await save(1, [bank('CN2'), bank('CN1')])).toEqual({
       added: ['CN1', 'CN2'],
       renamed: [],
@@ -56,7 +56,7 @@ onBothDatabases((store) => {
     expect((await held())[1]).toEqual(['CN2', 'Bank CN2', at(1), at(15), false]);
   });
 
-  it('a list that is the same writes no item, and still moves when its codes were last seen', async () => {
+  it('an unchanged list writes no item, but updates when its codes were last seen', async () => {
     await save(1, [bank('CN1'), bank('CN2')]);
     const rows = () =>
       sql<{ row: string }>`SELECT ctid::text || xmin::text AS row FROM reference_item`
@@ -68,20 +68,20 @@ onBothDatabases((store) => {
     expect((await held()).map(([, , , lastSeenAt]) => lastSeenAt)).toEqual([at(8), at(8)]);
   });
 
-  it('a reading that was asked for before the one stored changes nothing', async () => {
+  it('a reading requested before the stored one changes nothing', async () => {
     await save(8, [bank('CN1')]);
     expect(await save(1, [])).toBeNull();
     expect((await held()).map(([code, , , , isGone]) => [code, isGone])).toEqual([['CN1', false]]);
   });
 
-  it('two first readings at once end as one of them did', async () => {
+  it('two first readings at the same time give the result of one of them', async () => {
     const changes = await Promise.all([save(1, [bank('CN1')]), save(1, [bank('CN1')])]);
     expect(changes.map((one) => one?.added)).toContainEqual(['CN1']);
     expect(changes.flatMap((one) => one?.added)).toHaveLength(1);
     expect(await held()).toHaveLength(1);
   });
 
-  it('countries do not mix', async () => {
+  it('countries are kept apart', async () => {
     await save(1, [bank('CN1')]);
     await save(1, [bank('US1')], { kind: 'bank', country: 'US' });
     await save(8, [], { kind: 'bank', country: 'US' });
@@ -92,7 +92,7 @@ onBothDatabases((store) => {
     ]);
   });
 
-  it('codes to check against: none known before a list is read or where nothing was found, no prompt', async () => {
+  it('there are no codes to check against before a list is read or if it is empty, and a prompt is no code', async () => {
     expect(await referenceCodes(store().db, BANKS)).toBeNull();
     await save(1, []);
     expect(await referenceCodes(store().db, BANKS)).toBeNull();
@@ -101,13 +101,13 @@ onBothDatabases((store) => {
     expect(await referenceCodes(store().db, NATURES)).toEqual(['1']);
   });
 
-  it('names and codes may hold what SQL and array literals are made of', async () => {
+  it('names and codes may contain the special characters of SQL and array literals', async () => {
     const odd = `B,"}{\\'; DROP TABLE reference_item;--`;
     await save(1, [bank('CN{"', odd)]);
     expect(await held()).toEqual([['CN{"', odd, at(1), at(1), false]]);
   });
 
-  it('the word for an empty list can never be stored as a bank', async () => {
+  it('the code for an empty list can never be stored as a bank', async () => {
     await expect(save(1, [bank('ALL0000001', 'ALL')])).rejects.toThrow(/check/);
     expect(await held()).toEqual([]);
   });

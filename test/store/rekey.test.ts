@@ -39,7 +39,7 @@ onBothDatabases((store) => {
   const tokens = async (secretKeys: readonly SecretKey[]) =>
     (await merchantTokens(store().db, secretKeys)).map(({ token }) => token);
 
-  it('every column of ciphertexts is known, with the column its rows are told apart by', async () => {
+  it('every column with ciphertexts is known, with the column that identifies its rows', async () => {
     const { rows } = await sql<{ table: string; column: string }>`
       SELECT table_name AS table, column_name AS column FROM information_schema.columns
       WHERE table_schema = 'public' AND column_name ~ '(ciphertext|encrypted)'`.execute(store().db);
@@ -56,7 +56,7 @@ onBothDatabases((store) => {
   });
 
   describe('after rekeying', () => {
-    it('the old keys can go, and everything reads as before', async () => {
+    it('the old keys can be removed, and everything can be decrypted', async () => {
       for (let n = 34; n >= 10; n -= 1) await add(`M${n}`, n % 3 === 0 ? [k2] : [k1]);
       await add('M0', [k3]);
       await addMerchant(store().db, { merchantNo: 'M1', token: null, secretKeys: [], now: NOW });
@@ -96,7 +96,7 @@ onBothDatabases((store) => {
       expect(again.rekeyed.every(({ count }) => count === 0)).toBe(true);
     });
 
-    it('what cannot be read is left, and named with its key; the rest goes on', async () => {
+    it('a value that cannot be decrypted is left and reported with its key; the rest is processed', async () => {
       await add('M1', [k1]);
       await add('M2', [{ ...k2, key: randomBytes(32) }]);
       await add('M3', [k2]);
@@ -119,14 +119,14 @@ onBothDatabases((store) => {
       );
     });
 
-    it('a key that only looks like the first one is another', async () => {
+    it('a key that only looks like the first one counts as another', async () => {
       await add('M1', [newKey('kx3')]);
       await expect(rekey(store().db, [])).rejects.toThrow(/DAYBOOK_SECRET_KEYS/);
       expect(await rekey(store().db, [k3])).toMatchObject({ unreadable: 1 });
     });
   });
 
-  it('every place is rekeyed by what its rows are bound to', async () => {
+  it('every column is encrypted again with what binds it to its row', async () => {
     for (const { table, key, column } of CIPHERTEXT_COLUMNS) {
       const row = table === 'notification' ? '6f1ab3a0-4b6e-4c1c-9d3e-0a4f8f0f1c11' : 'R1';
       const place = { table, row, column };
@@ -140,7 +140,7 @@ onBothDatabases((store) => {
     }
   });
 
-  /** A row with this ciphertext, whatever else the table asks for. */
+  /** Inserts a row with this ciphertext, and whatever else the table needs. */
   async function insertRow(
     { table, key, column }: CiphertextColumn,
     row: string,
@@ -164,7 +164,7 @@ onBothDatabases((store) => {
   }
 });
 
-it('a token written while its row is rekeyed is the one that stays', async () => {
+it('a token written while its row is rekeyed stays', async () => {
   const database = await freshDatabase();
   onTestFinished(() => database.close());
   const { db } = database;

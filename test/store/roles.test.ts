@@ -1,4 +1,4 @@
-/** The roles of sql/roles: each can do its own work on a real server, and nothing else. */
+/** The roles of sql/roles: on a real server each can do its own work, and nothing else. */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
@@ -17,7 +17,7 @@ const ROLES = ['migrate', 'job', 'inbox', 'read-only'] as const;
 type Role = (typeof ROLES)[number];
 const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`, import.meta.url), 'utf8');
 
-/** A login that has one role and nothing of its own. */
+/** A login with only that role and no rights of its own. */
 async function loginAs(role: Role, url: string, admin: Kysely<DB>): Promise<Database> {
   const name = `test_${randomUUID().slice(0, 8)}`;
   const granted = `daybook_${role.replace('-', '_')}`;
@@ -28,7 +28,7 @@ async function loginAs(role: Role, url: string, admin: Kysely<DB>): Promise<Data
   return openDatabase({ databaseUrl: login.href, dataDir: '' });
 }
 
-/** Each table by what a statement against it that may not run must fail with. */
+/** The error of a statement that is not permitted. */
 const refused = { code: '42501' };
 const forbidden = (db: Kysely<DB>, statement: string) =>
   expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(refused);
@@ -42,7 +42,7 @@ beforeAll(async () => {
   admin = stage.app.database.db;
   const url = stage.app.settings.databaseUrl!;
   for (const role of ROLES) {
-    // Twice: a script is run again after each migration.
+    // Twice, because a script is run again after each migration.
     for (let again = 0; again < 2; again += 1) await sql.raw(await scriptOf(role)).execute(admin);
     logins.set(role, await loginAs(role, url, admin));
   }
@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 describe('migrate', () => {
-  it('makes every table, as their owner, in a database of its own', async () => {
+  it('creates and owns every table in a database of its own', async () => {
     const name = `roles_${randomUUID().replaceAll('-', '')}`;
     const serverUrl = inject('postgresUrl');
     await sql`CREATE DATABASE ${sql.id(name)}`.execute(admin);
@@ -93,7 +93,7 @@ describe('job', () => {
 });
 
 describe('inbox', () => {
-  it('records an application, takes its result in and makes it a merchant', async () => {
+  it('records an application, stores its result and makes it a merchant', async () => {
     const application = await accepted(of('inbox'), 'ORDER-1');
     await inReview(of('inbox'), 'ORDER-2');
     const served = await serveOver(of('inbox'));
@@ -148,7 +148,7 @@ describe('read-only', () => {
   ])('may not: %s', (statement) => forbidden(of('read-only'), statement));
 });
 
-it('no table is left out: each is given to a role that works with it', async () => {
+it('every table is granted to a role that works with it', async () => {
   const tables = await admin.introspection.getTables({ withInternalKyselyTables: false });
   const scripts = (await Promise.all(ROLES.map(scriptOf))).join('\n');
   expect(tables.map(({ name }) => name).filter((name) => !new RegExp(`\\b${name}\\b`).test(scripts))).toEqual(

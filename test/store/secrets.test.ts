@@ -15,7 +15,7 @@ const [old, current] = [newKey('k1'), newKey('k2')];
 const place = { table: 'merchant', row: 'M1', column: 'token_ciphertext' };
 
 describe('a secret', () => {
-  it('comes back as it went in, never twice the same on the way', () => {
+  it('is decrypted as it was, and never encrypted the same way twice', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (secret) => {
         const stored = encryptSecret([current, old], place, secret);
@@ -25,7 +25,7 @@ describe('a secret', () => {
     );
   });
 
-  it('cannot be read at another place, after a change, or with another key of that name', () => {
+  it('cannot be decrypted at another place, after a change, or with another key of that id', () => {
     const stored = encryptSecret([current], place, 'hunter2');
     const parts = stored.split(':');
     const changed = parts.map((_, n) => parts.map((part, m) => (n === m ? flip(part) : part)).join(':'));
@@ -41,7 +41,7 @@ describe('a secret', () => {
     }
   });
 
-  it('names the key it needs, and the setting where there is none', () => {
+  it('names the key it needs, or the setting if there are no keys', () => {
     const stored = encryptSecret([old], place, 'hunter2');
     expect(() => decryptSecret([current], place, stored)).toThrow(UnknownSecretKey);
     expect(() => decryptSecret([current], place, stored)).toThrow(/"k1"/);
@@ -55,7 +55,7 @@ onBothDatabases((store) => {
   const add = (merchantNo: string, token: string | null, secretKeys = [current]) =>
     addMerchant(store().db, { merchantNo, token, secretKeys, now: NOW });
 
-  it('merchants keep their token until they get another, and are synced until disabled', async () => {
+  it('merchants keep their token until they get another one, and are synced until they are disabled', async () => {
     expect(await add('M2', 'first', [old])).toEqual({ added: true, enabled: false });
     expect(await add('M1', null, [])).toEqual({ added: true, enabled: false });
     expect(await add('M3', 'third')).toEqual({ added: true, enabled: false });
@@ -78,7 +78,7 @@ onBothDatabases((store) => {
     expect(JSON.stringify(stored)).not.toMatch(/first|second|third/);
   });
 
-  it('a token copied to another merchant opens nothing', async () => {
+  it('a token copied to another merchant cannot be decrypted', async () => {
     await add('M1', 'mine');
     const { token_ciphertext } = await store()
       .db.selectFrom('merchant')

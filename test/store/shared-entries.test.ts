@@ -26,7 +26,7 @@ onBothDatabases((store) => {
   });
 
   describe('entries that two merchants have', () => {
-    test('are found from either side, counted, and the first three named', async () => {
+    test('are found from either merchant, counted, and the first three are named', async () => {
       await hold(ONE, entries(1, 2, 3, 4, 5));
       await hold(TWO, entries(2, 3, 4, 5, 6));
       const all = [notice(ONE, TWO, 'B000002', 'B000003', 'B000004', 'B000005')];
@@ -34,7 +34,7 @@ onBothDatabases((store) => {
       expect(await found(TWO)).toEqual(all);
     });
 
-    test('are told of each two of three merchants', async () => {
+    test('are reported for each pair of three merchants', async () => {
       for (const merchantNo of [ONE, TWO, THREE]) await hold(merchantNo, entries(7));
       const pairs = await found(THREE);
       expect(pairs).toEqual(
@@ -43,10 +43,10 @@ onBothDatabases((store) => {
       expect(pairs).toHaveLength(2);
     });
 
-    test('are none where only the number, or all but a balance or a second, is the same', async () => {
+    test('must have the same number, balance and second', async () => {
       await hold(ONE, entries(1, 2, 3));
       const others = [
-        // The other side of a transfer between the two.
+        // The other side of a transfer between the two merchants.
         entry(1, { credit: null, debit: '1.00', balance: '70.00' }),
         entry(2, { balance: '1002.01' }),
         entry(3, { bookedMs: DAY_BEGIN_MS + 31_000, bookedAt: '2026-03-09 00:00:31' }),
@@ -56,14 +56,14 @@ onBothDatabases((store) => {
       expect(await found(ONE, TWO)).toEqual([]);
     });
 
-    test('are none any more once one of them no longer holds it', async () => {
+    test('no longer count once one merchant no longer has them', async () => {
       await hold(ONE, entries(1));
       await hold(TWO, entries(1, 2));
       await hold(TWO, entries(2), new Date(NOW.getTime() + 1));
       expect(await found(ONE, TWO)).toEqual([]);
     });
 
-    test('are looked for only on days that changed', async () => {
+    test('are only searched on days that changed', async () => {
       const { db } = store();
       await hold(ONE, entries(1));
       await hold(TWO, entries(1));
@@ -72,7 +72,7 @@ onBothDatabases((store) => {
     });
   });
 
-  test('whose entry it is that came for another merchant', async () => {
+  test('are recognized when they come for another merchant', async () => {
     await hold(TWO, entries(1, 2));
     const { db } = store();
     expect(await merchantWith(db, ONE, entries(9, 2))).toEqual({ merchantNo: TWO, batchNo: 'B000002' });
@@ -80,7 +80,7 @@ onBothDatabases((store) => {
     expect(await merchantWith(db, TWO, entries(2))).toBeNull();
   });
 
-  test('what is told is told, until there is more of it; either merchant’s run tells it', async () => {
+  test('are reported once, by either merchant’s run, and again if there are more', async () => {
     const { db, lease, runId } = store();
     const keep = (...batchNos: string[]) =>
       writeTransaction(db, lease, (trx) =>

@@ -1,4 +1,4 @@
-/** Makers for store tests, and the two databases every store test runs on. */
+/** Makers for store tests, and the two databases on which every store test runs. */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
 import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
@@ -11,11 +11,11 @@ import { emptyTables, freshDatabase, freshEmbedded } from '../support/database.t
 
 export const NOW = new Date('2026-03-10T02:00:00Z');
 export const MERCHANT = 'M1001';
-/** 2026-03-09, in a platform at UTC. */
+/** Midnight of 2026-03-09 for a platform in UTC. */
 export const DAY_BEGIN_MS = Date.UTC(2026, 2, 9);
 export const DAY: Window = { beginMs: DAY_BEGIN_MS, endMs: DAY_BEGIN_MS + 86_400_000 - 1 };
 
-/** The n-th entry of the day: ten seconds apart, a credit of n. */
+/** The n-th entry of the day: ten seconds after the one before, a credit of n. */
 export function entry(n: number, change: Partial<LedgerEntry> = {}): LedgerEntry {
   const bookedMs = DAY_BEGIN_MS + n * 10_000;
   return {
@@ -61,7 +61,10 @@ export interface StoreUnderTest {
   runId: number;
 }
 
-/** Runs the claims on a PostgreSQL server and on the embedded database; each starts with empty tables, a lease and a run. */
+/**
+ * Runs the tests on a PostgreSQL server and on the embedded database. Each test starts with empty tables, a lease and
+ * a run.
+ */
 export function onBothDatabases(claims: (store: () => StoreUnderTest) => void): void {
   describe.each([
     ['PostgreSQL', freshDatabase],
@@ -90,7 +93,7 @@ export function onBothDatabases(claims: (store: () => StoreUnderTest) => void): 
   });
 }
 
-/** Where each entry's row lies and who wrote or locked it: equal before and after means nothing was written. */
+/** Where each entry's row is, and who wrote or locked it. If it is unchanged, nothing was written. */
 export async function footprints(db: Kysely<DB>): Promise<unknown[]> {
   const tables = [
     'ledger_entry',

@@ -10,7 +10,7 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import { sturdyDialect } from '../../src/store/engine/sturdy-dialect.ts';
 import { troubleOf } from '../../src/store/engine/troubles.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
-import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
+import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { NOW } from './support.ts';
 
 const ROLE = `weak_${process.pid}`;
@@ -20,7 +20,7 @@ let database: Database;
 
 beforeAll(async () => {
   admin = await freshDatabase();
-  proxy = await cuttingProxy(admin.url);
+  proxy = await startCuttingProxy(admin.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
   await sql`CREATE ROLE ${sql.id(ROLE)} LOGIN PASSWORD 'weak'`.execute(admin.db);
 });
@@ -41,12 +41,12 @@ const failureOf = (promise: Promise<unknown>): Promise<Error> =>
   );
 const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW };
 
-describe('a read that a lost connection cuts short', () => {
+describe('a read during which the connection is lost', () => {
   it.each<Cut>([
     { message: 'from "run"', when: 'before' },
     { message: 'from "run"', when: 'after' },
     { message: 'SELECT 41', when: 'after' },
-  ])('is made again: wire cut $when $message, twice', async (cut) => {
+  ])('is repeated: connection cut $when $message, twice', async (cut) => {
     const id = await startRun(database.db, run);
     proxy.cuts.push(cut, cut);
     const reads = async () => [
@@ -57,7 +57,7 @@ describe('a read that a lost connection cuts short', () => {
     expect(proxy.cuts).toEqual([]);
   });
 
-  it('is made again however often backends are killed under it', async () => {
+  it('is repeated, however often its server processes are killed', async () => {
     const { db, close } = await openDatabase({ databaseUrl: admin.url, dataDir: '' });
     const waiting = sql<{ pid: number }>`
       SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -94,15 +94,15 @@ describe('a read that a lost connection cuts short', () => {
     expect(failure.message).toMatch(
       /3 attempts failed: Connection terminated.*the same command takes up from there/,
     );
-    // Nobody above tries again what was tried enough.
+    // The caller must not retry it, as it was retried enough.
     expect(isConnectionError(failure)).toBe(false);
     expect(await latestRuns(db, { limit: 1 })).toHaveLength(1);
     await db.destroy();
   });
 });
 
-describe('what is not made again', () => {
-  it('a write on its own: nobody knows whether it arrived', async () => {
+describe('statements that are not repeated', () => {
+  it('a single write: nobody knows whether it arrived', async () => {
     const id = await startRun(database.db, run);
     proxy.cuts.push({ message: 'update "run"', when: 'after' });
     const failure = await failureOf(finishRun(database.db, id, { exitCode: 0, figures: {}, now: NOW }));
@@ -110,7 +110,7 @@ describe('what is not made again', () => {
     expect(isConnectionError(failure)).toBe(true);
   });
 
-  it('a read after something else on its connection, which another one would not know of', async () => {
+  it('a read after another statement on its connection, which a new connection would not know of', async () => {
     proxy.cuts.push({ message: 'SELECT 43', when: 'before' });
     const failure = await failureOf(
       database.db.transaction().execute(async (trx) => {
@@ -128,7 +128,7 @@ describe('what is not made again', () => {
   });
 });
 
-describe('a fault of the server is told as such, with its code and what to do', () => {
+describe('a fault of the server is reported as such, with its code and what to do', () => {
   const asRole = (change: (url: URL) => void = () => undefined): string => {
     const url = new URL(admin.url);
     url.username = ROLE;
@@ -136,7 +136,7 @@ describe('a fault of the server is told as such, with its code and what to do', 
     change(url);
     return url.href;
   };
-  /** What a statement ends with on a connection of its own, with these settings of the session. */
+  /** The error of a statement on a connection of its own, with these settings of the session. */
   async function endOf(options: string, statement: string, url = admin.url): Promise<unknown> {
     const opened = new URL(url);
     opened.searchParams.set('options', options);
@@ -176,7 +176,7 @@ describe('a fault of the server is told as such, with its code and what to do', 
     expect(failure).toMatchObject({ exitCode, code, message: expect.stringMatching(said) });
   });
 
-  it('a lock that is not let go of', async () => {
+  it('a lock that is not released', async () => {
     const failure = await admin.db.transaction().execute(async (trx) => {
       await sql`LOCK TABLE lease`.execute(trx);
       return endOf('-c lock_timeout=50', 'SELECT * FROM lease');
@@ -184,12 +184,12 @@ describe('a fault of the server is told as such, with its code and what to do', 
     expect(failure).toMatchObject({ name: 'DatabaseLocked', exitCode: 4, code: '55P03' });
   });
 
-  it('a table it may not read', async () => {
+  it('a table without permission to read', async () => {
     const failure = await endOf('', 'SELECT * FROM lease', asRole());
     expect(failure).toMatchObject({ name: 'DatabaseRefused', exitCode: 2, code: '42501' });
   });
 
-  it('a password changed and a database gone while daybook runs', async () => {
+  it('a password that changes, and a database that is removed, while daybook runs', async () => {
     const one = await openDatabase({ databaseUrl: asRole(), dataDir: '' });
     await sql`ALTER ROLE ${sql.id(ROLE)} PASSWORD 'another'`.execute(admin.db);
     await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ${ROLE}`.execute(
@@ -231,14 +231,14 @@ describe('a fault of the server is told as such, with its code and what to do', 
     expect(failure.message).not.toMatch(/hunter2|:weak/);
   });
 
-  it('on opening: no connection left', async () => {
+  it('no free connection when opening', async () => {
     await sql`ALTER ROLE ${sql.id(ROLE)} CONNECTION LIMIT 0`.execute(admin.db);
     const failure = await failureOf(openDatabase({ databaseUrl: asRole(), dataDir: '' }));
     await sql`ALTER ROLE ${sql.id(ROLE)} CONNECTION LIMIT -1`.execute(admin.db);
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
   });
 
-  it('a mistake of daybook’s own stays a fault', async () => {
+  it('a bug in daybook stays a fault', async () => {
     expect(exitCodeOf(await endOf('', 'SELECT no_such_column FROM run'))).toBe(70);
     expect(exitCodeOf(await endOf('', 'SELEKT 1'))).toBe(70);
   });

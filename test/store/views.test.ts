@@ -1,4 +1,4 @@
-/** The views that last: their columns never change, and they say what the program itself says. */
+/** The lasting views: their columns never change, and they show the same as the program. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
@@ -40,11 +40,11 @@ test.each([
       'verdict break_count row_count byte_count sha256 object_key published_at supersedes reason',
   ],
 ])('%s has these columns, and goes on having them', async (view, columns) => {
-  // New columns may come behind these; none of them goes, and none changes its place.
+  // New columns may be added at the end. No column is removed or moved.
   expect((await columnsOf(view)).startsWith(columns)).toBe(true);
 });
 
-test('account days and statements say what was published', async () => {
+test('account days and statements show what was published', async () => {
   const { db } = stage.app.database;
   const days = await db
     .selectFrom('daybook_account_days')
@@ -79,7 +79,7 @@ test('account days and statements say what was published', async () => {
   await db.updateTable('account_day').set({ publish_due: false }).execute();
 });
 
-test('only open breaks are there, with the time they lie in', async () => {
+test('there are only open breaks, with their span', async () => {
   const { db } = stage.app.database;
   const open = await db.selectFrom('daybook_open_breaks').selectAll().execute();
   expect(open.length).toBeGreaterThan(0);

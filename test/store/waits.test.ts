@@ -1,15 +1,15 @@
-/** Every wait on a database server ends, also where nobody says that the other side is gone. */
+/** Every wait for a database server ends, even if the other side is gone without notice. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { rehearse } from '../../src/store/engine/rehearsal.ts';
-import { createPatience } from '../../src/store/engine/retry.ts';
+import { retry } from '../../src/store/engine/retry.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import { DATABASE_WAITS, MIGRATION_WAITS, RETRY_WITHIN_MS } from '../../src/store/engine/waits.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
-import { faultyWire, type FaultyWire } from './faulty-wire.ts';
+import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
 import { NOW } from './support.ts';
 
 const SHORT = { ...DATABASE_WAITS, connectMs: 2_000, statementMs: 1_000, goodbyeMs: 100 };
@@ -26,7 +26,7 @@ afterAll(() => direct.close());
 afterEach(() => wire.close());
 
 async function openWire(waits = SHORT) {
-  wire = await faultyWire(direct.url);
+  wire = await startFaultyWire(direct.url);
   const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits });
   onTestFinished(database.close);
   return database;
@@ -41,25 +41,25 @@ const notes = async (): Promise<string[]> =>
 
 describe('a connection that swallows everything', () => {
   it('while it is made: given up, with what to check', async () => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     wire.swallow = {};
     const waits = { ...SHORT, connectMs: 200 };
     const failure = await failureOf(openDatabase({ databaseUrl: wire.url, dataDir: '', waits }));
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
     expect(failure.message).toMatch(/cannot be reached: .*Check DATABASE_URL and that the server is up/);
-    await expect.poll(() => wire.openClients()).toBe(0);
+    await expect.poll(() => wire.connections().open).toBe(0);
   });
 
   it.each([
     ['once it is logged in, at the settings of the session', 'SET datestyle'],
     ['at the first statement of all', 'server_version_num'],
   ])('%s', async (_, message) => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     wire.swallow = { message };
     const waits = { ...SHORT, connectMs: 200, statementMs: 200 };
     const failure = await failureOf(openDatabase({ databaseUrl: wire.url, dataDir: '', waits }));
     expect(failure).toMatchObject({ name: 'DatabaseUnreachable', exitCode: 4 });
-    await expect.poll(() => wire.openClients()).toBe(0);
+    await expect.poll(() => wire.connections().open).toBe(0);
   });
 
   it.each([
@@ -71,7 +71,7 @@ describe('a connection that swallows everything', () => {
     expect((await sql<{ n: number }>`SELECT 41 + 1 AS n`.execute(db)).rows).toEqual([{ n: 42 }]);
   });
 
-  it('at a write of its own: told, as nobody knows whether it arrived', async () => {
+  it('at a single write: is reported, as nobody knows whether it arrived', async () => {
     const { db } = await openWire();
     const id = await startRun(db, RUN);
     wire.swallow = { message: 'update "run"' };
@@ -97,7 +97,7 @@ describe('a connection that swallows everything', () => {
     expect((await notes()).filter((one) => one === command)).toHaveLength(1);
   });
 
-  it('and every other as well: the work ends, and closing the database too', async () => {
+  it('like all others: the work ends, and so does closing the database', async () => {
     const database = await openWire();
     const { db } = database;
     await latestRuns(db, { limit: 1 });
@@ -106,45 +106,45 @@ describe('a connection that swallows everything', () => {
     expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true, exitCode: 4 });
   });
 
-  it('with others in the pool: they are given up unasked, and only new ones are tried', async () => {
+  it('among others in the pool: all are given up untried, and only new ones are used', async () => {
     const { db } = await openWire({ ...SHORT, connectMs: 200 });
     await Promise.all([1, 2, 3, 4].map(() => sql`SELECT pg_sleep(0.1)`.execute(db)));
     wire.swallow = {};
     wire.takeStatements();
     await failureOf(writeTransaction(db, lease, (trx) => startRun(trx, RUN), [1, 1]));
     expect(wire.takeStatements()).toHaveLength(1);
-    // Back again, all is as before.
+    // When the connection is back, all is as before.
     wire.swallow = null;
     expect(await latestRuns(db, { limit: 1 })).toHaveLength(1);
   });
 
-  it('is not asked again at once, after a connection that was not made in time', async () => {
+  it('that was not opened in time is not tried again at once', async () => {
     const { db } = await openWire({ ...SHORT, connectMs: 200, againMs: 60_000 });
     wire.swallow = {};
     const failure = await failureOf(writeTransaction(db, lease, (trx) => startRun(trx, RUN), [1, 1]));
     expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
-    const before = wire.connections();
+    const { taken } = wire.connections();
     expect(await failureOf(startRun(db, RUN))).toMatchObject({ name: 'StoreUnreachable' });
-    expect(wire.connections()).toBe(before);
+    expect(wire.connections().taken).toBe(taken);
   });
 
   it('when it is closed: no goodbye is waited for', async () => {
-    wire = await faultyWire(direct.url);
+    wire = await startFaultyWire(direct.url);
     const database = await openDatabase({ databaseUrl: wire.url, dataDir: '', waits: SHORT });
     await latestRuns(database.db, { limit: 1 });
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
     const open = sockets();
     wire.swallow = {};
     await database.close();
-    // Its own end alone: the wire keeps both of its.
+    // Only daybook's end is closed. The proxy keeps both of its ends.
     await expect.poll(sockets).toBeLessThan(open);
   });
 });
 
-it('a process that stood still for longer than it waits reads what came meanwhile', async () => {
+it('a process that was stopped for longer than its time-out still reads what came meanwhile', async () => {
   const { db } = await openWire();
   const answer = sql<{ n: number }>`SELECT 45 AS n`.execute(db);
-  // Sent, and answered while this process does nothing else.
+  // The query is sent, and answered while this process does nothing else.
   await expect.poll(() => wire.takeStatements()).toContainEqual('SELECT 45 AS n');
   const until = performance.now() + SHORT.statementMs + 100;
   while (performance.now() < until) Math.sqrt(until);
@@ -157,7 +157,7 @@ describe('the server is told how long to wait for us', () => {
       'value'
     ];
 
-  it('in a transaction, and in no other way that another program would notice behind a pooler', async () => {
+  it('only inside a transaction, so that other programs behind a pooler do not notice it', async () => {
     const { db } = await openWire({ ...SHORT, idleInTransactionMs: 30_000 });
     const name = 'idle_in_transaction_session_timeout';
     expect(await db.transaction().execute((trx) => shown(trx, name))).toBe('30s');
@@ -168,7 +168,7 @@ describe('the server is told how long to wait for us', () => {
     expect(await shown(db, 'tcp_user_timeout')).toBe('30000');
   });
 
-  it('a holder that vanishes in mid-transaction keeps a taker for a moment, and then is out of the way', async () => {
+  it('a holder that vanishes during a transaction only delays the next one for a moment', async () => {
     const { db } = await openWire({ ...SHORT, statementMs: 30_000, idleInTransactionMs: 4_000 });
     const name = 'night';
     const lost = await acquireLease(db, { name, holder: 'lost:1:-', ttlMs: 60_000 });
@@ -202,26 +202,49 @@ describe('the server is told how long to wait for us', () => {
 });
 
 describe('attempts end', () => {
+  const cut = () => Promise.reject(Object.assign(new Error('cut'), { code: 'ECONNRESET' }));
+
   it('when the pauses are used up', async () => {
-    const pause = createPatience([1, 1]);
-    await pause(new Error('cut'));
-    await pause(new Error('cut'));
-    await expect(pause(new Error('cut'))).rejects.toThrow(
-      /3 attempts failed: cut\. What was committed is kept/,
+    const lost = await failureOf(retry(cut, { delaysMs: [1, 1] }));
+    expect(lost).toMatchObject({ name: 'StoreUnreachable', isFinal: true });
+    expect(lost.message).toMatch(/3 attempts failed: cut\. What was committed is kept/);
+  });
+
+  it('when each try waited long', async () => {
+    let nowMs = 0;
+    const endsMs = [RETRY_WITHIN_MS - 1, RETRY_WITHIN_MS];
+    const slowly = () => {
+      nowMs = endsMs.shift()!;
+      return cut();
+    };
+    await expect(retry(slowly, { delaysMs: [1, 1, 1, 1], clock: () => nowMs })).rejects.toThrow(
+      /2 attempts failed/,
     );
   });
 
-  it('when each of them waited long', async () => {
-    let nowMs = 0;
-    const pause = createPatience([1, 1, 1, 1], () => nowMs);
-    nowMs = RETRY_WITHIN_MS - 1;
-    await pause(new Error('cut'));
-    nowMs = RETRY_WITHIN_MS;
-    await expect(pause(new Error('cut'))).rejects.toThrow(/2 attempts failed/);
+  it('at once with an error that is none of the connection', async () => {
+    let attempts = 0;
+    const wrong = () => {
+      attempts += 1;
+      return Promise.reject(new TypeError('wrong'));
+    };
+    await expect(retry(wrong, { delaysMs: [1] })).rejects.toThrow('wrong');
+    expect(attempts).toBe(1);
+  });
+
+  it('with the words of who asked, each failure cleaned up after', async () => {
+    const seen: string[] = [];
+    const ended = retry(cut, {
+      delaysMs: [0],
+      afterFailure: () => Promise.resolve(void seen.push('cleaned up')),
+      atEnd: (_, attempts) => new Error(`ended after ${attempts}`),
+    });
+    await expect(ended).rejects.toThrow('ended after 2');
+    expect(seen).toEqual(['cleaned up', 'cleaned up']);
   });
 });
 
-it('waits are longer than what they wait for takes by itself', () => {
+it('time limits fit the waits of PgBouncer, of the migration lock and of the lease', () => {
   const PGBOUNCER_LOGIN_RETRY_MS = 15_000;
   const KYSELY_MIGRATION_LOCK_MS = 3_600_000;
   const LEASE_MS = 60_000;

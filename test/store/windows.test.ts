@@ -35,7 +35,7 @@ const NOTHING = {
   doubt: null,
   isUnsettled: false,
 };
-/** A later run's reading, late enough to confirm what the first one missed. */
+/** The time of a later run, late enough to confirm what an earlier one missed. */
 const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
 onBothDatabases((store) => {
@@ -67,7 +67,7 @@ onBothDatabases((store) => {
       .where('batch_no', '=', batchNo)
       .executeTakeFirstOrThrow();
 
-  it('a failed reading whose total no window can have is kept, its figures in the problem', async () => {
+  it('a failed reading with an impossible total is stored, with its figures in the problem', async () => {
     for (const total of [2 ** 31, 999_999_999_999_999, 1e21]) {
       const problem = `page 1 of ${total} entries held 1 where 100 were due`;
       await keep({ reading: { ...uncertified(entries(1), problem), total } });
@@ -75,7 +75,7 @@ onBothDatabases((store) => {
     }
   });
 
-  it('a run’s end is recorded whatever its sentences hold', async () => {
+  it('the end of a run is recorded, whatever text its sentences contain', async () => {
     const { db, runId } = store();
     const notes = ['half \ud83d', '\ude00 half', 'NUL \0', 'whole \u{1f600}'];
     await finishRun(db, runId, { exitCode: 4, figures: { notes }, now: NOW });
@@ -85,7 +85,7 @@ onBothDatabases((store) => {
   });
 
   describe('entries', () => {
-    it('are kept digit for digit, with the day they change', async () => {
+    it('are stored digit for digit, and their day is marked as changed', async () => {
       const odd = entry(7, {
         batchNo: 'B"\\,{}\' NULL',
         transactionType: 'ü\n,"',
@@ -112,7 +112,7 @@ onBothDatabases((store) => {
       expect(await changedDays()).toEqual(['JPY 2026-03-09', 'USD 2026-03-09']);
     });
 
-    it('read again with the same content leave every row untouched, dead rows and locks included', async () => {
+    it('read again with the same content change no row, and leave no dead rows or locks', async () => {
       const reading = certified(entries(1, 2, 3), [rejected('{"x":1}')]);
       await keep({ reading });
       const before = await footprints(store().db);
@@ -123,7 +123,7 @@ onBothDatabases((store) => {
       expect(await footprints(store().db)).toEqual(before);
     });
 
-    it('that differ keep the old content in full and change the day they leave and the day they enter', async () => {
+    it('that differ keep their old content, and mark both their old and their new day as changed', async () => {
       await keep({ reading: certified(entries(1, 2)) });
       await changedDays();
       const moved = entry(2, {
@@ -167,7 +167,7 @@ onBothDatabases((store) => {
     });
 
     it.each(['transactionType', 'credit', 'balance', 'bookedAt', 'bookedMs', 'currency'] as const)(
-      'differ by %s alone',
+      'that differ only by %s count as amended',
       async (field) => {
         await keep({ reading: certified(entries(1)) });
         const other = entry(2, { currency: 'EUR', transactionType: '7' });
@@ -178,7 +178,7 @@ onBothDatabases((store) => {
       },
     );
 
-    it('twice in one reading count once, the later content stands', async () => {
+    it('that come twice in one reading count once, with the later content', async () => {
       expect(
         await keep({ reading: uncertified([entry(1), entry(2), entry(1, { balance: '5.00' })]) }),
       ).toEqual({ ...NOTHING, inserted: 2 });
@@ -200,7 +200,7 @@ onBothDatabases((store) => {
   });
 
   describe('vanishing', () => {
-    it('is marked where a certified window no longer holds an entry, and taken back when it returns', async () => {
+    it('is marked if a certified window no longer holds an entry, and ends when the entry returns', async () => {
       await keep({ reading: certified(entries(1, 2, 3)) });
       await changedDays();
       expect(await keep({ reading: certified(entries(1, 3)) })).toEqual({
@@ -224,7 +224,7 @@ onBothDatabases((store) => {
       expect(await changedDays()).toEqual(['USD 2026-03-09']);
     });
 
-    it('of everything a window holds waits for a reading of a later run, far enough apart, that says the same', async () => {
+    it('of all entries of a window is only believed when a later run, late enough, misses them too', async () => {
       await keep({ reading: certified(entries(1, 2, 3)) });
       await changedDays();
       const waits = {
@@ -267,7 +267,7 @@ onBothDatabases((store) => {
       expect([vanished, doubt === null]).toEqual(isBelieved ? [gone, true] : [0, false]);
     });
 
-    it('of a whole account waits though others hold more', async () => {
+    it('of a whole account waits for a second reading, even if other accounts have more entries', async () => {
       await keep({ reading: certified([...entries(1, 2, 3, 4), entry(5, { currency: 'EUR' })]) });
       const stored = await keep({ reading: certified(entries(1, 2, 3)) });
       expect([stored.vanished, stored.doubt]).toEqual([1, expect.stringContaining('(1 of 1 in EUR)')]);
@@ -275,7 +275,7 @@ onBothDatabases((store) => {
       expect(await certifiedWindows(store().db, MERCHANT, DAY, 'USD')).toEqual([DAY]);
     });
 
-    it('that waited is forgotten once the entries come again, certified or not', async () => {
+    it('that waits is forgotten once the entries come again, certified or not', async () => {
       await keep({ reading: certified(entries(1, 2)) });
       await keep({ reading: certified([]) });
       expect(await keep({ reading: uncertified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
@@ -287,7 +287,7 @@ onBothDatabases((store) => {
       });
     });
 
-    it('of the parts of a planned window is judged when all are stored, by what the whole holds', async () => {
+    it('in the parts of a planned window is judged for the whole window, once all parts are stored', async () => {
       const half = (from: number, to: number) => ({
         beginMs: DAY.beginMs + from,
         endMs: DAY.beginMs + to - 1,
@@ -303,14 +303,14 @@ onBothDatabases((store) => {
         });
       const thisRun = { runId: store().runId, now: NOW };
       await keep({ reading: certified(entries(1, 2, 3, 4, 5, 6, 7, 8, 9)) });
-      // Each entry of the first part is gone: four of nine.
+      // All entries of the first part are gone: four of nine.
       const part = { window: first, planned: DAY, reading: certified([]) };
       expect(await keep(part)).toEqual({ ...NOTHING, isUnsettled: true });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       await keep({ window: second, planned: DAY, reading: certified(entries(5, 6, 7, 8, 9)) });
       expect(await settle(thisRun)).toEqual({ vanished: 4, doubt: null });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
-      // Of what is left, the second part loses three of five.
+      // The second part then loses three of the remaining five.
       await keep({ window: first, planned: DAY, reading: certified([]) });
       await keep({ window: second, planned: DAY, reading: certified(entries(5, 6)) });
       expect(await settle(thisRun)).toEqual({
@@ -320,7 +320,7 @@ onBothDatabases((store) => {
       expect(await settle({ runId: await nextRun(), now: LATER })).toEqual({ vanished: 3, doubt: null });
     });
 
-    it('does not befall an entry that came back unreadable', async () => {
+    it('does not apply to an entry that comes back unreadable', async () => {
       await keep({ reading: certified(entries(1, 2, 3)) });
       const wreck = { raw: '{"batchNo":"B000002"}', reason: 'vailAmount is missing', batchNo: 'B000002' };
       const reading = certified(entries(1, 3), [wreck]);
@@ -333,12 +333,12 @@ onBothDatabases((store) => {
       });
     });
 
-    it('is not concluded where a wreck without batchNo may be the entry', async () => {
+    it('is not concluded if an unreadable entry without batchNo may be the missing one', async () => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
       const explained = certified(entries(1, 3, 4, 5), [rejected('{"x":1}')]);
       expect(await keep({ reading: explained })).toEqual({ ...NOTHING, unchanged: 4, quarantined: 1 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
-      // One wreck is not two entries: one of them is gone, and nobody can tell which.
+      // One unreadable entry cannot be two. One of the two is gone, but nobody can tell which.
       const unexplained = certified(entries(1, 4, 5), [rejected('{"x":1}')]);
       expect(await keep({ reading: unexplained, runId: await nextRun(), now: LATER })).toEqual({
         ...NOTHING,
@@ -349,7 +349,7 @@ onBothDatabases((store) => {
       });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([]);
       expect(await held('B000002')).toMatchObject({ vanished_at: null });
-      // With the wreck mended, what is missing still is gone.
+      // Once the unreadable entry can be read, what is still missing is gone.
       expect(await keep({ reading: certified(entries(1, 2, 4, 5)) })).toEqual({
         ...NOTHING,
         unchanged: 4,
@@ -357,7 +357,7 @@ onBothDatabases((store) => {
       });
     });
 
-    it('is not concluded where identical wrecks came in several parts, or another day was stored in between', async () => {
+    it('is not concluded if identical unreadable entries came in several parts, even with another day in between', async () => {
       await keep({ reading: certified(entries(1, 2, 3, 4, 5)) });
       const wreck = rejected('{"x":1}');
       const parts = [DAY.beginMs, DAY.beginMs + 25_000, DAY.endMs + 1];
@@ -388,7 +388,7 @@ onBothDatabases((store) => {
       expect(await keep({ reading: uncertified(entries(1)) })).toEqual({ ...NOTHING, unchanged: 1 });
     });
 
-    it('concerns only whole seconds inside the window', async () => {
+    it('applies only to whole seconds inside the window', async () => {
       const at = (ms: number) => ({ bookedMs: DAY_BEGIN_MS + ms });
       const others = [entry(5, at(2100)), entry(6, at(2200)), entry(7, at(1100)), entry(8, at(1200))];
       await keep({
@@ -408,7 +408,7 @@ onBothDatabases((store) => {
       expect(await keep({ window: first(1999), reading })).toEqual({ ...NOTHING, unchanged: 4, vanished: 1 });
     });
 
-    it('spares other currencies when one was asked for, and other merchants always', async () => {
+    it('never applies to other merchants, nor to other currencies if one was asked for', async () => {
       const [eur, other] = [entry(2, { currency: 'EUR' }), entry(4, { currency: 'EUR' })];
       const [aed, third] = [entry(3, { currency: 'AED' }), entry(5, { currency: 'AED' })];
       await keep({ reading: certified([entry(1), entry(6), eur, other, aed, third]) });
@@ -427,7 +427,7 @@ onBothDatabases((store) => {
       expect(await held('B000009')).toMatchObject({ vanished_at: null });
     });
 
-    it('does not befall an entry whose time moved out of the window', async () => {
+    it('does not apply to an entry whose time moved out of the window', async () => {
       await keep({ reading: certified(entries(1, 2)) });
       const moved = entry(2, { bookedMs: DAY.beginMs - 1000, bookedAt: '2026-03-08 23:59:59' });
       const dayBefore = { beginMs: DAY.beginMs - 86_400_000, endMs: DAY.beginMs - 1 };
@@ -451,7 +451,7 @@ onBothDatabases((store) => {
       { ...DAY, beginMs: DAY.beginMs + 1000 },
     ];
 
-    it('are kept once, and released when certified windows hold them nowhere', async () => {
+    it('are stored once, and released when no certified window holds them', async () => {
       const reading = certified([], [rejected('{"a":1}'), rejected('{"b":1}')]);
       expect(await keep({ reading })).toMatchObject({ quarantined: 2 });
       expect(await keep({ reading })).toMatchObject({ quarantined: 0 });
@@ -460,7 +460,7 @@ onBothDatabases((store) => {
       });
       expect(await quarantine()).toEqual([
         { raw: '{"a":1}', begin_ms: evening.beginMs, end_ms: evening.endMs, released_at: null },
-        // Another one like it may be in the evening, until that was read.
+        // Another one like it may be in the evening, which was not read yet.
         { raw: '{"b":1}', begin_ms: DAY.beginMs, end_ms: DAY.endMs, released_at: null },
       ]);
       await keep({ window: evening });
@@ -474,7 +474,7 @@ onBothDatabases((store) => {
       expect(await quarantine()).toMatchObject([{ released_at: null }, { released_at: null }]);
     });
 
-    it('that are identical stay where they are while one of them is gone', async () => {
+    it('that are identical stay quarantined until all of them are gone', async () => {
       const reading = certified([], [rejected('{"b":1}')]);
       await keep({ window: morning, reading });
       await keep({ window: evening, reading });
@@ -486,7 +486,7 @@ onBothDatabases((store) => {
       expect(await quarantine()).toMatchObject([{ released_at: NOW }]);
     });
 
-    it('are counted where nothing tells them apart', async () => {
+    it('are counted if they are identical', async () => {
       const wreck = rejected('{"broken":true}');
       const reading = certified([], [wreck, wreck]);
       expect(await keep({ reading })).toMatchObject({ quarantined: 1, doubt: null });
@@ -500,7 +500,7 @@ onBothDatabases((store) => {
       expect(await counted()).toEqual([{ raw: wreck.raw, occurrences: 1 }]);
     });
 
-    it('are not released by a reading without certificate or of one currency', async () => {
+    it('are not released by a reading without certificate or for one currency', async () => {
       await keep({ reading: certified([], [rejected('{}')]) });
       await keep({ reading: uncertified([]) });
       await keep({ currency: 'USD' });
@@ -516,7 +516,7 @@ onBothDatabases((store) => {
     const proven = (currency?: string) => certifiedWindows(store().db, MERCHANT, DAY, currency);
     const failed = () => uncertifiedWindows(store().db, MERCHANT, DAY);
 
-    it('cover what was read, joined and cut to what is asked', async () => {
+    it('cover what was read, joined and cut to the window asked for', async () => {
       await keep({ window: { beginMs: DAY.beginMs - 5000, endMs: DAY.beginMs - 1 } });
       await keep({ window: hours(0, 6) });
       await keep({ window: hours(6, 12) });
@@ -524,7 +524,7 @@ onBothDatabases((store) => {
       expect(await proven()).toEqual([hours(0, 12), hours(20, 24)]);
     });
 
-    it('are lost where a later reading fails, and won back by one that does not', async () => {
+    it('are lost if a later reading fails, and restored by one that succeeds', async () => {
       await keep({});
       await keep({ window: hours(3, 6), reading: uncertified([]) });
       expect(await proven()).toEqual([hours(0, 3), hours(6, 24)]);
@@ -537,7 +537,7 @@ onBothDatabases((store) => {
       expect(await failed()).toEqual([]);
     });
 
-    it('give way to the certificate of a window around them, and to a failure of their own span', async () => {
+    it('are replaced by the certificate of a wider window, and by a failure of their own span', async () => {
       await keep({ window: hours(3, 6), reading: uncertified([]) });
       await keep({ window: hours(6, 7) });
       await keep({});
@@ -551,7 +551,7 @@ onBothDatabases((store) => {
       expect(await failed()).toHaveLength(1);
     });
 
-    it('of one currency outlive an earlier failure of every currency, and end with a later one', async () => {
+    it('for one currency stay after an earlier failure for all currencies, and are lost with a later one', async () => {
       await keep({ reading: uncertified([]) });
       await keep({ currency: 'USD', window: hours(6, 12) });
       expect([await proven('USD'), await proven('EUR'), await proven()]).toEqual([[hours(6, 12)], [], []]);
@@ -566,21 +566,21 @@ onBothDatabases((store) => {
       expect([await proven('USD'), await proven(), await failed()]).toEqual([[DAY], [DAY], []]);
     });
 
-    it('of every currency are lost where one of them fails later', async () => {
+    it('for all currencies are lost if one currency fails later', async () => {
       await keep({});
       await keep({ currency: 'USD', window: hours(6, 12), reading: uncertified([]) });
       expect(await proven()).toEqual([hours(0, 6), hours(12, 24)]);
       expect(await proven('EUR')).toEqual([DAY]);
     });
 
-    it('of one currency prove that currency alone', async () => {
+    it('for one currency prove only that currency', async () => {
       await keep({ currency: 'USD' });
       expect(await proven()).toEqual([]);
       expect(await proven('USD')).toEqual([DAY]);
       expect(await proven('EUR')).toEqual([]);
     });
 
-    it('count what was read and what was rejected', async () => {
+    it('have the numbers of entries read and rejected', async () => {
       await keep({ reading: certified(entries(1, 2), [rejected('{}')]) });
       expect(await store().db.selectFrom('sync_window').selectAll().execute()).toEqual([
         {
@@ -607,7 +607,7 @@ onBothDatabases((store) => {
     expect(await footprints(store().db)).toEqual([]);
   });
 
-  it('takes windows of one merchant at the same time', async () => {
+  it('windows of one merchant can be stored at the same time', async () => {
     const halves = [entries(1, 2, 3), entries(3, 2, 1)].map((list) => keep({ reading: uncertified(list) }));
     const stored = await Promise.all(halves);
     expect(stored.map(({ inserted }) => inserted).sort()).toEqual([0, 3]);

@@ -7,7 +7,7 @@ import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase } from '../support/database.ts';
-import { cuttingProxy, type Cut, type CuttingProxy } from './cutting-proxy.ts';
+import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { certified, DAY, entries, entry, MERCHANT, NOW } from './support.ts';
 
 let direct: Database;
@@ -19,7 +19,7 @@ let runId: number;
 beforeAll(async () => {
   const fresh = await freshDatabase();
   direct = fresh;
-  proxy = await cuttingProxy(fresh.url);
+  proxy = await startCuttingProxy(fresh.url);
   database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
   lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
   runId = await startRun(direct.db, {
@@ -53,7 +53,7 @@ const cuts: Cut[] = [
 ];
 
 it.each(cuts)(
-  'a wire cut $when $message loses nothing, writes nothing twice and reports exactly',
+  'a connection cut $when $message loses nothing, writes nothing twice and reports exactly',
   async (cut) => {
     const keep = (list: ReturnType<typeof entries>) =>
       storeWindow(database.db, lease, {
@@ -82,7 +82,7 @@ it.each(cuts)(
   },
 );
 
-it('a wire cut again and again ends in StoreUnreachable, and what was committed stays', async () => {
+it('a connection cut again and again ends in StoreUnreachable, and what was committed stays', async () => {
   proxy.cuts.push(...Array.from({ length: 3 }, (): Cut => ({ message: 'FOR SHARE', when: 'before' })));
   const attempt = writeTransaction(database.db, lease, () => Promise.resolve('written'), [1, 1]);
   await expect(attempt).rejects.toThrow(StoreUnreachable);
@@ -91,7 +91,7 @@ it('a wire cut again and again ends in StoreUnreachable, and what was committed 
   );
 });
 
-it('a refusal of the database is not tried again', async () => {
+it('a statement that the database refuses is not retried', async () => {
   let tries = 0;
   const attempt = writeTransaction(database.db, lease, (trx) => {
     tries += 1;

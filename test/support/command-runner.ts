@@ -1,4 +1,7 @@
-/** A process that runs one command line after the other, so that a test can walk many: a line of JSON in, `END` and the exit code out. */
+/**
+ * A process that runs one command line after another, so that a test can run many quickly. It reads one line of JSON
+ * each time, and writes `END` and the exit code after it.
+ */
 import { createInterface } from 'node:readline';
 import { runCommandLine } from '../../src/cli/program.ts';
 

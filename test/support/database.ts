@@ -1,4 +1,4 @@
-/** Databases for tests: a new one each on the real server, or the embedded one in memory. */
+/** Databases for tests: a new one for each test on the real server, or the embedded one in memory. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, openAsBlob } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -10,33 +10,31 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { TEMPLATE } from './postgres-server.ts';
+import { copyDatabase } from './postgres-server.ts';
 
 export interface ServerDatabase extends Database {
   readonly url: string;
 }
 
+/** The URL of a new, migrated database on the test run's server; it goes with the run. */
+export const freshDatabaseUrl = (): Promise<string> => copyDatabase(inject('postgresUrl'));
+
 /** A new, migrated database on the test run's server. Close it; the server goes with the run. */
-export const freshDatabase = (): Promise<ServerDatabase> => newDatabase(TEMPLATE);
+export const freshDatabase = async (): Promise<ServerDatabase> => opened(await freshDatabaseUrl());
 
 /** A new database without a table, as a server gives it. Close it; the server goes with the run. */
-export const emptyDatabase = (): Promise<ServerDatabase> => newDatabase('template0');
+export const emptyDatabase = async (): Promise<ServerDatabase> =>
+  opened(await copyDatabase(inject('postgresUrl'), 'template0'));
 
-async function newDatabase(template: string): Promise<ServerDatabase> {
-  const serverUrl = inject('postgresUrl');
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
-  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
-  try {
-    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(template)}`.execute(admin.db);
-  } finally {
-    await admin.close();
-  }
-  const url = `${serverUrl}/${name}`;
+async function opened(url: string): Promise<ServerDatabase> {
   const database = await openDatabase({ databaseUrl: url, dataDir: '' });
   return { ...database, url };
 }
 
-/** The embedded database in memory, migrated. The first one of a test run takes seconds, the others start from it. */
+/**
+ * The embedded database in memory, migrated. The first one in a test run takes seconds; later ones start from its
+ * files.
+ */
 export async function freshEmbedded(): Promise<Database> {
   const { PGlite } = await import('@electric-sql/pglite');
   const template = inject('embeddedTemplate');
@@ -50,14 +48,14 @@ export async function freshEmbedded(): Promise<Database> {
   return database;
 }
 
-/** By rename, so that nobody reads half a file. */
+/** By a rename, so that no other process reads half a file. */
 async function publishWhole(path: string, content: Blob): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, new Uint8Array(await content.arrayBuffer()));
   await rename(draft, path);
 }
 
-/** Takes every row but the database’s identity out of every table, and starts ids from 1. */
+/** Deletes all rows of all tables except the database's identity, and restarts ids from 1. */
 export async function emptyTables(db: Kysely<DB>): Promise<void> {
   const tables = await db.introspection.getTables();
   const names = tables

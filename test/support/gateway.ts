@@ -1,16 +1,19 @@
-/** A line to the sandbox that is not the same for every merchant: what one gets is made by the test, the rest passes. */
+/**
+ * A proxy in front of the sandbox that treats merchants differently: a test decides what one gets, the others pass
+ * through.
+ */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
-import { systemTransportDeps, createTransport, type TransportDeps } from '../../src/platform/transport.ts';
+import type { TransportDeps } from '../../src/platform/transport.ts';
 import type { PlatformSettings } from '../../src/platform/settings.ts';
-import { ZONE, type Stage } from './stage.ts';
+import { openPlatform } from '../../src/run/app.ts';
+import type { Stage } from './stage.ts';
+import { skippingTime } from './virtual-time.ts';
 
-/** One call of a merchant: `pass` gets what the sandbox says to it. */
+/** One call of a merchant. `pass` returns the sandbox's answer to it. */
 export interface PassingCall {
   readonly merchantNo: string;
   readonly body: string;
@@ -19,13 +22,13 @@ export interface PassingCall {
 }
 export type Conduct = (call: PassingCall) => void | Promise<void>;
 
-/** Answers with what the sandbox says, changed. */
+/** Answers with the sandbox's answer after a change. */
 export const spoiling =
   (spoil: (reply: string) => string): Conduct =>
   async ({ response, pass }) =>
     void response.end(spoil(await pass()));
 
-/** Stands before a stage's sandbox; merchants without a conduct of their own are passed through. */
+/** Starts a gateway for a stage's sandbox. Merchants that are not in `conducts` pass through. */
 export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, Conduct>>) {
   const calls: { readonly merchantNo: string; readonly body: string }[] = [];
   const target = stage.app.settings.platform.baseUrl;
@@ -52,30 +55,15 @@ export async function gatewayTo(stage: Stage, conducts: Readonly<Record<string, 
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  /** A reader through this gateway; waits between calls take no time unless `deps` say otherwise. */
+  /** A reader that uses this gateway. Waits between calls take no time, unless `deps` say otherwise. */
   const reader = (more: Partial<PlatformSettings> = {}, deps: Partial<TransportDeps> = {}): LedgerReader => {
-    let skippedMs = 0;
-    const transport = createTransport(
-      { ...stage.app.settings.platform, baseUrl: url, ...more },
-      {
-        ...systemTransportDeps,
-        clock: () => Date.now() + skippedMs,
-        machineClock: () => Date.now(),
-        random: () => 0.5,
-        sleep: (ms, signal) => {
-          signal?.throwIfAborted();
-          skippedMs += ms;
-          return Promise.resolve();
-        },
-        ...deps,
-      },
+    const settings = stage.app.settings;
+    const platform = openPlatform(
+      { ...settings, platform: { ...settings.platform, baseUrl: url, ...more } },
+      { transport: { ...skippingTime(), ...deps } },
     );
-    onTestFinished(() => transport.close());
-    return createLedgerReader(transport, {
-      zone: ZONE,
-      currencies: stage.app.currencies,
-      pageSize: PAGE_SIZE_MAX,
-    });
+    onTestFinished(platform.close);
+    return platform.reader;
   };
   return { url, calls, reader };
 }

@@ -1,4 +1,4 @@
-/** The law of openings, read from what is published: rows and manifests, and nothing of the program's own check. */
+/** The law of openings, checked on published rows and manifests without using the program's own check. */
 import { compareAmounts } from '../../src/ledger/money.ts';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
@@ -29,7 +29,7 @@ interface PublishedDay {
   }[];
 }
 
-/** Every manifest of a store, by merchant and day. */
+/** All manifests of a store, by merchant and day. */
 export async function manifestsIn(store: ObjectStore): Promise<PublishedDay[]> {
   const manifests: PublishedDay[] = [];
   for await (const key of store.list(MERCHANTS_PREFIX)) {
@@ -39,7 +39,7 @@ export async function manifestsIn(store: ObjectStore): Promise<PublishedDay[]> {
   return manifests;
 }
 
-/** Openings that are not the closing of the account's manifest before, where none says why not. */
+/** Openings that are not the closing in the account's manifest before, if no manifest says why. */
 export function lawlessIn(manifests: readonly PublishedDay[]): string[] {
   const closings = new Map<string, string>();
   const lawless: string[] = [];
@@ -57,6 +57,6 @@ export function lawlessIn(manifests: readonly PublishedDay[]): string[] {
   return lawless;
 }
 
-/** The same of a stage's store. */
+/** The same for the store of a stage. */
 export const lawlessOpenings = async ({ app }: Stage): Promise<string[]> =>
   lawlessIn(await manifestsIn(app.objects));

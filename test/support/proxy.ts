@@ -1,35 +1,39 @@
-/** A wire that can fail: stands before a server, passes bytes on, and does to each chunk what a test says. */
+/** A connection that can fail: a proxy in front of a server that treats each chunk of bytes as a test says. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface Chunk {
-  /** `up`: from the client to the server. */
+  /** `up` is from the client to the server. */
   readonly direction: 'up' | 'down';
   readonly bytes: Buffer;
 }
 
-/** What becomes of a chunk, and of its connection. */
+/** What happens to a chunk, and to its connection. */
 export type Fate =
   | 'pass'
-  /** It is lost, and the connection ended on both sides. */
+  /** The chunk is lost, and the connection ends on both sides. */
   | 'cut'
-  /** The same, as a machine does that knows nothing of the connection any more. */
+  /** The same with a reset, as from a machine that no longer knows the connection. */
   | 'reset'
-  /** It gets through; the answer to it is lost, and the connection with it. */
+  /** It arrives. The answer to it is lost, and the connection ends. */
   | 'lose-answer'
-  /** It and all that comes after it is lost, and the connection stays open: nobody is told. */
+  /** It and everything after it is lost. The connection stays open, and nobody is told. */
   | 'swallow'
+  /** It gets through; all that comes after it, its answer too, is lost, and the connection stays open. */
+  | 'swallow-rest'
   /** It gets through later. */
   | { readonly delayMs: number }
-  /** Its first bytes get through, then the connection is ended. */
+  /** Only its first bytes arrive, and then the connection ends. */
   | { readonly through: number; readonly then: 'cut' | 'reset' }
-  /** The server never sees it; this comes back in its stead, and the connection is ended. */
+  /** The server never gets it. The client gets this answer instead, and the connection ends. */
   | { readonly answer: string };
 
 export interface Proxy {
   readonly url: string;
-  /** Asked with each chunk, which waits for what it says. */
+  /** Called for each chunk, which waits for the result. */
   judge: (chunk: Chunk) => Fate | Promise<Fate>;
+  /** How many connections it took so far, and how many of them the client has not closed. */
+  readonly connections: () => { readonly taken: number; readonly open: number };
   /** Ends what is open and takes no new connection until `back`. */
   readonly away: () => Promise<void>;
   readonly back: () => Promise<void>;
@@ -38,17 +42,23 @@ export interface Proxy {
 
 const pass = (): Fate => 'pass';
 
-/** "100 Continue" is not yet the answer. */
+/** "100 Continue" is not the answer yet. */
 const isInterim = ({ bytes }: Chunk): boolean => bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100';
 
-/** Starts on a free port of the loopback; `targetUrl` is the server's, and `url` the same with the other port. */
+/** Listens on a free port of loopback. `targetUrl` is the server's URL; `url` is the same with that port. */
 export async function startProxy(targetUrl: string): Promise<Proxy> {
   const target = new URL(targetUrl);
   const open = new Set<Socket>();
+  const clients = new Set<Socket>();
+  let taken = 0;
   const serve = (client: Socket): void => {
+    taken += 1;
+    clients.add(client);
+    for (const event of ['end', 'close']) client.on(event, () => clients.delete(client));
     const upstream = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true });
     for (const socket of [client, upstream]) {
       open.add(socket);
+      socket.setNoDelay(true);
       socket.on('close', () => open.delete(socket));
     }
     carry(client, upstream, (chunk) => proxy.judge(chunk));
@@ -67,6 +77,7 @@ export async function startProxy(targetUrl: string): Promise<Proxy> {
   const proxy: Proxy = {
     url: url.href.replace(/\/$/, ''),
     judge: pass,
+    connections: () => ({ taken, open: clients.size }),
     away,
     back: async () => {
       if (!server.listening) server = await listening(serve, port);
@@ -89,7 +100,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** Chunks of one connection: each waits for its own fate, and for those before it. */
+/** Passes the chunks of one connection in order. Each waits for its own fate. */
 function carry(client: Socket, upstream: Socket, judge: Proxy['judge']): void {
   let isDeaf = false;
   let isSwallowed = false;
@@ -109,7 +120,10 @@ function carry(client: Socket, upstream: Socket, judge: Proxy['judge']): void {
     if (fate === 'pass') to.write(chunk.bytes);
     else if (fate === 'cut' || fate === 'reset') end(fate);
     else if (fate === 'swallow') isSwallowed = true;
-    else if (fate === 'lose-answer') {
+    else if (fate === 'swallow-rest') {
+      isSwallowed = true;
+      to.write(chunk.bytes);
+    } else if (fate === 'lose-answer') {
       isDeaf = true;
       to.write(chunk.bytes);
     } else if ('delayMs' in fate) {

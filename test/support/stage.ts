@@ -1,28 +1,24 @@
-/** The whole app on one stage: the sandbox over HTTP, a real database, an object store, and time that tests own. */
+/**
+ * The whole app for a test: the sandbox over HTTP, a real database, an object store, and a clock that the test sets.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
-import { CHECKS } from '../../src/ledger/checks.ts';
-import { createCurrencies } from '../../src/ledger/money.ts';
-import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { createBeneficiaryClient } from '../../src/platform/beneficiary.ts';
-import { createLedgerReader } from '../../src/platform/ledger-history.ts';
-import { createApplicationClient } from '../../src/platform/application.ts';
-import { createReferenceReader } from '../../src/platform/reference-data.ts';
-import { createTransport, type Retry } from '../../src/platform/transport.ts';
-import { runDeps, type PlatformApp } from '../../src/run/app.ts';
+import type { Retry } from '../../src/platform/transport.ts';
+import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import { minorUnitsOf } from '../../src/sandbox/ledger.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
-import { freshDatabase } from './database.ts';
+import { freshDatabaseUrl } from './database.ts';
+import { skippingTime } from './virtual-time.ts';
 
 export const ZONE = 'Asia/Shanghai';
 export const MERCHANT = { merchantNo: 'SBX-M-1', token: 'made-up-token-1' };
@@ -30,10 +26,10 @@ export const OTHER = { merchantNo: 'SBX-M-2', token: 'made-up-token-2' };
 export const FROM = '2026-03-02';
 export const TO = '2026-03-05';
 export const DAYS = [FROM, '2026-03-03', '2026-03-04', TO];
-/** Half past one in the night after the last day. */
+/** 01:30 in the night after the last day. */
 export const NIGHT = '2026-03-06T01:30:00+08:00';
 
-/** Four days of one merchant in two currencies. */
+/** Four days of one merchant with two currencies. */
 export const scenario = (change: Partial<ScenarioInput> = {}): ScenarioInput => ({
   seed: 7,
   timeZone: ZONE,
@@ -49,7 +45,7 @@ export interface Stage {
   readonly sandbox: Sandbox;
   readonly app: PlatformApp;
   readonly retries: Retry[];
-  /** What app and sandbox take for now. */
+  /** Sets the current time of app and sandbox. */
   setNow: (iso: string) => void;
   readonly deps: (change?: Partial<RunDeps>) => RunDeps;
   readonly run: (request?: Partial<RunRequest>, change?: Partial<RunDeps>) => Promise<RunReport>;
@@ -63,90 +59,34 @@ export interface StageOptions {
   readonly settings?: Partial<Settings>;
 }
 
-/** Opens everything; waits between calls take no time, as the transport's clock jumps ahead instead. */
+/** Opens everything. Waits between calls take no time, because the transport's clock jumps ahead. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const sandbox = createSandbox(options.scenario ?? scenario());
   const { url } = await sandbox.listen({ port: 0 });
   const folder = await mkdtemp(join(tmpdir(), 'daybook-e2e-'));
-  const database = await freshDatabase();
-  const statementsUrl = pathToFileURL(join(folder, 'statements')).href;
-  const settings: Settings = {
-    platform: {
-      baseUrl: url,
-      timeZone: sandbox.scenario.timeZone,
-      timeZoneProof: 'required',
-      headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
-      merchant: MERCHANT,
-      concurrency: 8,
-      rateLimitPerS: null,
-      timeoutMs: 20_000,
-      retriesMax: 5,
-      agentHeaders: {},
-      agentToken: null,
-      referralChannel: null,
-      walletMethods: [],
-      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
-      filePaths: '.*',
-      ...options.platform,
+  const given = loadSettings({
+    env: {
+      PLATFORM_BASE_URL: url,
+      PLATFORM_TIME_ZONE: sandbox.scenario.timeZone,
+      PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
+      PLATFORM_TOKEN: MERCHANT.token,
+      DATABASE_URL: await freshDatabaseUrl(),
+      DAYBOOK_DATA_DIR: folder,
+      DAYBOOK_LOG_LEVEL: 'silent',
     },
-    fileRules: {
-      walletMethods: [],
-      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
-      filePaths: '.*',
-      referralChannel: null,
-    },
-    currencies: { CNH: 2 },
-    settleDelayS: 300,
-    resweepDays: 7,
-    lateSweepDays: 14,
-    clockToleranceS: 2,
-    checks: CHECKS,
-    nowMs: null,
-    databaseUrl: database.url,
-    statementsUrl,
-    s3ForcePathStyle: null,
-    dataDir: folder,
-    secretKeys: [],
-    schedule: { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: ZONE },
-    referenceCountries: [],
-    publicUrl: null,
-    listen: { host: '127.0.0.1', port: 0 },
-    allowInsecure: [],
-    healthListen: null,
-    trustedProxies: [],
-    logLevel: 'silent',
-    ...options.settings,
-  };
-  let nowMs = Date.parse(options.scenario?.now ?? NIGHT);
-  let skippedMs = 0;
-  const retries: Retry[] = [];
-  const transport = createTransport(settings.platform, {
-    clock: () => Date.now() + skippedMs,
-    machineClock: () => Date.now(),
-    random: () => 0.5,
-    sleep: (ms, signal) => {
-      signal?.throwIfAborted();
-      skippedMs += ms;
-      return Promise.resolve();
-    },
-    onRetry: (retry) => retries.push(retry),
+    readFile: () => '',
+    needs: ['platform'],
   });
-  const currencies = createCurrencies(settings.currencies);
-  const app: PlatformApp = {
-    database,
-    objects: options.objects ?? openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
-    currencies,
+  const settings = { ...given, platform: { ...given.platform, ...options.platform }, ...options.settings };
+  let nowMs = Date.parse(options.scenario?.now ?? NIGHT);
+  const retries: Retry[] = [];
+  const opened = await openPlatformApp(settings, {
+    env: {},
+    transport: skippingTime(),
+    onRetry: (retry) => retries.push(retry),
     now: () => new Date(nowMs),
-    reader: createLedgerReader(transport, { zone: settings.platform.timeZone, currencies, pageSize: 100 }),
-    references: createReferenceReader(transport),
-    applications: createApplicationClient(transport),
-    beneficiaries: createBeneficiaryClient(transport),
-    settings,
-    close: async () => {
-      await transport.close();
-      await database.close();
-    },
-  };
+  });
+  const app = { ...opened, objects: options.objects ?? opened.objects };
   const deps = (change: Partial<RunDeps> = {}): RunDeps => ({
     ...runDeps(app, new AbortController().signal),
     ...change,
@@ -179,7 +119,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   };
 }
 
-/** A wire number as the exact decimal it means, with the currency's minor units: an own reading, not the program's. */
+/** The exact decimal of a number in a reply, with the currency's minor units. Written independently of the program. */
 export function exactDecimal(wire: string, currency: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(wire) ?? [];
@@ -195,7 +135,7 @@ export function exactDecimal(wire: string, currency: string): string {
 
 const byBatchNo = (a: { batch_no: string }, b: { batch_no: string }) => (a.batch_no < b.batch_no ? -1 : 1);
 
-/** What the sandbox shows now, as rows of ledger_entry should have it. */
+/** What the sandbox shows now, as rows of ledger_entry should be. */
 export const truthOf = ({ sandbox }: Stage, merchantNo = MERCHANT.merchantNo) =>
   sandbox
     .entriesOf(merchantNo)
@@ -211,7 +151,7 @@ export const truthOf = ({ sandbox }: Stage, merchantNo = MERCHANT.merchantNo) =>
     }))
     .sort(byBatchNo);
 
-/** What is stored and not vanished. */
+/** The stored entries that have not vanished. */
 export async function storedOf({ app }: Stage, merchantNo = MERCHANT.merchantNo) {
   const rows = await app.database.db
     .selectFrom('ledger_entry')
@@ -231,7 +171,7 @@ export async function storedOf({ app }: Stage, merchantNo = MERCHANT.merchantNo)
   return rows.sort(byBatchNo);
 }
 
-/** Where each row of the tables lies and who wrote it: equal before and after means that nothing was written. */
+/** Where each row of the tables is, and who wrote it. If it is unchanged, nothing was written. */
 export async function footprints({ app }: Stage, tables = ['ledger_entry', 'account_day', 'statement']) {
   const all: unknown[] = [];
   for (const table of tables) {
@@ -244,7 +184,7 @@ export async function footprints({ app }: Stage, tables = ['ledger_entry', 'acco
   return all;
 }
 
-/** Figures and revision of each account day, for whole-value comparison. */
+/** Figures and revision of each account day, to compare as a whole. */
 export const accountDays = ({ app }: Stage) =>
   app.database.db
     .selectFrom('account_day')
@@ -254,7 +194,7 @@ export const accountDays = ({ app }: Stage) =>
     .orderBy('day')
     .execute();
 
-/** Every object with its text, by key. */
+/** The text of every object, by key. */
 export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for await (const key of app.objects.list(MERCHANTS_PREFIX)) {
@@ -265,13 +205,13 @@ export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The same without the manifests' epoch, which counts how many runs took the lease. */
+/** The same without the epoch in manifests, which counts how many runs had the lease. */
 export const bytesOf = async (stage: Stage): Promise<Map<string, string>> =>
   new Map(
     [...(await objectsOf(stage))].map(([key, text]) => [key, text.replace(/^ {2}"epoch": \d+,$/m, '')]),
   );
 
-/** `USD 2026-03-02 r1` of each statement a run published. */
+/** The statements that a run published, each as `USD 2026-03-02 r1`. */
 export const publishedIn = ({ publish }: RunReport): string[] =>
   (publish?.published ?? [])
     .map(({ account, day, revision }) => `${account.currency} ${day} r${revision}`)

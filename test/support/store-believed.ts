@@ -1,4 +1,4 @@
-/** Stores a reading and, where it needs a second one to be believed, the same again as a later run would. */
+/** Stores a reading. If it needs a second reading to be believed, stores the same again as a later run. */
 import { sql, type Kysely } from 'kysely';
 import type { Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';

@@ -1,6 +1,23 @@
-/** Time that moves on to the next sleeper whenever nothing else is left to do: hours pass in no time, in order. */
+/** Times for tests in which nobody has to wait, and every wait is as long as it should be. */
 import type { TimeSource } from '../../src/platform/line.ts';
+import type { TransportDeps } from '../../src/platform/transport.ts';
 
+/** The machine's clock, which each wait moves ahead instead of taking time; chance is always in the middle. */
+export function skippingTime(): TransportDeps {
+  let skippedMs = 0;
+  return {
+    clock: () => Date.now() + skippedMs,
+    machineClock: () => Date.now(),
+    random: () => 0.5,
+    sleep: (ms, signal) => {
+      signal?.throwIfAborted();
+      skippedMs += ms;
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Time that moves on to the next sleeper whenever nothing else is left to do: hours pass in no time, in order. */
 export function virtualTime(beginMs = Date.UTC(2026, 3, 1)): TimeSource {
   const sleepers: { readonly atMs: number; readonly wake: () => void }[] = [];
   let nowMs = beginMs;

@@ -25,7 +25,7 @@ const problemOf = (pages: readonly LedgerPage[], asked = EVERYTHING) => judgePag
 const all = entries(250);
 const [first, second, third] = [all.slice(0, 100), all.slice(100, 200), all.slice(200)];
 
-test('full pages, one total throughout, as many distinct entries: certified', () => {
+test('full pages with one total and as many distinct entries are certified', () => {
   const { problem, entries: held } = judgePages(
     [page(250, first), page(250, second), page(250, third)],
     EVERYTHING,
@@ -33,7 +33,7 @@ test('full pages, one total throughout, as many distinct entries: certified', ()
   expect([problem, [...held.values()]]).toEqual([null, all]);
 });
 
-test('the order of pages and entries is no matter', () => {
+test('the order of pages and entries does not matter', () => {
   const mixed = all.toReversed();
   expect(
     problemOf([
@@ -44,13 +44,13 @@ test('the order of pages and entries is no matter', () => {
   ).toBeNull();
 });
 
-test('a total that differs on a page in the middle is enough to refuse', () => {
+test('a single page with another total is enough to refuse', () => {
   expect(problemOf([page(250, first), page(251, second), page(250, third)])).toBe(
     'page 1 said 250 in total, page 2 said 251',
   );
 });
 
-test('an entry seen on two pages leaves another one unseen', () => {
+test('if an entry is on two pages, another one is missing', () => {
   const shifted = [first[99]!, ...second.slice(0, 99)];
   const reading = judgePages([page(250, first), page(250, shifted), page(250, third)], EVERYTHING);
   expect([reading.problem, reading.mayUnite]).toEqual([
@@ -59,14 +59,14 @@ test('an entry seen on two pages leaves another one unseen', () => {
   ]);
 });
 
-test('a short page is refused, and so is one with more than is due', () => {
+test('a page with too few or too many entries is refused', () => {
   expect(problemOf([page(250, first), page(250, second.slice(1)), page(250, third)])).toBe(
     'page 2 of 250 entries held 99 where 100 were due',
   );
   expect(problemOf([page(40, all.slice(0, 41))])).toBe('page 1 of 40 entries held 41 where 40 were due');
 });
 
-test('a page beyond the last may repeat what came, but not bring anything new', () => {
+test('a page beyond the last may repeat entries, but not have new ones', () => {
   expect(needsConfirming(200)).toBe(true);
   expect([needsConfirming(0), needsConfirming(199)]).toEqual([false, false]);
   expect(problemOf([page(200, first), page(200, second), page(200, [])])).toBeNull();
@@ -76,8 +76,9 @@ test('a page beyond the last may repeat what came, but not bring anything new', 
   );
 });
 
-test('a page beyond the last that holds what came before, but not the last page, says that the total lies', () => {
-  // 101 entries in unsteady order, a total of 100: the one of page 2 came on page 1, and another one never.
+test('a page beyond the last with earlier entries that are not the last page shows that the total is wrong', () => {
+  // 101 entries in changing order, with a total of 100. The entry of page 2 was on page 1 already, and another never
+  // came.
   expect(problemOf([page(100, first), page(100, [first[7]!])])).toBe(
     'page 2 held 1 entries where a total of 100 leaves none',
   );
@@ -85,11 +86,11 @@ test('a page beyond the last that holds what came before, but not the last page,
   expect(problemOf([page(100, first), page(100, first.toReversed())])).toBeNull();
 });
 
-test('a total of none with an entry beside it is refused', () => {
+test('a total of 0 with an entry is refused', () => {
   expect(problemOf([page(0, all.slice(0, 1))])).toBe('the total is 0, but 1 distinct entries came');
 });
 
-test('an entry of another time or another currency is refused and left out', () => {
+test('an entry with another time or currency is refused and left out', () => {
   const stray = { ...all[0]!, bookedAt: '2026-03-02 00:00:00', bookedMs: WINDOW.endMs + 1 };
   const reading = judgePages([page(2, [all[1]!, stray])], EVERYTHING);
   expect(reading.problem).toBe(
@@ -102,7 +103,7 @@ test('an entry of another time or another currency is refused and left out', () 
   );
 });
 
-test('a time cut to its second may lie before a window that begins within that second', () => {
+test('a time in whole seconds may be before a window that begins within that second', () => {
   const asked = (beginMs: number) => ({ window: { beginMs, endMs: WINDOW.endMs }, currency: undefined });
   const noon = Date.parse('2026-03-01T12:00:00Z');
   expect(problemOf([page(1, [all[1]!])], asked(noon + 999))).toBeNull();
@@ -118,13 +119,13 @@ test('one batchNo with two contents is refused', () => {
   ]);
 });
 
-test('rejected entries count: by batchNo, else by raw text', () => {
+test('rejected entries count by batchNo, else by raw text', () => {
   const rejected = (raw: string, batchNo: string | null): RejectedEntry => ({ raw, batchNo, reason: 'odd' });
   const two = all.slice(0, 2);
   expect(problemOf([page(4, two, [rejected('{"a":1}', null), rejected('{"a":2}', null)])])).toBeNull();
   const twins = [rejected('{"a":1}', null), rejected('{"a":1}', null)];
   expect(problemOf([page(4, two, twins)])).toBeNull();
-  // On two pages it may be one that moved from the one to the other.
+  // On two pages, it may be one entry that moved from one page to the other.
   expect(
     problemOf([page(102, [...first.slice(0, 99)], twins.slice(1)), page(102, [all[100]!], twins.slice(1))]),
   ).toBe('the total is 102, but 101 distinct entries came');
@@ -135,7 +136,10 @@ test('rejected entries count: by batchNo, else by raw text', () => {
   );
 });
 
-/** A reading of 250 entries in another order: pages 1 and 3 as they are, page 2 with one of page 1 in place of `left`. */
+/**
+ * A reading of 250 entries: pages 1 and 3 are complete, page 2 has an entry of page 1 instead of its own entry
+ * `left`.
+ */
 const lacking = (left: number, total = 250) =>
   judgePages(
     [
@@ -149,7 +153,7 @@ const lacking = (left: number, total = 250) =>
     EVERYTHING,
   );
 
-test('readings of an unchanged total complete each other once each entry came before and after one instant', () => {
+test('readings with the same total complete each other once every entry has come in two of them', () => {
   const known = uniteReadings(lacking(99), lacking(0));
   expect([known.entries.size, known.problem]).toEqual([
     250,
@@ -161,10 +165,10 @@ test('readings of an unchanged total complete each other once each entry came be
   expect([sure.problem, sure.entries.size]).toEqual([null, 250]);
 });
 
-test('an entry that left and one that joined between two readings are not united into a set that never was', () => {
+test('if an entry left and another joined between two readings, they are not united into a set that never existed', () => {
   const swapped = [...all.slice(0, 249), ...entries(1, 'NEW')];
   const before = lacking(99);
-  // Entry 249 left and the new one joined; this reading does not show the last of page 2 either.
+  // Entry 249 left and the new one joined. This reading does not show the last entry of page 2 either.
   const after = judgePages(
     [page(250, first), page(250, [...second.slice(0, 99), first[0]!]), page(250, swapped.slice(200))],
     EVERYTHING,
@@ -172,12 +176,12 @@ test('an entry that left and one that joined between two readings are not united
   const united = uniteReadings(before, after);
   expect([united.entries.size, united.problem]).toEqual([250, expect.stringContaining('not a second time')]);
   expect(uniteReadings(united, after).problem).toContain('not a second time');
-  // Whole, a reading needs no other.
+  // A complete reading needs no other.
   const whole = judgePages([page(250, first), page(250, second), page(250, swapped.slice(200))], EVERYTHING);
   expect(uniteReadings(united, whole)).toBe(whole);
 });
 
-test('readings of a changed total or of changed contents are not united', () => {
+test('readings with different totals or contents are not united', () => {
   const grown = judgePages([page(251, first), page(251, second), page(251, third)], EVERYTHING);
   expect(uniteReadings(lacking(99), grown)).toBe(grown);
   const amended = lacking(0);
@@ -186,7 +190,7 @@ test('readings of a changed total or of changed contents are not united', () => 
   expect(uniteReadings(lacking(99), other)).toBe(other);
 });
 
-test('what the clock lets come from beside the window is counted and left to its neighbours', () => {
+test('entries just outside the window, within the clock tolerance, are counted and left to the next window', () => {
   const beside = (ms: number): LedgerEntry => ({ ...all[249]!, bookedMs: WINDOW.beginMs - ms });
   const reading = (ms: number) => judgePages([page(3, [all[0]!, all[1]!, beside(ms)])], EVERYTHING, 2_000);
   expect([reading(4_000).problem, [...reading(4_000).entries.keys()]]).toEqual([null, ['B0000', 'B0001']]);

@@ -1,4 +1,4 @@
-/** What a window that does not add up costs of its patience: only readings that lead nowhere count. */
+/** What a window that does not add up costs of the reader's patience. Only readings without progress count. */
 import { expect, test } from 'vitest';
 import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
@@ -22,7 +22,7 @@ const page = (shown: readonly LedgerEntry[], rejected: readonly RejectedEntry[] 
   notices: [],
 });
 
-/** Reads a second whose pages come as given, one list of pages a reading; returns what it cost. */
+/** Reads a second whose pages are given, one list of pages per reading. Returns the cost. */
 async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const task: CertifyTask = {
     window: SECOND,
@@ -48,11 +48,11 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   };
 }
 
-test('identical wrecks without batchNo count each: once all is known, seeing it again costs no patience', async () => {
+test('identical unreadable entries without batchNo each count: once all is known, a repeated reading costs no patience', async () => {
   const wrecks = [wreck(null), wreck(null), wreck(null)];
   const first = page(entries.slice(0, 97), wrecks);
   const [one, other] = [97, 98].map((nth) => page([entries[nth]!, entries[0]!]));
-  // Each reading lacks one entry; the second brings what the first one lacked, and both have to come again.
+  // Each reading lacks one entry. The second has what the first lacked, and both entries must come once more.
   const readings = [
     [first, one!],
     [first, other!],
@@ -62,12 +62,12 @@ test('identical wrecks without batchNo count each: once all is known, seeing it 
   expect(await costOf(readings)).toEqual({ reads: 4, failedCalls: 2, certified: true });
 });
 
-test('a wreck under the batchNo of a readable entry is no record more', async () => {
+test('an unreadable entry with the batchNo of a readable one is not a further record', async () => {
   const named = wreck(entries[0]!.batchNo);
   const first = page(entries.slice(0, 99), [named]);
   const lacking = page(entries.slice(99, 101));
   const whole = page(entries.slice(100, 102));
-  // 101 of 102 are known after the first reading, however often the one with two faces is counted.
+  // After the first reading 101 of 102 are known, however often the entry that also comes unreadable is counted.
   const readings = [
     [first, lacking],
     [first, lacking],

@@ -1,4 +1,4 @@
-/** Windows against a platform that changes its books while they are read, and knows what it held at each answer. */
+/** Reads windows from a platform whose books change while they are read. It remembers what it held at each answer. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
@@ -18,7 +18,7 @@ const LIMITS: Partial<ReadLimits> = {
   windowsInProgressMax: 4,
 };
 
-/** Crowds of entries in a second, or a few, filtered by ms or by the second. */
+/** Many or few entries in a second, filtered by ms or by the second. */
 const ledgers = fc
   .array(
     fc.record({
@@ -51,13 +51,13 @@ const idsIn = ({ entries }: WindowReading): string =>
     .join();
 
 /**
- * Books that change before answers, each time in the very window asked for: one entry joins or leaves, or, between two
- * readings (before a first page), one leaves and another joins in the same instant. One entry at most is amended.
+ * Books that change before answers, always in the window asked for. One entry joins or leaves. Or, between two
+ * readings (before a first page), one leaves and another joins in the same instant. At most one entry is amended.
  */
 function changingBooks(bookings: readonly Booking[], seed: number, changesMax: number) {
   const random = randomFrom(seed);
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(random() * items.length)];
-  /** What the platform held, by answer. */
+  /** What the platform held, for each answer. */
   const held: (readonly Booking[])[] = [];
   const answers: LedgerPageQuery[] = [];
   let changes = 0;
@@ -90,7 +90,7 @@ function changingBooks(bookings: readonly Booking[], seed: number, changesMax: n
   return { held, answers, onAnswer, bookings };
 }
 
-test('what is certified is exactly what the platform held at some instant while it was read', async () => {
+test('a certified window is exactly what the platform held at some instant while it was read', async () => {
   let certified = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -120,7 +120,7 @@ test('what is certified is exactly what the platform held at some instant while 
               const asked = books.answers[n]!.window;
               return asked.beginMs >= window.beginMs && asked.endMs <= window.endMs;
             });
-            // A second put together from parts of it is as each part was: see what-a-certificate-proves.md.
+            // A second that is made of parts is only as exact as each part: see what-a-certificate-proves.md.
             const wasSplit = during.some((n) => books.answers[n]!.window.endMs < window.endMs);
             if (wasSplit) return Promise.resolve();
             certified += 1;

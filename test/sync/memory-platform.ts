@@ -1,17 +1,17 @@
-/** A platform over an array: answers page queries as sp2404 does, in any order, with late entries, and with faults. */
+/** A platform in memory: answers page queries like sp2404, in any order, with late entries and faults. */
 import { instantsOf } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, RejectedEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
 import { tzOffset } from '@date-fns/tz';
 
-/** One line of the platform's books; `trueMs` is what it filters by. */
+/** One line of the platform's books. The platform filters by `trueMs`. */
 export interface Booking {
   readonly batchNo: string;
   readonly currency: string;
   readonly credit: string;
   readonly trueMs: number;
-  /** Sent, but not readable. */
+  /** It is sent, but cannot be read. */
   readonly rejected?: RejectedEntry;
 }
 
@@ -19,45 +19,45 @@ export interface Faults {
   readonly order?: 'time' | 'latest first' | 'shuffled';
   /** Probability that a reply's total is wrong. */
   readonly wrongTotals?: number;
-  /** Probability that an entry of a page appears twice, in place of another. */
+  /** Probability that an entry of a page comes twice, in place of another. */
   readonly doubled?: number;
   /** Probability that a page lacks its last entry. */
   readonly short?: number;
-  /** Probability that a page holds an entry of another time, in place of one. */
+  /** Probability that a page has an entry with another time, in place of one. */
   readonly strangers?: number;
   readonly ignoresBatchNo?: boolean;
   readonly ignoresWindow?: boolean;
-  /** The dates count for nothing where a batchNo is given. */
+  /** Dates are ignored in queries with a batchNo. */
   readonly ignoresWindowBesideBatchNo?: boolean;
-  /** Only one of the two dates counts beside a batchNo. */
+  /** In queries with a batchNo only one of the two dates is used. */
   readonly heedsBesideBatchNo?: 'begin' | 'end';
 }
 
 export interface MemoryPlatform {
   readonly reader: LedgerReader;
   readonly bookings: Booking[];
-  /** Queries answered, in order. */
+  /** The queries that were answered, in order. */
   readonly queries: LedgerPageQuery[];
-  /** What the platform has booked inside a window, as a right reader reads it. */
+  /** What the platform has booked in a window, as a correct reader would read it. */
   readonly truth: (window: Window, currency?: string) => LedgerEntry[];
 }
 
 export interface MemoryPlatformOptions {
   readonly bookings: readonly Booking[];
   readonly faults?: Faults;
-  /** Zone the platform writes timestamps in, and the one the reader believes. */
+  /** The zone in which the platform writes timestamps, and the zone that the reader assumes. */
   readonly zone?: string;
   readonly believedZone?: string;
-  /** By how much each timestamp is later than the time filtered by; less than 0: earlier. */
+  /** By how much each timestamp is later than the time filtered by; negative if it is earlier. */
   readonly lagMs?: number | ((booking: Booking) => number);
   readonly seed?: number;
-  /** Called in the instant a query is answered: what it changes is in the answer. */
+  /** Called at the instant of an answer. Its changes are in the answer. */
   readonly onAnswer?: (query: LedgerPageQuery, bookings: Booking[]) => void;
   /** Called before a query is answered. */
   readonly onQuery?: (query: LedgerPageQuery, count: number, bookings: Booking[]) => void | Promise<void>;
 }
 
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
+/** Numbers from 0 up to but not including 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -179,7 +179,7 @@ export function createMemoryPlatform(options: MemoryPlatformOptions): MemoryPlat
   };
 }
 
-/** `count` bookings spread evenly over a window, ms and all. */
+/** `count` bookings spread evenly over a window, to the ms. */
 export function spread(count: number, window: Window, prefix = 'B', currency = 'USD'): Booking[] {
   const length = window.endMs - window.beginMs + 1;
   return Array.from({ length: count }, (_, index) => ({

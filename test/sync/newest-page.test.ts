@@ -1,4 +1,7 @@
-/** The night a platform's clock changes and the zone set has none that does: only the newest entries show it. */
+/**
+ * The night in which the platform's clock changes, but not the clock of the zone in the settings. Only the newest
+ * entries show the difference.
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -16,7 +19,7 @@ import {
   type MemoryPlatform,
 } from './memory-platform.ts';
 
-/** Berlin's clock goes forward in the night to the 29th; Algiers has the same offset before, and keeps it. */
+/** Berlin's clock goes forward in the night to the 29th. Algiers has the same offset before, and keeps it. */
 const [PLATFORM_ZONE, ZONE] = ['Europe/Berlin', 'Africa/Algiers'];
 const NOW = new Date('2026-03-30T03:00:00Z');
 const MERCHANT = { merchantNo: 'M-TEST', token: 'made-up' };
@@ -27,7 +30,7 @@ const WINDOWS = planWindows({
   latestMs: NOW.getTime(),
 }) as [Window, ...Window[]];
 const LAST = WINDOWS.at(-1)!;
-/** What is booked before the clock changes, and a few entries after. */
+/** Bookings of the last day, before the clock changes. `AFTER` has those after it. */
 const before = (count: number): Booking[] =>
   spread(count, { beginMs: LAST.beginMs, endMs: LAST.beginMs + 3_600_000 }, 'B-');
 const AFTER = spread(3, { beginMs: LAST.endMs - 7_200_000, endMs: LAST.endMs - 5_400_000 }, 'A-');
@@ -82,7 +85,7 @@ test.each([
   });
 });
 
-test('a newest day without entries is passed over for the one before', async () => {
+test('if the newest day has no entries, the day before is used', async () => {
   const shortly = WINDOWS.map(({ beginMs, endMs }) => ({
     beginMs: beginMs + 86_400_000,
     endMs: endMs + 86_400_000,
@@ -94,17 +97,20 @@ test('a newest day without entries is passed over for the one before', async () 
   });
 });
 
-test.each([0, 3, 20, 250])('it costs no call: %d entries on the newest day', async (count) => {
-  const bookings = [...EARLIER, ...spread(count, LAST, 'N-')];
-  const honest = () => createMemoryPlatform({ bookings, zone: ZONE });
-  const [newest, any] = [honest(), honest()];
-  const { outcome } = await read(newest);
-  expect(outcome).toMatchObject({ failure: null, requests: newest.queries.length });
-  await read(any, { provesNewest: false });
-  expect(newest.queries.length).toBe(any.queries.length);
-});
+test.each([0, 3, 20, 250])(
+  'the proof by the newest entry costs no further call: %d entries on the newest day',
+  async (count) => {
+    const bookings = [...EARLIER, ...spread(count, LAST, 'N-')];
+    const honest = () => createMemoryPlatform({ bookings, zone: ZONE });
+    const [newest, any] = [honest(), honest()];
+    const { outcome } = await read(newest);
+    expect(outcome).toMatchObject({ failure: null, requests: newest.queries.length });
+    await read(any, { provesNewest: false });
+    expect(newest.queries.length).toBe(any.queries.length);
+  },
+);
 
-test('one merchant’s newest entry speaks for no newer one of another', async () => {
+test('one merchant’s newest entry does not prove the zone for a newer entry of another', async () => {
   const zoneGate = createZoneGate(ZONE);
   const quiet = changing(EARLIER);
   expect((await read(quiet, { zoneGate })).outcome).toMatchObject({ failure: null });
@@ -116,7 +122,7 @@ test('one merchant’s newest entry speaks for no newer one of another', async (
   expect(outcome).toMatchObject({ name: 'TimeZoneWrong' });
 });
 
-test('other windows are read while the newest entry is asked about, and nothing of them is written', async () => {
+test('other windows are read during the proof by the newest entry, but not yet written', async () => {
   const platform = createMemoryPlatform({ bookings: [...EARLIER, ...spread(20, LAST, 'N-')], zone: ZONE });
   const others = new Set<number>();
   let isAnswered = false;

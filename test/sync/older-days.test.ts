@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-/** A platform whose every day is stored. */
+/** A platform all of whose days are stored. */
 async function storedPlatform(more: Partial<MemoryPlatformOptions> = {}): Promise<MemoryPlatform> {
   const bookings = Array.from({ length: DAYS }, (_, nth) =>
     spread(PER_DAY, dayWindow(dayAt(nth), ZONE), `${dayAt(nth)}-`),
@@ -92,7 +92,7 @@ const takeOut = ({ bookings }: MemoryPlatform, batchNo: string): void => {
   );
 };
 
-test('what is stored costs one call, and nothing differs', async () => {
+test('an unchanged ledger costs one call, and nothing differs', async () => {
   const { reader, queries } = await storedPlatform();
   expect(await look(reader)).toEqual({
     from: FIRST,
@@ -110,7 +110,7 @@ test('what is stored costs one call, and nothing differs', async () => {
 });
 
 describe('a total that differs', () => {
-  test('is followed down to the days, whatever is lost or came late', async () => {
+  test('is traced to the days, whether entries are lost or came late', async () => {
     const platform = await storedPlatform();
     takeOut(platform, numberOf(20, 0));
     takeOut(platform, numberOf(20, 4));
@@ -122,7 +122,7 @@ describe('a total that differs', () => {
     expect(requests).toBeLessThanOrEqual(1 + FOLLOW_CALLS_MAX);
   });
 
-  test('on more days than one run reads anew, is told for the rest, in bounded calls', async () => {
+  test('on more days than one run reads again is reported for the rest, with a limited number of calls', async () => {
     const platform = await storedPlatform();
     for (let nth = 0; nth < DAYS; nth += 2) takeOut(platform, numberOf(nth, 2));
     const { differing, hasMore, requests, round } = await look(platform.reader);
@@ -131,12 +131,12 @@ describe('a total that differs', () => {
     expect(differing.length).toBeLessThanOrEqual(DIFFERING_DAYS_MAX);
     expect(differing).toEqual(differing.map((_, at) => dayAt(2 * at)));
     expect(requests).toBeLessThanOrEqual(1 + FOLLOW_CALLS_MAX);
-    // The same page is looked at again.
+    // The same page is compared again.
     expect(round.read).toBe(0);
   });
 
   test.each([0, 1, DAYS * PER_DAY + 1, 2 ** 31, 999_999_999_999_999])(
-    'and those of its halves do not: %d says nothing of any day',
+    'while the totals of both halves agree says nothing about any day: %d',
     async (total) => {
       const { reader } = await storedPlatform();
       const wide: LedgerReader = {
@@ -152,7 +152,7 @@ describe('a total that differs', () => {
   );
 });
 
-describe('the records of a page', () => {
+describe('the entries of a page', () => {
   test.each([
     ['an amount', (one: { credit: string }) => ({ ...one, credit: '9.99' })],
     ['a currency', (one: { currency: string }) => ({ ...one, currency: 'EUR' })],
@@ -163,7 +163,7 @@ describe('the records of a page', () => {
     expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(7)], total: DAYS * PER_DAY });
   });
 
-  test('one moved to another day names both', async () => {
+  test('name both days if one moved to another day', async () => {
     const platform = await storedPlatform();
     const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
     const moved = platform.bookings[at]!;
@@ -171,7 +171,7 @@ describe('the records of a page', () => {
     expect(await look(platform.reader)).toMatchObject({ differing: [dayAt(7), dayAt(9)] });
   });
 
-  test('one that lies beyond the page is found when its page comes', async () => {
+  test('show a change on another page when the turn of that page comes', async () => {
     const platform = await storedPlatform({ faults: { order: 'latest first' } });
     const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
     platform.bookings[at] = { ...platform.bookings[at]!, credit: '9.99' };
@@ -185,7 +185,7 @@ describe('the records of a page', () => {
     expect(found).toEqual([[], [], [dayAt(7)], []]);
   });
 
-  test('one that is stored, and cannot be read any more, names its day; one that never could names none', async () => {
+  test('name the day of a stored one that became unreadable, but not of one that always was', async () => {
     const wreck = { raw: '{}', reason: 'broken' };
     const platform = await storedPlatform();
     const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(3, 1));
@@ -195,7 +195,7 @@ describe('the records of a page', () => {
   });
 });
 
-test('an unreadable entry is counted as it came', async () => {
+test('count an unreadable one as it came', async () => {
   const known = spread(1, dayWindow(dayAt(2), ZONE), 'WRECK-')[0]!;
   const rejected = { raw: '{"batchNo":"WRECK-0000000"}', reason: 'broken', batchNo: known.batchNo };
   const bookings = [...spread(3, dayWindow(dayAt(1), ZONE), 'B-'), { ...known, rejected }];
@@ -203,7 +203,7 @@ test('an unreadable entry is counted as it came', async () => {
   expect(await look(platform.reader)).toMatchObject({ total: 4, stored: 4, differing: [], requests: 1 });
 });
 
-test.each([2_000, -2_000])('timestamps %d ms off: entries at the edges are no difference', async (lagMs) => {
+test.each([2_000, -2_000])('do not differ at the edges with timestamps %d ms off', async (lagMs) => {
   const platform = await storedPlatform({ lagMs });
   const days = { from: dayAt(3), to: dayAt(40) };
   expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({
@@ -215,7 +215,7 @@ test.each([2_000, -2_000])('timestamps %d ms off: entries at the edges are no di
   expect(await look(platform.reader, { slackMs: 2_000, days })).toMatchObject({ differing: [dayAt(20)] });
 });
 
-test('a platform that refuses the window costs the look, and nothing else', async () => {
+test('a platform that refuses the window costs only this check', async () => {
   const refusing: LedgerReader = {
     page: () => Promise.reject(new PlatformRejected('answered HTTP 400: the range is too long')),
   };

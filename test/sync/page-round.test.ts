@@ -8,11 +8,11 @@ const NIGHT_MS = 86_400_000;
 const ORDERS = {
   'oldest first': (rank: number) => rank,
   'newest first': (rank: number) => -rank,
-  // Fixed, and none of time's.
+  // A fixed order that has nothing to do with time.
   mixed: (rank: number) => Math.imul(rank + 1, 2_654_435_761) >>> 0,
 };
 
-/** Plays nights until a second round begins; the ranks that the first one showed, and how many nights it took. */
+/** Plays nights until a second round begins. Returns the ranks seen in the first round, and how many nights it took. */
 function playRound(
   order: keyof typeof ORDERS,
   { entries, growth, pagesMax }: { entries: number; growth: number; pagesMax: number },
@@ -58,7 +58,7 @@ test.each([
           (rank) => !seen.has(rank),
         );
         expect(missed.length).toBeLessThanOrEqual(shareMax * shape.entries);
-        // A fifth of a page a night is new at least.
+        // At least a fifth of a page is new each night.
         expect(nights).toBeLessThanOrEqual(5 * Math.ceil(shape.entries / PAGE_SIZE_MAX) + 1);
       }),
       { numRuns: 150 },
@@ -67,7 +67,7 @@ test.each([
 );
 
 test.each(Object.keys(ORDERS) as (keyof typeof ORDERS)[])(
-  'pages that come %s: a quiet ledger is gone through in as many nights as it has pages',
+  'pages that come %s: a ledger without new entries takes as many nights as it has pages',
   (order) => {
     for (const entries of [1, 100, 101, 1_234]) {
       const { seen, nights } = playRound(order, { entries, growth: 0, pagesMax: 1 });

@@ -6,7 +6,7 @@ import { planWindows, wholeSeconds } from '../../src/sync/windows-of-days.ts';
 const at = (text: string) => Date.parse(text);
 const NEVER = at('2030-01-01T00:00:00Z');
 
-test('each business day is one window, in the zone of the platform', () => {
+test('each business day is one window, in the platform’s zone', () => {
   const windows = planWindows({
     fromDay: '2026-03-01',
     toDay: '2026-03-02',
@@ -29,7 +29,7 @@ test('a day on which the clock changes is two windows', () => {
   expect(plan('2026-03-29').map(({ beginMs, endMs }) => (endMs + 1 - beginMs) / 3_600_000)).toEqual([2, 21]);
 });
 
-test('nothing is read that is younger than the settle delay allows, nor half a second of it', () => {
+test('nothing younger than the settle delay is read, and no part of a second', () => {
   const plan = (latest: string) =>
     planWindows({ fromDay: '2026-03-01', toDay: '2026-03-03', zone: 'UTC', latestMs: at(latest) }).map(
       ({ endMs }) => new Date(endMs).toISOString(),
@@ -40,7 +40,7 @@ test('nothing is read that is younger than the settle delay allows, nor half a s
   expect(plan('2026-02-28T12:00:00Z')).toEqual([]);
 });
 
-test('windows cover the days up to the latest instant without gap or overlap, whatever zone and instant', () => {
+test('windows cover the days up to the latest instant without gap or overlap, for any zone and instant', () => {
   const zones = fc.constantFrom(
     'UTC',
     'Asia/Shanghai',
@@ -67,7 +67,7 @@ test('windows cover the days up to the latest instant without gap or overlap, wh
   );
 });
 
-test('the seconds a span touches are read whole', () => {
+test('the seconds at the ends of a span are read completely', () => {
   expect(wholeSeconds({ beginMs: 1_700_000_000_500, endMs: 1_700_000_001_000 })).toEqual({
     beginMs: 1_700_000_000_000,
     endMs: 1_700_000_001_999,

@@ -1,4 +1,4 @@
-/** A platform whose clock is not ours: nothing is certified that is not settled by its own. */
+/** A platform whose clock is not ours. Nothing is certified that has not settled by the platform's clock. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
@@ -36,13 +36,13 @@ afterAll(() => database.close());
 
 interface Clocks {
   readonly nowMs: number;
-  /** How far the platform is ahead, call by call. */
+  /** By how much the platform's clock is ahead, call by call. */
   readonly aheadMs: (call: number) => number;
   readonly callMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Reads the days up to the first of March, or up to now, of a platform that has booked nothing after its own now. */
+/** Reads the days up to the first of March, or up to now, from a platform that has nothing later than its own time. */
 async function readOf({ nowMs, aheadMs, callMs = 0, headers = {} }: Clocks, toDay = '2026-03-01') {
   let calls = 0;
   const platform = createMemoryPlatform({ bookings });
@@ -87,7 +87,7 @@ const SKEWS = fc.oneof(
   fc.integer({ min: -172_800_000, max: 86_400_000 }),
 );
 
-test('for any difference of the clocks, no certified window reaches beyond what is settled by the platform’s own', async () => {
+test('for any difference of the clocks, no certified window goes beyond what has settled by the platform’s clock', async () => {
   await fc.assert(
     fc.asyncProperty(
       SKEWS,
@@ -100,11 +100,12 @@ test('for any difference of the clocks, no certified window reaches beyond what 
         expect(report.failure).toBeNull();
         const settledThereMs = nowMs + aheadMs - SETTLE_MS;
         const settledHereMs = nowMs - SETTLE_MS;
-        // A Date header is exact to a second, and to the time the call took; once known to be behind, nothing is left to that.
+        // A Date header is exact to a second and to the duration of the call. Once the platform is known to be
+        // behind, the window takes the whole of that inexactness into account.
         const inexactMs = report.platformBehindMs > 0 ? 0 : 1_000 + callMs;
         expect(lastMs).toBeLessThanOrEqual(settledThereMs + inexactMs);
         expect(lastMs).toBeLessThanOrEqual(settledHereMs);
-        // And no more is held back than that.
+        // And no more than that is held back.
         const plannedMs = toDay === '2026-03-02' ? settledHereMs : Math.min(settledHereMs, DAY_END_MS - 1);
         const beginsMs = ALL.beginMs;
         const dueMs = Math.min(plannedMs, settledThereMs - 2_000 - callMs);
@@ -119,7 +120,7 @@ test('for any difference of the clocks, no certified window reaches beyond what 
 const TEN_MINUTES = 600_000;
 const nowMs = DAY_END_MS + SETTLE_MS;
 
-test('ten minutes behind: the day ends where the platform’s own clock has it settled, and what is left is told', async () => {
+test('ten minutes behind: the day ends where it has settled by the platform’s clock, and the rest is reported', async () => {
   const { report, lastMs } = await readOf({ nowMs, aheadMs: () => -TEN_MINUTES });
   expect(lastMs).toBe(nowMs - TEN_MINUTES - SETTLE_MS - 1);
   expect(report).toMatchObject({
@@ -130,7 +131,7 @@ test('ten minutes behind: the day ends where the platform’s own clock has it s
   });
 });
 
-test('a reply that was on its way when the platform turned out to be behind does not count either', async () => {
+test('a reply that was under way when the platform was found to be behind does not count either', async () => {
   const day = { beginMs: DAY_END_MS - 86_400_000, endMs: DAY_END_MS - 1 };
   const dayBefore = { beginMs: day.beginMs - 86_400_000, endMs: day.beginMs - 1 };
   const clock = { aheadMinMs: -TEN_MINUTES, aheadMaxMs: -TEN_MINUTES + 999 };
@@ -148,12 +149,12 @@ test('a reply that was on its way when the platform turned out to be behind does
   await expect(asks(day)).rejects.toThrow(PlatformBehind);
   await expect(asks({ beginMs: day.endMs - 999, endMs: day.endMs })).rejects.toThrow(PlatformBehind);
   await expect(asks({ beginMs: day.beginMs, endMs: day.endMs + 2_000 }, day)).rejects.toThrow(PlatformBehind);
-  // What is settled there counts, and so does a question about an instant nobody asked to read.
+  // What has settled by both clocks counts, and so does a query about an instant that is not to be read.
   expect(await asks(dayBefore)).toMatchObject({ total: 0 });
   expect(await asks({ beginMs: day.endMs + 1, endMs: day.endMs + 1_000 })).toMatchObject({ total: 0 });
 });
 
-test('clocks in step, or a platform ahead, cost no call and hold nothing back', async () => {
+test('equal clocks, or a platform that is ahead, cost no call and hold nothing back', async () => {
   const inStep = await readOf({ nowMs, aheadMs: () => 0, callMs: 3_000 });
   expect(inStep.report).toMatchObject({ platformBehindMs: 0, platformAheadMs: 0, heldBack: [] });
   const ahead = await readOf({ nowMs, aheadMs: () => TEN_MINUTES });
@@ -161,7 +162,7 @@ test('clocks in step, or a platform ahead, cost no call and hold nothing back', 
   expect([inStep.lastMs, ahead.lastMs, ahead.calls]).toEqual([DAY_END_MS - 1, DAY_END_MS - 1, inStep.calls]);
 });
 
-test('a difference that touches no window begins nothing anew', async () => {
+test('a difference that affects no window causes no new reading', async () => {
   const later = { nowMs: DAY_END_MS + 3_600_000 };
   const inStep = await readOf({ ...later, aheadMs: () => 0 });
   const behind = await readOf({ ...later, aheadMs: () => -TEN_MINUTES });
@@ -169,7 +170,7 @@ test('a difference that touches no window begins nothing anew', async () => {
   expect([behind.calls, behind.lastMs]).toEqual([inStep.calls, DAY_END_MS - 1]);
 });
 
-test('of servers whose clocks differ the one furthest behind counts, even where it answers late', async () => {
+test('if servers have different clocks, the one furthest behind counts, even if it answers late', async () => {
   const { report, lastMs } = await readOf({
     nowMs,
     aheadMs: (call) => (call === 5 ? -TEN_MINUTES : -60_000),
@@ -178,13 +179,13 @@ test('of servers whose clocks differ the one furthest behind counts, even where 
   expect(lastMs).toBe(nowMs - TEN_MINUTES - SETTLE_MS - 1);
 });
 
-test('a clock that goes on falling behind ends the merchant’s reading after some steps, with the reason', async () => {
+test('a clock that falls behind again and again ends the merchant’s reading after some steps, with the reason', async () => {
   const { report, calls } = await readOf({ nowMs, aheadMs: (call) => -call * TEN_MINUTES });
   expect(report.failure).toMatchObject({ name: 'PlatformClockUnsteady', exitCode: 4 });
   expect(calls).toBeLessThan(CLOCK_STEPS_MAX * 10);
 });
 
-test('a kept reply and one without a date tell nothing', async () => {
+test('a reply from a cache and one without a date say nothing about the clock', async () => {
   const kept = await readOf({ nowMs, aheadMs: () => -TEN_MINUTES, headers: { age: '12' } });
   expect(kept.report).toMatchObject({ platformBehindMs: 0, platformAheadMs: 0, heldBack: [] });
   const times = { sentMs: nowMs, receivedMs: nowMs };
@@ -202,7 +203,7 @@ test('a kept reply and one without a date tell nothing', async () => {
   expect(clockReadingOf({ date }, { sentMs: nowMs + 1, receivedMs: nowMs })).toBeNull();
 });
 
-test('a reading that may be true of what is known is no news', () => {
+test('a reading that agrees with what is known changes nothing', () => {
   const clock = createPlatformClock();
   expect(clock.note({ aheadMinMs: -31_000, aheadMaxMs: 0 })).toBe(false);
   expect(clock.behindMs()).toBe(0);
@@ -212,7 +213,7 @@ test('a reading that may be true of what is known is no news', () => {
   expect(clock.note(undefined)).toBe(false);
 });
 
-test('what is held back and what is left are the windows, each instant once', () => {
+test('settled and held-back windows together are all windows, each instant once', () => {
   const windows = [
     { beginMs: 0, endMs: 9_999 },
     { beginMs: 10_000, endMs: 19_999 },

@@ -62,7 +62,7 @@ const byBatchNo = (entries: readonly LedgerEntry[]) =>
 const entriesOf = (parts: readonly Part[]) => byBatchNo(parts.flatMap(({ reading }) => reading.entries));
 const allCertified = (parts: readonly Part[]) => parts.every(({ reading }) => reading.certified);
 
-test('a quiet window costs one call, and its one reading is certified', async () => {
+test('a small window costs one call, and its only reading is certified', async () => {
   const platform = createMemoryPlatform({ bookings: spread(40, DAY) });
   const { parts, requests, windowsDone } = await readAll(platform.reader, [DAY]);
   expect(parts).toEqual([
@@ -81,12 +81,12 @@ test('a quiet window costs one call, and its one reading is certified', async ()
   expect({ requests, windowsDone }).toEqual({ requests: 1, windowsDone: 1 });
 });
 
-test('an empty window is certified as empty by one call', async () => {
+test('an empty window is certified by one call', async () => {
   const { parts, requests } = await readAll(createMemoryPlatform({ bookings: [] }).reader, [DAY]);
   expect(parts.map(({ reading }) => [reading.certified, reading.total, requests])).toEqual([[true, 0, 1]]);
 });
 
-test('a stable platform costs its pages, and one call more only where the last page is full', async () => {
+test('an unchanging ledger costs its pages, and one call more only if the last page is full', async () => {
   for (const [count, calls] of [
     [1, 1],
     [99, 1],
@@ -103,7 +103,7 @@ test('a stable platform costs its pages, and one call more only where the last p
   }
 });
 
-test('a total that hides entries behind a full last page is found out', async () => {
+test('a total that hides entries after a full last page is noticed', async () => {
   const platform = createMemoryPlatform({ bookings: spread(130, DAY) });
   const hiding: LedgerReader = {
     page: async (query, signal) => ({ ...(await platform.reader.page(query, signal)), total: 100 }),
@@ -114,7 +114,7 @@ test('a total that hides entries behind a full last page is found out', async ()
   expect(entriesOf(parts)).toEqual(platform.truth(DAY));
 });
 
-test('a platform that answers with its last page where there is none more is certified', async () => {
+test('a platform that repeats its last page beyond the end is certified', async () => {
   const platform = createMemoryPlatform({ bookings: spread(200, DAY) });
   const clamping: LedgerReader = {
     page: (query, signal) => platform.reader.page({ ...query, pageNum: Math.min(2, query.pageNum) }, signal),
@@ -147,7 +147,7 @@ test.each([
   },
 );
 
-/** Reads until the platform dies after so many calls: the days of the windows certified by then, the first being 0. */
+/** Reads until the platform fails after that many calls. Returns the days certified by then; the first day is 0. */
 async function certifiedBeforeDeath(
   bookings: Booking[],
   windows: readonly Window[],
@@ -171,10 +171,10 @@ async function certifiedBeforeDeath(
   return certified.sort((a, b) => a - b);
 }
 
-test('a platform that dies leaves the oldest windows certified, in whatever order they were asked for', async () => {
+test('if the platform fails midway, the oldest windows are certified, in whatever order they were requested', async () => {
   const windows = days(40);
   const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
-  // Eight pages a day: forty calls are five days at best, one after the other.
+  // Eight pages a day. Forty calls are five days at best, one after the other.
   const bookings = spread(40 * 780, all);
   for (const asked of [windows, windows.toReversed()]) {
     const certified = await certifiedBeforeDeath(bookings, asked, { concurrency: 8, callsMax: 40 });
@@ -182,17 +182,17 @@ test('a platform that dies leaves the oldest windows certified, in whatever orde
   }
 });
 
-test('the same where deep days are split: the oldest parts of the oldest day come first', async () => {
+test('the same if large days are split: the oldest parts of the oldest day come first', async () => {
   const windows = days(3);
   const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
   const bookings = spread(3 * 33_000, all);
-  // A third of all calls, and some first pages: the first day is whole, and next to nothing of the last.
+  // A third of all calls, and some first pages. The first day is complete, and the last has next to nothing.
   const certified = await certifiedBeforeDeath(bookings, windows, { concurrency: 16, callsMax: 400 });
   expect(certified.filter((day) => day === 0)).toHaveLength(5);
   expect(certified).not.toContain(2);
 });
 
-test('never more pages in memory than the limit, however slow the store', async () => {
+test('there are never more pages in memory than the limit, however slow the store', async () => {
   const windows = days(40);
   const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
   const platform = createMemoryPlatform({ bookings: spread(60_000, all) });
@@ -216,7 +216,7 @@ test('never more pages in memory than the limit, however slow the store', async 
   expect(most).toBeLessThanOrEqual(60 * 100);
 });
 
-test('entries crowded into a few seconds are reached by splitting again', async () => {
+test('many entries within a few seconds are read by splitting again', async () => {
   const bookings = [0, 7_200, 50_000].flatMap((atS, index) =>
     spread(9_000, { beginMs: BEGIN_MS + atS * 1_000, endMs: BEGIN_MS + atS * 1_000 + 2_999 }, `C${index}-`),
   );
@@ -225,7 +225,7 @@ test('entries crowded into a few seconds are reached by splitting again', async 
   expect([allCertified(parts), entriesOf(parts)]).toEqual([true, platform.truth(DAY)]);
 });
 
-test('5,000 entries of one millisecond are one reading', async () => {
+test('5,000 entries of one millisecond are read in one window', async () => {
   const bookings = spread(5_000, { beginMs: BEGIN_MS, endMs: BEGIN_MS });
   const platform = createMemoryPlatform({ bookings });
   const { parts, requests } = await readAll(platform.reader, [DAY]);
@@ -244,14 +244,14 @@ test.each([
   for (const { window } of parts) expect([window.beginMs % 1_000, window.endMs % 1_000]).toEqual([0, 999]);
 });
 
-test('an order that changes with every request is got around by windows of one page', async () => {
+test('if the order changes with every request, windows of one page are used', async () => {
   const platform = createMemoryPlatform({ bookings: spread(6_000, DAY), faults: { order: 'shuffled' } });
   const { parts, requests } = await readAll(platform.reader, [DAY]);
   expect([allCertified(parts), entriesOf(parts)]).toEqual([true, platform.truth(DAY)]);
   expect(requests).toBeLessThan(60 * 2 + 101 * 1.2);
 });
 
-test('once order proved unsteady, later windows do not try to page', async () => {
+test('once the order has changed, later windows are not read in several pages', async () => {
   const windows = days(20);
   const all = { beginMs: windows[0]!.beginMs, endMs: windows.at(-1)!.endMs };
   const platform = createMemoryPlatform({ bookings: spread(40_000, all), faults: { order: 'shuffled' } });
@@ -260,14 +260,14 @@ test('once order proved unsteady, later windows do not try to page', async () =>
   expect(requests / 400).toBeLessThan(2.1);
 });
 
-test('an order that changes with every request, within one second, is read until all entries were seen', async () => {
+test('one second whose order changes with every request is read until all entries were seen', async () => {
   const bookings = spread(1_500, { beginMs: BEGIN_MS, endMs: BEGIN_MS });
   const platform = createMemoryPlatform({ bookings, faults: { order: 'shuffled' } });
   const { parts } = await readAll(platform.reader, [SECOND]);
   expect([allCertified(parts), entriesOf(parts)]).toEqual([true, platform.truth(DAY)]);
 });
 
-test('an entry that arrives while pages are read is in the certified reading', async () => {
+test('an entry that comes while pages are read is in the certified reading', async () => {
   const late = spread(1, { beginMs: BEGIN_MS + 5_000, endMs: BEGIN_MS + 5_000 }, 'LATE');
   const platform = createMemoryPlatform({
     bookings: spread(450, DAY),
@@ -280,7 +280,7 @@ test('an entry that arrives while pages are read is in the certified reading', a
   expect(entriesOf(parts)).toHaveLength(451);
 });
 
-test('entries that keep arriving end in windows of one page, each certified', async () => {
+test('if entries keep coming, the windows become one page each, and are certified', async () => {
   const platform = createMemoryPlatform({
     bookings: spread(2_000, DAY),
     onQuery: (_, count, bookings) => {
@@ -292,7 +292,7 @@ test('entries that keep arriving end in windows of one page, each certified', as
   expect(allCertified(parts)).toBe(true);
 });
 
-test('a rejected entry counts for the certificate, by its batchNo or by its raw text', async () => {
+test('a rejected entry counts for the certificate, by batchNo or by raw text', async () => {
   const [first, second, ...rest] = spread(30, DAY);
   const rejectedAs = (booking: Booking, batchNo: string | null): Booking => ({
     ...booking,
@@ -304,7 +304,7 @@ test('a rejected entry counts for the certificate, by its batchNo or by its raw 
   expect([parts[0]!.reading.entries.length, parts[0]!.reading.rejected.length]).toEqual([28, 2]);
 });
 
-test('a window that never adds up is given up with its figures, and what was seen is kept', async () => {
+test('a window that never adds up is given up with its figures, and the entries seen are kept', async () => {
   const platform = createMemoryPlatform({ bookings: spread(30, DAY) });
   const lying: LedgerReader = {
     page: async (query, signal) => ({ ...(await platform.reader.page(query, signal)), total: 31 }),
@@ -319,7 +319,7 @@ test('a window that never adds up is given up with its figures, and what was see
   expect([entriesOf(parts), requests]).toEqual([platform.truth(DAY), 8]);
 });
 
-test('only the span that does not add up stays without certificate', async () => {
+test('only the part that does not add up stays without certificate', async () => {
   const platform = createMemoryPlatform({ bookings: spread(1_000, DAY) });
   const badMs = BEGIN_MS + 43_200_000;
   const lying: LedgerReader = {
@@ -353,7 +353,7 @@ test.each([
   expect(mergeWindows(parts.map(({ window }) => window))).toEqual([DAY]);
 });
 
-test('a reader that fails stops the reading, and nothing is asked any more', async () => {
+test('a reader that fails stops the reading, and no more calls are made', async () => {
   const platform = createMemoryPlatform({
     bookings: spread(3_000, DAY),
     onQuery: (_, count) => {
@@ -364,7 +364,7 @@ test('a reader that fails stops the reading, and nothing is asked any more', asy
   expect(platform.queries.length).toBeLessThan(60);
 });
 
-/** A small world: up to two hours, crowded seconds, true or cut milliseconds. */
+/** A small ledger: up to two hours, seconds with many entries, times in ms or in whole seconds. */
 const ledgers = fc
   .record({
     crowds: fc.array(
@@ -390,7 +390,10 @@ const ledgers = fc
 
 const probability = fc.constantFrom(0, 0, 0.05, 0.5, 1);
 const order = fc.constantFrom('time' as const, 'latest first' as const, 'shuffled' as const);
-/** Wrong totals or wrong contents: a reply that is wrong in both so that they match is a true reply of another ledger. */
+/**
+ * Either wrong totals or wrong contents. A reply in which both are wrong and match is a right reply from another
+ * ledger.
+ */
 const faultsOf: fc.Arbitrary<Faults> = fc.oneof(
   fc.record({ order, wrongTotals: probability }),
   fc.record({ order, doubled: probability, short: probability, strangers: probability }),
@@ -403,7 +406,7 @@ const SMALL: Partial<ReadLimits> = {
   windowsInProgressMax: 4,
 };
 
-test('whatever a platform does, a certified window holds what the platform held at one moment', async () => {
+test('whatever a platform does, a certified window holds what the platform held at one instant', async () => {
   await fc.assert(
     fc.asyncProperty(
       ledgers,
@@ -443,7 +446,7 @@ test('whatever a platform does, a certified window holds what the platform held 
   );
 });
 
-test('a stable platform is certified whole, whatever its order, and cheaply where order is steady', async () => {
+test('an unchanging ledger is completely certified in any order, and cheaply if the order is stable', async () => {
   await fc.assert(
     fc.asyncProperty(ledgers, order, async (bookings, ordered) => {
       const platform = createMemoryPlatform({ bookings, faults: { order: ordered } });

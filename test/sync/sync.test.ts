@@ -82,7 +82,7 @@ const rowCount = async () =>
   (await database.db.selectFrom('ledger_entry').select('batch_no').execute()).length +
   (await database.db.selectFrom('sync_window').select('begin_ms').execute()).length;
 
-test('what is stored is what the platform has, digit for digit, and every window has its certificate', async () => {
+test('stored entries are those of the platform, digit for digit, and every window has its certificate', async () => {
   const platform = createMemoryPlatform({ bookings: spread(1_234, ALL) });
   const report = await sync(platform.reader);
   expect(report).toMatchObject({
@@ -104,7 +104,7 @@ test('the second sync of an unchanged ledger writes nothing', async () => {
   expect(await sync(platform.reader)).toMatchObject({ inserted: 0, amended: 0, vanished: 0, unchanged: 300 });
 });
 
-test('what the platform no longer has is marked, also where its second had to be split', async () => {
+test('entries that the platform no longer has are marked, even if their second had to be split', async () => {
   const [window] = WINDOWS;
   const second = { beginMs: window!.beginMs, endMs: window!.beginMs + 999 };
   const platform = createMemoryPlatform({ bookings: spread(700, second) });
@@ -115,7 +115,7 @@ test('what the platform no longer has is marked, also where its second had to be
   expect(await stored()).toEqual(platform.truth(ALL));
 });
 
-test('under a wrong zone not a single row is written', async () => {
+test('with a wrong zone not a single row is written', async () => {
   const [, , third] = WINDOWS;
   const platform = createMemoryPlatform({
     bookings: spread(250, third!),
@@ -137,10 +137,10 @@ const vanishedCount = async () =>
 const nextRun = () =>
   startRun(database.db, { command: 'sync', holder: 'test', fromDay: null, toDay: null, now: NOW });
 
-describe('a platform whose timestamps are off from the times it filters by', () => {
+describe('a platform whose timestamps differ from the times it filters by', () => {
   const within = { clockToleranceS: 2 };
 
-  test('by a constant lag: every entry is stored under its timestamp, and read again nothing changes', async () => {
+  test('by a constant lag: every entry is stored with its timestamp, and a second reading changes nothing', async () => {
     for (const lagMs of [1_000, 2_000, -1_000, -2_000, 400, -1_400]) {
       const own = await freshDatabase();
       try {
@@ -165,7 +165,7 @@ describe('a platform whose timestamps are off from the times it filters by', () 
     }
   });
 
-  test('by a lag that differs from entry to entry: nothing is lost, doubled or marked at an edge', async () => {
+  test('by a different lag for each entry: nothing is lost, doubled or marked at an edge', async () => {
     const lagOf = ({ batchNo }: Booking) => ((Number(batchNo.slice(-3)) * 7) % 5) * 1_000 - 2_000;
     const bookings = everySecondNear(WINDOWS);
     const platform = createMemoryPlatform({ bookings, lagMs: lagOf });
@@ -177,7 +177,7 @@ describe('a platform whose timestamps are off from the times it filters by', () 
     expect(await stored()).toEqual(platform.truth(ALL));
     const again = await sync(platform.reader, { ...within, limits, runId: await nextRun() });
     expect(again).toMatchObject({ inserted: 0, amended: 0, vanished: 0, returned: 0, uncertified: [] });
-    // What lies at the edges is missed as anything else, once it is gone.
+    // Entries at the edges are missed like any other once they are gone.
     const edges = new Set(WINDOWS.flatMap(({ beginMs, endMs }) => [beginMs, endMs - 999]));
     const secondOf = (ms: number) => Math.floor(ms / 1_000) * 1_000;
     const gone = bookings.filter((booking) => edges.has(secondOf(booking.trueMs + lagOf(booking))));
@@ -189,7 +189,7 @@ describe('a platform whose timestamps are off from the times it filters by', () 
     expect(await stored()).toEqual(platform.truth(ALL));
   });
 
-  test('found off in mid-run: windows read before are read again, and later runs know it from the start', async () => {
+  test('found during a run: windows read before are read again, and later runs know it from the start', async () => {
     const late = WINDOWS[3]!.endMs - 499;
     const platform = createMemoryPlatform({
       bookings: everySecondNear(WINDOWS),
@@ -217,7 +217,7 @@ describe('a platform whose timestamps are off from the times it filters by', () 
     expect(await rowCount()).toBe(0);
   });
 
-  test('where a clock is put back: entries stay on their side of it', async () => {
+  test('when a clock is put back: entries stay on their side of the change', async () => {
     const zone = 'Europe/London';
     const windows = planWindows({
       fromDay: '2025-10-26',
@@ -243,10 +243,10 @@ describe('a platform whose timestamps are off from the times it filters by', () 
   });
 });
 
-describe('what a reading lacks', () => {
+describe('a stored entry that a reading lacks', () => {
   const LATER = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
 
-  test('once everything, waits for a second reading, whether the window was split or not', async () => {
+  test('together with all others waits for a second reading, whether the window was split or not', async () => {
     for (const [limits, count] of [
       [{}, 40],
       [{ pageNumMax: 1 }, 300],
@@ -256,7 +256,7 @@ describe('what a reading lacks', () => {
       const platform = createMemoryPlatform({ bookings });
       const more = { limits, windows: [window] };
       await sync(platform.reader, more);
-      // One page is left of it, which makes it small: the rest seems gone.
+      // Of 300 entries 120 are left, of 40 none.
       const left = count === 40 ? 0 : 120;
       platform.bookings.splice(left);
       const first = await sync(platform.reader, { ...more, runId: await nextRun() });
@@ -271,7 +271,7 @@ describe('what a reading lacks', () => {
     }
   });
 
-  /** Reads a window again after its entries moved to where the platform finds them now; what it stored stays. */
+  /** Reads a window again after its entries moved to where the platform now finds them. The stored rows must stay. */
   const readMoved = async (foundByMs: number, stampsByMs: number, more: Partial<SyncOptions> = {}) => {
     let lagMs = 0;
     const within = { beginMs: WINDOWS[1]!.beginMs, endMs: WINDOWS[1]!.beginMs + 60_000 };
@@ -293,21 +293,21 @@ describe('what a reading lacks', () => {
     uncertified: [{ window: WINDOWS[1], problem: expect.stringContaining(problem) }],
   });
 
-  test('as it is found at another hour under the same timestamps, stops the run: the zone is wrong', async () => {
+  test('and that is found an hour off with the same timestamp stops the run: the zone is wrong', async () => {
     expect(await readMoved(-HOUR_MS, 0)).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 60 });
   });
 
-  test('as its timestamps were moved, waits for a second reading: no zone explains it', async () => {
+  test('because its timestamp moved waits for a second reading: no zone explains it', async () => {
     expect(await readMoved(-HOUR_MS, -HOUR_MS)).toMatchObject(uncertified('(3 of 3 in USD)'));
   });
 
-  test('as it is found where no zone could mean, stays as it is, as often as it comes back empty', async () => {
+  test('and that is found at a time that no zone explains stays stored, however often it is missing', async () => {
     const left = 'nothing of this run proves the time zone: they stay as they are';
     expect(await readMoved(-7 * 60_000, 0)).toMatchObject(uncertified(left));
     expect(await certifiedWindows(database.db, 'M-TEST', WINDOWS[1]!)).toEqual([WINDOWS[1]]);
   });
 
-  test('is judged as ever where a person answers for the zone, or this run proved it', async () => {
+  test('is judged as usual if a person vouches for the zone, or this run proved it', async () => {
     const proven = createZoneGate('UTC');
     const other = createMemoryPlatform({ bookings: spread(2, WINDOWS[2]!, 'O-') });
     await sync(other.reader, { merchant: { ...MERCHANT, merchantNo: 'M-OTHER' }, zoneGate: proven });
@@ -315,7 +315,7 @@ describe('what a reading lacks', () => {
       expect(await readMoved(-7 * 60_000, 0, { zoneGate })).toMatchObject(uncertified('(3 of 3 in USD)'));
   });
 
-  test('is no doubt once it came with another window, moved to a later day', async () => {
+  test('raises no doubt once it came in another window, moved to a later day', async () => {
     const [first, second] = WINDOWS as [Window, Window];
     const more = { limits: { windowsInProgressMax: 1 }, windows: [first, second] };
     const platform = createMemoryPlatform({
@@ -333,7 +333,7 @@ describe('what a reading lacks', () => {
     ]);
   });
 
-  test('in a part that is empty by itself is believed where the window lacks little', async () => {
+  test('in a part that is now empty is believed to be gone if the whole window lacks little', async () => {
     const window = WINDOWS[0]!;
     const platform = createMemoryPlatform({ bookings: spread(400, window) });
     const more = { limits: { pageNumMax: 1 }, windows: [window] };
@@ -346,7 +346,7 @@ describe('what a reading lacks', () => {
     expect(await stored()).toEqual(platform.truth(window));
   });
 
-  test('stays unproven where a run dies before all parts were read', async () => {
+  test('stays unproven if a run is killed before all parts were read', async () => {
     const window = WINDOWS[0]!;
     let dies = false;
     const platform = createMemoryPlatform({
@@ -366,7 +366,7 @@ describe('what a reading lacks', () => {
     expect(await certifiedWindows(database.db, 'M-TEST', window)).toEqual([window]);
   });
 
-  test('and comes unreadable is quarantined, not vanished', async () => {
+  test('because it comes unreadable is quarantined, not vanished', async () => {
     const platform = createMemoryPlatform({ bookings: spread(100, ALL) });
     await sync(platform.reader);
     const was = platform.bookings[30]!;
@@ -387,7 +387,7 @@ describe('what a reading lacks', () => {
   });
 });
 
-test('two identical wrecks without batchNo are certified, kept once and counted', async () => {
+test('two identical unreadable entries without batchNo are certified, stored once and counted', async () => {
   const wreck = { raw: '{"broken":1}', reason: 'batchNo is missing', batchNo: null };
   const bookings = spread(20, WINDOWS[0]!).map((booking, n) =>
     n < 2 ? { ...booking, rejected: wreck } : booking,
@@ -397,7 +397,7 @@ test('two identical wrecks without batchNo are certified, kept once and counted'
   expect(await listQuarantine(database.db)).toMatchObject([{ raw: wreck.raw, occurrences: 2 }]);
 });
 
-test('an entry that was not asked for is kept in quarantine until a reading without it is certified', async () => {
+test('an entry that was not asked for is quarantined until a reading without it is certified', async () => {
   const [first, second] = [WINDOWS[0]!, WINDOWS[1]!];
   const stray = spread(1, { beginMs: second.beginMs + 43_200_000, endMs: second.endMs }, 'STRAY')[0]!;
   const platform = createMemoryPlatform({ bookings: [...spread(20, first), stray] });
@@ -426,7 +426,7 @@ test('an entry that was not asked for is kept in quarantine until a reading with
   expect(await listQuarantine(database.db)).toEqual([]);
 });
 
-test('a platform that ignores dates beside a batchNo never gets a row stored under a wrong zone', async () => {
+test('for a platform that ignores dates in queries with a batchNo, no row is stored with a wrong zone', async () => {
   const platform = createMemoryPlatform({
     bookings: spread(250, { beginMs: WINDOWS[1]!.beginMs, endMs: WINDOWS[3]!.endMs }),
     zone: 'Asia/Shanghai',
@@ -446,7 +446,7 @@ test('a ledger without any entry is certified without a proof of the zone', asyn
   expect(await certifiedWindows(database.db, 'M-TEST', ALL)).toEqual([ALL]);
 });
 
-test('a platform that goes away leaves what was certified, and the failure in the report', async () => {
+test('after a platform fails midway, certified windows stay, and the report has the failure', async () => {
   const platform = createMemoryPlatform({
     bookings: spread(1_000, ALL),
     onQuery: ({ window }) => {
@@ -460,12 +460,12 @@ test('a platform that goes away leaves what was certified, and the failure in th
   expect(await certifiedWindows(database.db, 'M-TEST', ALL)).toEqual([{ beginMs, endMs: WINDOWS[2]!.endMs }]);
 });
 
-test('a refused merchant is a failure of its own', async () => {
+test('a refused merchant fails alone', async () => {
   const reader: LedgerReader = { page: () => Promise.reject(new PlatformRejected('401')) };
   expect(await sync(reader)).toMatchObject({ failure: new PlatformRejected('401'), windows: 0, requests: 5 });
 });
 
-test('told to stop, it stops at a window’s edge and tells what it stored', async () => {
+test('when asked to stop, it stops after a whole window and reports what it stored', async () => {
   const stop = new AbortController();
   const platform = createMemoryPlatform({ bookings: spread(1_000, ALL) });
   const report = await sync(platform.reader, {
@@ -487,7 +487,7 @@ test('a lost lease stops everything', async () => {
   expect(await rowCount()).toBe(0);
 });
 
-test('entries of a window that does not add up are stored, without certificate', async () => {
+test('entries of a window that does not add up are stored without certificate', async () => {
   const platform = createMemoryPlatform({ bookings: spread(100, ALL) });
   const lying: LedgerReader = {
     page: async (query, signal) => {
@@ -509,7 +509,7 @@ test('entries of a window that does not add up are stored, without certificate',
   ]);
 });
 
-test('asked for some currencies, it reads and stores only those', async () => {
+test('for some currencies, it reads and stores only those', async () => {
   const bookings = [
     ...spread(150, ALL, 'U', 'USD'),
     ...spread(150, ALL, 'E', 'EUR'),

@@ -1,4 +1,7 @@
-/** A line to the platform whose time is virtual: so many calls at once, each so many ms, measured without waiting. */
+/**
+ * A line to the platform with a virtual clock: a number of calls at once, each of a given duration, measured without
+ * waiting.
+ */
 import { createLine } from '../../src/platform/line.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { virtualTime } from '../support/virtual-time.ts';
@@ -9,7 +12,7 @@ export interface VirtualLine {
   readonly inFlightMost: () => number;
 }
 
-/** The transport's own line, with time that moves on to the next reply whenever nothing else is left to do. */
+/** The transport's own line, with a clock that jumps to the next reply whenever there is nothing else to do. */
 export function virtualLine(
   reader: LedgerReader,
   options: { latencyMs: number; concurrency: number },

@@ -40,7 +40,7 @@ async function check(options: Partial<MemoryPlatformOptions>, window = DAY) {
   return { outcome, calls: platform.queries.length - 1, slackMs: gate.slackMs() };
 }
 
-test('the right zone is proven by two calls: where the entry is, and where it must not be', async () => {
+test('the right zone is proven by two calls: at the time of the entry, and where it must not be', async () => {
   expect(await check({ zone: 'Asia/Shanghai', believedZone: 'Asia/Shanghai' })).toEqual({
     outcome: 'proven',
     calls: 2,
@@ -50,11 +50,11 @@ test('the right zone is proven by two calls: where the entry is, and where it mu
 
 const ignoring: Faults = { ignoresWindowBesideBatchNo: true };
 
-test('where dates are ignored beside a batchNo, a right zone is proven by windows, in four calls', async () => {
+test('if dates are ignored in queries with a batchNo, a right zone is proven by windows, in four calls', async () => {
   expect(await check({ faults: ignoring })).toEqual({ outcome: 'proven', calls: 4, slackMs: 0 });
 });
 
-test('where dates are ignored beside a batchNo, a wrong zone is never proven', async () => {
+test('if dates are ignored in queries with a batchNo, a wrong zone is never proven', async () => {
   const zones = fc.constantFrom('Asia/Shanghai', 'Asia/Kolkata', 'America/St_Johns', 'Pacific/Kiritimati');
   await fc.assert(
     fc.asyncProperty(zones, fc.integer({ min: 1, max: 400 }), fc.nat(), async (zone, count, seed) => {
@@ -69,7 +69,7 @@ test('where dates are ignored beside a batchNo, a wrong zone is never proven', a
   );
 });
 
-test('where dates are ignored beside a batchNo, a wrong zone is named by the entries that come', async () => {
+test('if dates are ignored in queries with a batchNo, the entries that come show the wrong zone', async () => {
   const bookings = [0, 8].flatMap((hours) =>
     spread(
       3,
@@ -81,7 +81,7 @@ test('where dates are ignored beside a batchNo, a wrong zone is named by the ent
   expect(outcome).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 480 });
 });
 
-test('unproven, it says what a person can do', async () => {
+test('if the zone is not proven, the message says what a person can do', async () => {
   const { outcome } = await check({ zone: 'Asia/Shanghai', believedZone: 'UTC', faults: ignoring });
   expect(outcome).toBeInstanceOf(TimeZoneUnproven);
   expect((outcome as Error).message).toContain('beside a batchNo the platform ignores beginDate and endDate');
@@ -89,7 +89,7 @@ test('unproven, it says what a person can do', async () => {
 });
 
 test.each(['begin', 'end'] as const)(
-  'a platform that heeds only the %s beside a batchNo proves no wrong zone',
+  'a platform that uses only the %s date in queries with a batchNo proves no wrong zone',
   async (heeds) => {
     const faults: Faults = { heedsBesideBatchNo: heeds };
     expect((await check({ faults })).outcome).toBe('proven');
@@ -99,7 +99,7 @@ test.each(['begin', 'end'] as const)(
   },
 );
 
-test('timestamps off by no more than the clock tolerance prove the zone, and are told', async () => {
+test('timestamps off by no more than the clock tolerance prove the zone, and are reported', async () => {
   const bookings = spread(5, { beginMs: DAY.beginMs + 60_000, endMs: DAY.endMs });
   for (const lagMs of [1_000, 2_000, -1_000, -2_000]) {
     expect(await check({ bookings, lagMs })).toEqual({ outcome: 'proven', calls: 4, slackMs: 2_000 });
@@ -112,7 +112,7 @@ test('timestamps off by no more than the clock tolerance prove the zone, and are
   expect((await check({ lagMs: 4_000 })).outcome).toBeInstanceOf(TimeZoneUnproven);
 });
 
-test('entries that come for a second beside theirs do not make a clock exact that is off', async () => {
+test('entries that also come for a neighbouring second do not hide that the clock is off', async () => {
   const bookings = spread(60, { beginMs: DAY.beginMs + 60_000, endMs: DAY.beginMs + 119_999 });
   for (const faults of [ignoring, { ignoresBatchNo: true }]) {
     expect(await check({ bookings, lagMs: 1_000, faults })).toMatchObject({
@@ -122,14 +122,14 @@ test('entries that come for a second beside theirs do not make a clock exact tha
   }
 });
 
-test('a wrong zone is named though its clock is off as well', async () => {
+test('a wrong zone is named even if the clock is off too', async () => {
   for (const lagMs of [2_000, -2_000]) {
     const { outcome } = await check({ zone: 'Asia/Kathmandu', believedZone: 'UTC', lagMs });
     expect(outcome).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 345 });
   }
 });
 
-test('an entry beside the window it came with, within the tolerance, shows that the clock is off', async () => {
+test('an entry outside its window, within the tolerance, shows that the clock is off', async () => {
   const window = { beginMs: DAY.beginMs, endMs: DAY.beginMs + 3_599_999 };
   const platform = createMemoryPlatform({
     bookings: spread(3_600, window),
@@ -144,7 +144,7 @@ test('an entry beside the window it came with, within the tolerance, shows that 
   ]);
 });
 
-test('a zone taken on trust asks for nothing', async () => {
+test('a zone trusted without proof costs no call', async () => {
   const platform = createMemoryPlatform({ bookings: spread(5, DAY), faults: ignoring });
   const gate = createZoneGate('UTC', { clockToleranceS: 2, isTrusted: true });
   const entries = await pageIn(platform.reader, DAY);
@@ -163,7 +163,7 @@ test('a wrong zone is named with the offset the platform has, and with zones tha
   expect(calls).toBeLessThanOrEqual(20);
 });
 
-test('any two zones are told apart, or have the same offset', async () => {
+test('any two zones are distinguished, unless they have the same offset', async () => {
   const zones = fc.constantFrom(
     'UTC',
     'Asia/Shanghai',
@@ -203,7 +203,7 @@ test('one proof serves all windows and merchants of a run', async () => {
   expect(platform.queries).toHaveLength(3);
 });
 
-test('a merchant refused while proving leaves the proof to the next', async () => {
+test('if a merchant is refused during the proof, the next merchant proves the zone', async () => {
   const platform = createMemoryPlatform({ bookings: spread(5, DAY) });
   const gate = createZoneGate('UTC');
   const entries = await pageIn(platform.reader, DAY);
@@ -213,15 +213,15 @@ test('a merchant refused while proving leaves the proof to the next', async () =
   await next;
 });
 
-test('wrong totals do not keep a zone from being proven, nor point to another one', async () => {
+test('wrong totals neither prevent the proof of a zone nor suggest another one', async () => {
   expect((await check({ faults: { wrongTotals: 1 } })).outcome).toBe('proven');
 });
 
-test('where the filter on batchNo is ignored, the filter on time proves a right zone', async () => {
+test('if the filter on batchNo is ignored, the filter on time proves a right zone', async () => {
   expect((await check({ faults: { ignoresBatchNo: true } })).outcome).toBe('proven');
 });
 
-test('where the filter on batchNo is ignored, no other zone is claimed', async () => {
+test('if the filter on batchNo is ignored, no other zone is claimed', async () => {
   const { outcome } = await check({
     zone: 'Asia/Shanghai',
     believedZone: 'UTC',
@@ -231,12 +231,12 @@ test('where the filter on batchNo is ignored, no other zone is claimed', async (
   expect((outcome as Error).message).toContain('the platform sent others too');
 });
 
-test('where all filters are ignored, nothing is claimed', async () => {
+test('if all filters are ignored, nothing is claimed', async () => {
   const { outcome } = await check({ faults: { ignoresBatchNo: true, ignoresWindow: true } });
   expect(outcome).toBeInstanceOf(TimeZoneUnproven);
 });
 
-test('where all filters are ignored, many entries of one second prove nothing either', async () => {
+test('if all filters are ignored, many entries of one second prove nothing either', async () => {
   const bookings = spread(250, { beginMs: DAY.beginMs, endMs: DAY.beginMs + 999 });
   const faults: Faults = { ignoresBatchNo: true, ignoresWindow: true, order: 'shuffled' };
   for (const seed of [1, 2, 3, 4, 5, 6]) {
@@ -245,7 +245,7 @@ test('where all filters are ignored, many entries of one second prove nothing ei
   }
 });
 
-test('where all dates are ignored, an entry that leaves in the middle of its proof proves nothing', async () => {
+test('if all dates are ignored, an entry that disappears during its proof proves nothing', async () => {
   for (const leavesAt of [2, 3, 4, 5, 6, 7]) {
     const { outcome } = await check({
       bookings: spread(1, DAY),
@@ -260,7 +260,7 @@ test('where all dates are ignored, an entry that leaves in the middle of its pro
   }
 });
 
-test('an entry that is gone by the time it is asked for is passed over for another', async () => {
+test('if an entry is gone when it is asked for, another one is used', async () => {
   const { outcome } = await check({
     onQuery: (_, count, bookings) => {
       if (count === 2) bookings.shift();

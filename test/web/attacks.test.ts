@@ -1,4 +1,7 @@
-/** Strangers at the door: whoever drips, floods or forges is cut off, and a genuine push is answered all the while. */
+/**
+ * Attacks on the server: slow, flooding and forging clients are disconnected, and genuine posts are answered all the
+ * time.
+ */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { KyselyPlugin } from 'kysely';
@@ -29,11 +32,11 @@ const HEAD = `POST ${PATH} HTTP/1.1\r\nHost: daybook\r\nContent-Type: applicatio
 const RECEIVED = { status: 200, text: '{"received":true}' };
 const QUICK = { headersMs: 100, requestMs: 200, lookedEveryMs: 20 };
 
-/** An error before it, as a reset is, is an end like any other. */
+/** A reset gives an error first. That counts as closed too. */
 const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.closed ? resolve() : socket.once('close', () => resolve())));
 
-/** A connection that says `text` and then nothing. */
+/** A connection that sends `text` and then nothing. */
 function dawdler(url: string, text: string): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.on('error', () => undefined);
@@ -62,7 +65,7 @@ it('a byte now and then does not buy more time', async () => {
 });
 
 it.each(['', HEAD, `${HEAD}Content-Length: 100\r\n\r\n{"half":`])(
-  'any number of connections that dawdle keep nobody out, not even for a moment: %j',
+  'any number of idle connections keep nobody out, not even for a moment: %j',
   async (text) => {
     const connections = { connectionsMax: 20 };
     served = await serveOver(database.db, {}, { connections });
@@ -73,7 +76,7 @@ it.each(['', HEAD, `${HEAD}Content-Length: 100\r\n\r\n{"half":`])(
   },
 );
 
-it('one address has so many connections and no more, unless it is a trusted proxy', async () => {
+it('one address has a limited number of connections, unless it is a trusted proxy', async () => {
   const connections = { perAddressMax: 3 };
   served = await serveOver(database.db, {}, { connections });
   for (let n = 0; n < 10; n++) dawdler(served.url, HEAD);
@@ -89,7 +92,7 @@ it('one address has so many connections and no more, unless it is a trusted prox
   for (const socket of three) socket.destroy();
 });
 
-it('a stop ends in time though a sender holds on to its connection, and what is at work is answered first', async () => {
+it('a stop ends in time even if a sender keeps its connection, and requests at work are answered first', async () => {
   const controller = new AbortController();
   const nothing = () => undefined;
   const serving = await serve(
@@ -122,7 +125,7 @@ it('two Host headers are refused, and nothing is kept', async () => {
   expect(await database.db.selectFrom('notification').select('id').execute()).toEqual([]);
 });
 
-it('the source that a trusted proxy tells is kept, and no one else’s word for it', async () => {
+it('the sender’s address is taken from a trusted proxy, and from nobody else', async () => {
   const post = async (trustedProxies: string[]) => {
     served = await serveOver(database.db, {}, { trustedProxies });
     await fetch(`${served.url}/notify/onboarding/${newNotifySecret()}`, {
@@ -138,7 +141,7 @@ it('the source that a trusted proxy tells is kept, and no one else’s word for 
   expect(rows.map(({ source }) => source)).toEqual(['198.51.100.7', '127.0.0.1']);
 });
 
-it('whether it is ready is asked of the database once a second, however many ask', async () => {
+it('readiness costs one query a second, however many ask', async () => {
   let queries = 0;
   const counting: KyselyPlugin = {
     transformQuery: ({ node }) => {
@@ -167,7 +170,7 @@ it('whether it is ready is asked of the database once a second, however many ask
   expect(queries).toBe(2 * onceAsked);
 });
 
-it('health has a port of its own where one is set, and the world’s has none then', async () => {
+it('if health checks have a port of their own, the public port has none', async () => {
   const controller = new AbortController();
   const nothing = () => undefined;
   const anyPort = { host: '127.0.0.1', port: 0 };
@@ -193,7 +196,7 @@ it('health has a port of its own where one is set, and the world’s has none th
   await ended;
 });
 
-it('of many refusals of a kind a few are told, the rest counted, and another kind is told at once', () => {
+it('of many refusals of one kind a few are logged and the rest counted; another kind is logged at once', () => {
   const told: ToldEvent[] = [];
   let clockMs = 0;
   const log = createRefusalLog(

@@ -5,7 +5,7 @@ import { COMMIT_POSTS_MAX, createInbox, POSTS_WAITING_MAX } from '../../src/noti
 import { BODY_BYTES_MAX } from '../../src/web/server.ts';
 import { accepted, inReview } from '../notifications/subjects.ts';
 import { keptBodies, KEYS, NOW, serveOver, type Served } from '../notifications/support.ts';
-import { cuttingProxy } from '../store/cutting-proxy.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { onBothDatabases } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -19,7 +19,7 @@ let served: Served | undefined;
 afterEach(() => served?.close());
 
 onBothDatabases((store) => {
-  it('a post is kept as it came, encrypted, under the hash of its path, before it is answered', async () => {
+  it('a post is stored unchanged, encrypted, under the hash of its path, before it is answered', async () => {
     served = await serveOver(store().db);
     const body = '{ "code": "S00000",\n "token": "tok-secret" , "name": "\\u0000 深圳" }';
     expect(await served.post(PATH, body, 'application/json; charset=utf-8')).toEqual(RECEIVED);
@@ -35,7 +35,7 @@ onBothDatabases((store) => {
     expect(await keptBodies(store().db)).toEqual([body]);
   });
 
-  it('sense, nonsense, no text at all and a path nobody knows get the same answer, and all are kept whole', async () => {
+  it('valid, invalid and empty posts and unknown paths get the same answer, and all are stored whole', async () => {
     served = await serveOver(store().db);
     const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x00]);
     const deep = '['.repeat(BODY_BYTES_MAX);
@@ -54,7 +54,7 @@ onBothDatabases((store) => {
     expect(served.events).toEqual([]);
   });
 
-  it('posts that come together share commits, and every one is kept', async () => {
+  it('posts that come together share commits, and every one is stored', async () => {
     let commits = 0;
     const inbox = createInbox({
       db: store().db,
@@ -71,7 +71,7 @@ onBothDatabases((store) => {
     expect(commits).toBe(1 + Math.ceil(199 / COMMIT_POSTS_MAX));
   });
 
-  it('more posts than memory is set aside for are told to come again, and the rest is kept', async () => {
+  it('posts beyond the memory set aside are refused, and the rest is stored', async () => {
     const { secret } = await inReview(store().db, 'R1');
     const limits = { pathSourcePosts: 2_000, pathPosts: 2_000 };
     const inbox = createInbox({ db: store().db, secretKeys: KEYS, now: () => NOW, limits });
@@ -87,7 +87,7 @@ onBothDatabases((store) => {
   });
 
   it.each(['text/json', 'application/x-www-form-urlencoded', 'text/plain; charset=gbk', 'json', ';;;', ''])(
-    'a post of the type “%s” is kept like any other, with or without a slash behind its path',
+    'a post of the type “%s” is stored like any other, with or without a slash at the end of its path',
     async (type) => {
       served = await serveOver(store().db);
       for (const path of [PATH, `${PATH}/`, `${PATH}?a=1`]) {
@@ -97,7 +97,7 @@ onBothDatabases((store) => {
     },
   );
 
-  it('a post without any type is kept', async () => {
+  it('a post without a type is stored', async () => {
     served = await serveOver(store().db);
     const { hostname, port } = new URL(served.url);
     const socket = connect(Number(port), hostname);
@@ -110,7 +110,7 @@ onBothDatabases((store) => {
     expect(await keptBodies(store().db)).toEqual(['{}']);
   });
 
-  it('what is too long, at no path or by another method is refused alike, and not kept', async () => {
+  it('a post that is too long, has no path or another method is refused alike, and not stored', async () => {
     served = await serveOver(store().db);
     const ask = (method: string, path: string) =>
       fetch(`${served!.url}${path}`, { method }).then(async (response) => ({
@@ -136,7 +136,7 @@ onBothDatabases((store) => {
     });
   });
 
-  it('without a key nothing is taken, and it is not ready', async () => {
+  it('without a key nothing is accepted, and the server is not ready', async () => {
     served = await serveOver(store().db, { secretKeys: [] });
     expect(await served.post(PATH, '{}')).toEqual(TRY_LATER);
     expect(await served.get('/readyz')).toEqual({
@@ -145,7 +145,7 @@ onBothDatabases((store) => {
     });
   });
 
-  it('is alive, ready, and no longer ready once asked to stop', async () => {
+  it('the server is alive and ready, and no longer ready once asked to stop', async () => {
     served = await serveOver(store().db);
     expect(await served.get('/healthz')).toEqual({ status: 200, text: '{"alive":true}' });
     expect((await served.get('/readyz')).status).toBe(200);
@@ -156,9 +156,9 @@ onBothDatabases((store) => {
 });
 
 describe('a database that fails', () => {
-  it('is told as 503, never as a false 200; a cut connection is tried once more and keeps one row', async () => {
+  it('gives 503, never a false 200; after a cut connection the post is tried once more and gives one row', async () => {
     const real = await freshDatabase();
-    const proxy = await cuttingProxy(real.url);
+    const proxy = await startCuttingProxy(real.url);
     const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
     served = await serveOver(database.db);
     const insert = 'INSERT INTO notification';
@@ -183,7 +183,7 @@ describe('a database that fails', () => {
     await real.close();
   });
 
-  it('that has no such table is told as 503 too', async () => {
+  it('without the table gives 503 too', async () => {
     const database = await freshDatabase();
     await database.db.schema.dropTable('notification').execute();
     served = await serveOver(database.db);
@@ -193,8 +193,8 @@ describe('a database that fails', () => {
   });
 });
 
-describe('a sender that dawdles', () => {
-  it('keeps nobody else from being heard', async () => {
+describe('a slow sender', () => {
+  it('does not keep others from being answered', async () => {
     const database = await freshDatabase();
     served = await serveOver(database.db);
     const { port } = new URL(served.url);

@@ -17,7 +17,7 @@ const LISTEN = { host: '127.0.0.1', port: 0 };
 
 interface Started extends Serving {
   readonly stop: () => Promise<void>;
-  /** The next pass that found something. */
+  /** The next report that has processed something. */
   readonly processed: () => Promise<ProcessReport>;
 }
 
@@ -59,7 +59,7 @@ const push = (url: string, path: string, payload: object) =>
     body: JSON.stringify(payload),
   });
 
-it('an approval that is pushed is applied right after it is answered', async () => {
+it('an approval is applied right after its notification is answered', async () => {
   const one = await accepted(database.db, 'A1');
   const serving = await started();
   expect((await push(serving.url, one.path, onboardingResult(one))).status).toBe(200);
@@ -68,7 +68,7 @@ it('an approval that is pushed is applied right after it is answered', async () 
   await expect(fetch(`${serving.url}/healthz`)).rejects.toThrow();
 });
 
-it('what came in before a stop is looked at after the next start, once our own reply is stored', async () => {
+it('a notification from before a stop is processed after the next start, once our own reply is stored', async () => {
   const one = await submitting(database.db, 'A2');
   const first = await started();
   await push(first.url, one.path, onboardingResult(one));

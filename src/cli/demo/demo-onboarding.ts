@@ -1,10 +1,11 @@
-/** `demo-onboarding`: from an application to the new merchant's first statement and a beneficiary, in one readable run. */
+/** `demo-onboarding`: shows the way from an application to the new merchant's first statement and a beneficiary. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
+import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { prepareRegistration } from '../../beneficiaries/prepare.ts';
 import { registerBeneficiary } from '../../beneficiaries/register.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
@@ -115,10 +116,14 @@ async function firstStatements({ app, signal }: Stage, step: Step) {
   const to = addDays(dayOf(now().getTime(), settings.platform.timeZone), -1);
   const range = { from: addDays(to, 1 - DAYS), to };
   const report = await executeRun(
-    { command: 'run', range, merchants: await chosenMerchants(app, []), currencies: null },
+    { command: 'run', range, merchants: await chosenMerchants(app, null), currencies: null },
     runDeps(app, signal),
   );
-  const statements = await listStatements(database.db, { fromDay: range.from, toDay: range.to });
+  const statements = await listStatements(database.db, {
+    ...EVERY_ACCOUNT,
+    fromDay: range.from,
+    toDay: range.to,
+  });
   const { inserted } = sumOfSync(report.sync);
   const folder = relative('.', resolve(settings.dataDir, 'statements'));
   step(

@@ -1,16 +1,16 @@
-/** Settings of a demo: in a file of its own, written when first needed, so that what to type next goes on with it. */
+/** The settings of a demo. They are in a file of their own, so that further commands can use the same settings. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { PORT_DEFAULT } from '../sandbox.ts';
 
-/** Where `daybook sandbox` listens. */
+/** The address that `daybook sandbox` listens on. */
 export const SANDBOX_URL = `http://127.0.0.1:${PORT_DEFAULT}`;
 
 /**
- * Settings from the file at `path`, written from `text` where there is none, with the platform at `url`. The
- * environment stays out, as it may speak of a real installation. Throws `SettingsInvalid`.
+ * Reads settings from the file at `path`; if there is none, writes it from `text` first. The platform is at `url`.
+ * The environment is ignored, as it may belong to a real installation. Throws `SettingsInvalid`.
  */
 export function settingsForDemo(path: string, text: () => string, url: string): Settings {
   if (!existsSync(path)) {

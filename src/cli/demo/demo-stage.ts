@@ -1,4 +1,7 @@
-/** Where the onboarding demo plays: an embedded database of its own, and a server the sandbox pushes results to. */
+/**
+ * What the onboarding demo runs on: an embedded database of its own, and a server to which the sandbox pushes
+ * results.
+ */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,11 +14,11 @@ import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 
 export const SETTINGS_FILE = '.daybook/demo-onboarding.yaml';
 const DATA_DIR = '.daybook/demo-onboarding';
-/** A review takes the sandbox a second or less. */
+/** A review of the sandbox takes a second or less. */
 const RESULT_MS_MAX = 20_000;
 const LOOK_EVERY_MS = 50;
 
-/** A platform that knows nobody who matters here: the merchant is made by the application. */
+/** A platform without the demo's merchant: the application makes this merchant. */
 export const SCENARIO: ScenarioInput = {
   seed: 1101,
   timeZone: 'Asia/Shanghai',
@@ -31,7 +34,7 @@ export interface Stage {
   readonly signal: AbortSignal;
 }
 
-/** Settings from `SETTINGS_FILE`, written when first needed; what an earlier demo stored is thrown away. */
+/** Settings from `SETTINGS_FILE`, which is written if there is none. Deletes what an earlier demo stored. */
 export function demoSettings(url: string): Settings {
   rmSync(DATA_DIR, { recursive: true, force: true });
   return settingsForDemo(SETTINGS_FILE, settingsText, url);
@@ -50,7 +53,7 @@ daybook:
   secretKeys: demo:${randomBytes(32).toString('base64')}
 `;
 
-/** Opens the app and serves its notifications on a free port, which is the public address here. */
+/** Opens the app and serves its notifications on a free port, which is also the public address here. */
 export async function withServing<Result>(
   settings: Settings,
   work: (stage: Stage) => Promise<Result>,
@@ -76,7 +79,7 @@ export async function withServing<Result>(
   }
 }
 
-/** Looks until there is something. Throws after `RESULT_MS_MAX`. */
+/** Calls `look` until it finds something. Throws after `RESULT_MS_MAX`. */
 export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
   for (let waitedMs = 0; waitedMs < RESULT_MS_MAX; waitedMs += LOOK_EVERY_MS) {
     const found = await look();

@@ -1,8 +1,12 @@
-/** `demo`, which is `npm start`: the whole nightly job against the sandbox, on embedded defaults, in one readable result. */
+/**
+ * `demo`, which is `npm start`: runs the nightly job against the sandbox with an embedded database, and shows the
+ * result.
+ */
 import { randomBytes } from 'node:crypto';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
@@ -76,7 +80,7 @@ async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport>
       {
         command: 'run',
         range: { from: addDays(to, 1 - DAYS), to },
-        merchants: await chosenMerchants(app, []),
+        merchants: await chosenMerchants(app, null),
         currencies: null,
       },
       runDeps(app, stopSignal(), progress.show),
@@ -86,7 +90,7 @@ async function runWeek(app: PlatformApp, scenario: Scenario): Promise<RunReport>
   }
 }
 
-/** Day after day of one account, so that each opening stands under the closing it follows from. */
+/** Sorted by account and then day, so that each opening stands below the closing before it. */
 const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
   [...days].sort(
     (a, b) =>
@@ -96,7 +100,7 @@ const byAccount = (days: readonly AccountDayRow[]): AccountDayRow[] =>
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 async function demoText({ database, settings }: PlatformApp, report: RunReport): Promise<string> {
-  const range = { fromDay: report.from, toDay: report.to };
+  const range = { ...EVERY_ACCOUNT, fromDay: report.from, toDay: report.to };
   const days = byAccount(await listAccountDays(database.db, range));
   const breaks = await listBreaks(database.db, range);
   const statements = await listStatements(database.db, range);

@@ -1,4 +1,4 @@
-/** How the case of a break reads for a person: from what is wrong to what to send to the platform. */
+/** Words the case of a break for a person: from what is wrong to what to send to the platform. */
 import { explain } from '../../ledger/chain/break-stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
 import type { Asked, BreakAnswer } from '../../run/breaks/break-answer.ts';
@@ -40,7 +40,7 @@ export function caseText(
   );
 }
 
-/** What the balance should have been, and was. */
+/** The balance that was expected, and the one that was found. */
 const figuresText = (row: BreakRow): string[] => [
   `balance expected before ${row.before_batch_no}:  ${row.expected_balance} ${row.currency}`,
   `found by its own amount and balance:  ${row.found_balance} ${row.currency}`,
@@ -52,7 +52,7 @@ const stateText = ({ state, takenBy, row }: BreakCase): string => {
   return row.note === null ? state : `${state}: ${row.note}`;
 };
 
-/** The break shows as an arrow in front of the row after it. */
+/** Shows the break as an arrow before the row that follows it. */
 function rowsText(rows: readonly RowBeside[], { id }: BreakRow): string {
   if (rows.length === 0) return '  none of its account is stored there any more';
   const drawn = table(

@@ -1,4 +1,4 @@
-/** How a found entry reads for a person. */
+/** Words a found entry for a person. */
 import type { EntryPlace } from '../../statements/entry-places.ts';
 import type { QuarantineRow } from '../../store/amendments.ts';
 import type { BreakRow } from '../../store/breaks/breaks.ts';
@@ -42,7 +42,10 @@ function versionText({ contents }: FoundEntry, at: number, times: Times): string
   return line`  version ${version}, ${times.at(seenAt)}${runId === null ? '' : ` (run ${runId})`}: ${what}`;
 }
 
-/** Of earlier revisions those that had it; of the current one also that it has not, where the entry is of that day. */
+/**
+ * Whether a place is shown: if the entry is in it or its file could not be read. The current revision of the entry's
+ * own day is also shown if the entry is not in it.
+ */
 const isTold = (
   { isCurrent, found, problem, currency, day }: EntryPlace,
   { contents }: FoundEntry,

@@ -1,24 +1,24 @@
-/** Help as it fits the terminal. */
+/** Fits the help to the width of the terminal. */
 import { Help, type Command, type Option } from 'commander';
 import { terminalWidth } from './text.ts';
 import { filledLines } from './wrapped.ts';
 
-/** Longer lines are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read, even on a wide terminal. */
 const WIDTH_MAX = 120;
 
-/** For a program before its commands are added, which take it over. */
+/** Call it before the commands are added, as they take over this configuration. */
 export const withFittingHelp = (program: Command): Command =>
   program
     .configureOutput({ writeOut: (text) => void process.stdout.write(refilled(text, helpWidth())) })
     .configureHelp({ optionDescription });
 
-/** Without a terminal, lines stay as they are written. */
+/** Without a terminal, lines are not broken. */
 const helpWidth = (): number => {
   const width = terminalWidth();
   return width === Infinity ? width : Math.min(width, WIDTH_MAX);
 };
 
-/** That an option is given by nobody at first is no default to tell. */
+/** Leaves out a default that is an empty list: it only means that nobody gave the option. */
 function optionDescription(this: Help, option: Option): string {
   const { defaultValue } = option as { readonly defaultValue: unknown };
   return Array.isArray(defaultValue) && defaultValue.length === 0
@@ -26,7 +26,7 @@ function optionDescription(this: Help, option: Option): string {
     : Help.prototype.optionDescription.call(this, option);
 }
 
-/** Paragraphs filled anew where one of their lines is too long; what is indented, like an example, stays as it is. */
+/** Breaks a paragraph anew if one of its lines is too long. Indented lines, such as examples, stay as they are. */
 export const refilled = (text: string, width: number): string =>
   text.replace(/(?:^(?!\s).+\n?)+/gm, (paragraph) => {
     if (paragraph.split('\n').every((line) => line.length <= width)) return paragraph;

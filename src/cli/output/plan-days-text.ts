@@ -1,9 +1,12 @@
-/** How `plan` tells account days: those that would be new a line each, of the others a line for each figure that changes. */
+/**
+ * Words the account days of a `plan`: one line for each new day; for other days one line for each figure that
+ * changes.
+ */
 import type { SeenFigures } from '../../reconcile/reconcile.ts';
 import type { PlannedDay } from '../../run/plan-days.ts';
 import { counted, lines, table } from './text.ts';
 
-/** `width`: of the terminal, where it is not the terminal itself that says. */
+/** `width` is that of the terminal if left out. */
 export function plannedDaysText(days: readonly PlannedDay[], width?: number): string {
   if (days.length === 0) return 'no account day would change';
   const fresh = days.filter(({ before }) => before === null);
@@ -22,7 +25,7 @@ export function plannedDaysText(days: readonly PlannedDay[], width?: number): st
 const nameOf = ({ account: { merchantNo, currency }, day }: PlannedDay): string =>
   `${merchantNo} ${currency} ${day}`;
 
-/** Sum and count of one side. */
+/** Sum and count of the credits or of the debits. */
 const side = (total: string, count: number): string => `${total} (${count})`;
 const credits = ({ creditTotal, creditCount }: SeenFigures): string => side(creditTotal, creditCount);
 const debits = ({ debitTotal, debitCount }: SeenFigures): string => side(debitTotal, debitCount);
@@ -62,7 +65,7 @@ const changedTable = (days: readonly PlannedDay[], width?: number): string =>
 
 type Change = readonly [figure: string, now: string, then: string];
 
-/** The figures that differ, and always the revision. Where no figure does, its rows are what changes. */
+/** The figures that differ, and always the revision. If no figure differs, the rows of the statement do. */
 function changesIn({ before: now, after: then, revision: { before, after } }: PlannedDay): Change[] {
   const spelled: Change[] = [
     ['opening', now!.opening, then.opening],

@@ -1,4 +1,4 @@
-/** One line on a terminal that says how far a run is; nothing at all elsewhere. */
+/** Shows on one line of a terminal how far a run is. Without a terminal it writes nothing. */
 import type { Progress } from '../../run/progress.ts';
 import { counted } from './text.ts';
 
@@ -9,11 +9,11 @@ export interface ProgressLine {
   readonly clear: () => void;
 }
 
-/** Told only once enough is done to judge by. */
+/** The time left is only shown after this time and from this share on, as it cannot be estimated before. */
 const LEFT_TOLD_AFTER_MS = 3_000;
 const LEFT_TOLD_FROM_SHARE = 0.05;
 
-/** `, about 3 min left`; empty while nobody can tell. */
+/** `, about 3 min left`; empty as long as it cannot be estimated. */
 export function leftText(elapsedMs: number, done: number, all: number): string {
   const share = all === 0 ? 0 : done / all;
   if (elapsedMs < LEFT_TOLD_AFTER_MS || share < LEFT_TOLD_FROM_SHARE || share >= 1) return '';

@@ -1,8 +1,10 @@
-/** Tells that calls are sent again without telling it for each of many: once a subject and quiet spell. */
+/**
+ * Logs that calls are made again, without a line for each of many: one line for each subject, then none for a while.
+ */
 import type { Logger } from 'pino';
 import type { Retry } from '../../platform/transport.ts';
 
-/** The same subject is not told of again for this long; level debug tells every retry. */
+/** For this long, further retries of the same subject are only logged at level debug. */
 const QUIET_MS = 10_000;
 
 export function createRetryLog(log: Logger, clock: () => number): (retry: Retry) => void {

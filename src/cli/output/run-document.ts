@@ -1,4 +1,4 @@
-/** Reports as JSON documents: errors by name and sentence, dates as ISO texts. */
+/** Reports as JSON documents: errors as name and sentence, dates as ISO texts. */
 import type { MerchantSync, RunReport } from '../../run/report.ts';
 
 export const syncDocument = ({ report, ...merchant }: MerchantSync) => ({

@@ -1,4 +1,4 @@
-/** How a run's report reads for a person: why it is not green, what was read, each account day, the files. */
+/** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
 import type { Window } from '../../ledger/entry.ts';
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/chain/break-stories.ts';
 import { checkedText } from '../../run/checked.ts';
@@ -13,14 +13,14 @@ import type { AccountDayRow } from '../../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { counted, line, lines, table } from './text.ts';
 
-/** More account days than this are a matter for the statements, not for a terminal. */
+/** Most account days shown on a terminal; statements have them all. */
 const DAYS_SHOWN_MAX = 120;
 const SHOWN_MAX = 20;
 
 export const spanText = ({ beginMs, endMs }: Window, zone: string): string =>
   `${wallSecond(beginMs, zone)} to ${wallSecond(endMs, zone)}`;
 
-/** Breaks of one cause that are told one by one; of more, the cause says it. */
+/** Most breaks of one cause that are shown one by one. */
 const BREAKS_OF_ONE_CAUSE_SHOWN_MAX = 4;
 
 const headOf = (
@@ -31,13 +31,16 @@ const headOf = (
   `break ${id}${takenBy === undefined ? '' : line`, taken by ${takenBy}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
   wallSecond(span.endMs, zone);
 
-/** A stored break by itself, explained. */
+/** One stored break with its explanation. */
 export function breakText(row: BreakRow, zone: string): string {
   const known = knownBreak(row);
   return `${headOf(known, zone)}\n  ${explain(known)}`;
 }
 
-/** Stored breaks, explained; those of one cause stand together, and the cause is told once. `takers` are by the break's number. */
+/**
+ * Stored breaks with their explanations. Breaks of one cause are put together, and the cause is given once. `takers`
+ * are by the id of their break.
+ */
 export const breakTexts = (
   rows: readonly BreakRow[],
   zone: string,
@@ -97,7 +100,7 @@ const shown = <Item>(
         items.length > max && `  and ${items.length - max} more`,
       );
 
-/** What to do stands under what is wrong. */
+/** What to do comes below what is wrong. */
 export const reasonText = ({ what, todo }: Pick<Reason, 'what' | 'todo'>): string =>
   lines(`  ${what}`, todo !== null && `    -> ${todo}`);
 
@@ -110,7 +113,7 @@ const ENDS: Readonly<Record<ExitCode, string>> = {
   [EXIT.fault]: 'a fault in daybook',
 };
 
-/** `4: incomplete`; null stands for no end at all. */
+/** `4: incomplete`; null means that no end was recorded. */
 export const endText = (exitCode: number): string => `${exitCode}: ${ENDS[exitCode as ExitCode]}`;
 
 function readingText({ sync }: RunReport): string | null {
@@ -137,23 +140,23 @@ function readingText({ sync }: RunReport): string | null {
 const provenText = ({ provenFrom, provenThrough }: Pick<Proven, 'provenFrom' | 'provenThrough'>): string =>
   provenFrom === null || provenThrough === null ? 'nothing yet' : `${provenFrom} through ${provenThrough}`;
 
-/** A range asked for, with what is missing of it. */
+/** A requested range, with what is missing of it. */
 export const requestedText = (range: RequestedStanding, zone: string): string =>
   `range ${range.id}: ${range.merchantNo} ${rangeName(range)}, asked for ${wallSecond(range.requestedAt.getTime(), zone)}` +
   `${range.runId === null ? '' : ` by run ${range.runId}`}; ` +
   (range.missingDays.length === 0
-    ? 'nothing is missing that is over'
+    ? 'every day that is over is proven'
     : `missing ${daysName(range.missingDays)}`);
 
 export interface RunTextContext {
-  /** Of the days the run did something to. */
+  /** The account days that the run changed in some way. */
   readonly days: readonly AccountDayRow[];
-  /** Where statements go. */
+  /** Where statements are published. */
   readonly location: string;
   readonly zone: string;
 }
 
-/** A run that is not green says why before anything else. */
+/** The text of a run. If it is not green, the reasons come first. */
 export function runText(report: RunReport, { days, location, zone }: RunTextContext): string {
   const { reconcile, publish, exitCode, standing } = report;
   const isGreen = exitCode === EXIT.done;
@@ -168,7 +171,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
     report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
-    takenUp.length > 0 && `taken up again of what was asked for earlier: ${takenUp.join('; ')}`,
+    takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +
         `${reconcile.healed.length} healed; open after it: ${standing.newBreaks} new, ${standing.knownBreaks} known before`,

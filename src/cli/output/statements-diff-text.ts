@@ -1,4 +1,4 @@
-/** How two revisions of a statement compare, for a person: figures side by side, then the rows with their causes. */
+/** Words how two revisions of a statement differ: figures side by side, then the rows with their causes. */
 import { compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { showableText } from '../../ledger/text.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
@@ -7,7 +7,7 @@ import { causeText, type CausedRow } from '../../statements/row-causes.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { counted, lines, table } from './text.ts';
 
-/** Rows told of an account; the rest are counted. */
+/** Most rows shown of an account; the rest is counted. */
 const ROWS_SHOWN_MAX = 20;
 
 type Change = 'came' | 'went' | 'changed';
@@ -16,7 +16,7 @@ type Counts = Readonly<Record<Change, number>>;
 const changeOf = ({ before, after }: RowDifference): Change =>
   before === null ? 'came' : after === null ? 'went' : 'changed';
 
-/** Keeps the rows to be shown, and counts all. */
+/** Keeps the rows to be shown and counts all. */
 export function tallyRows() {
   const counts = { came: 0, went: 0, changed: 0 };
   const shown: RowDifference[] = [];
@@ -30,7 +30,7 @@ export function tallyRows() {
   };
 }
 
-/** What `--json` gives of a row. */
+/** The `--json` form of a row. */
 export const rowDocument = (row: CausedRow) => ({ change: changeOf(row), ...row });
 
 export interface ToldDiff {
@@ -39,7 +39,7 @@ export interface ToldDiff {
   /** The first rows. */
   readonly shown: readonly CausedRow[];
   readonly counts: Counts;
-  /** A sentence where the files could not be compared. */
+  /** A sentence if the files could not be compared; null otherwise. */
   readonly problem: string | null;
 }
 
@@ -108,7 +108,7 @@ function rowTexts(row: CausedRow): string[] {
 
 const nameOf = (column: string): string => column.replaceAll('_', ' ');
 
-/** Told of a row before the rest, or of its account. */
+/** Columns that are shown before the others, or that all rows of the account share. */
 const TOLD_ALREADY: ReadonlySet<string> = new Set(['batch_no', 'booked_at', 'currency', 'transaction_type']);
 
 const otherCells = (cells: Cells): string[] =>

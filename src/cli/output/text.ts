@@ -1,4 +1,4 @@
-/** Plain aligned tables and small wordings for a person at a terminal. */
+/** Makes aligned tables and short wordings for a person at a terminal. */
 import Table from 'cli-table3';
 import { showableText } from '../../ledger/text.ts';
 
@@ -23,19 +23,19 @@ const NO_LINES = Object.fromEntries(
 
 type Row = readonly (string | number | null)[];
 
-/** How wide the terminal is; without one, a table may be as wide as it likes. */
+/** The width of the terminal; without one, a table may be as wide as it needs. */
 export const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns : Infinity);
 
-/** So wide a sentence reads well: before it gets narrower, columns are left out. */
+/** A column of sentences reads well at this width. Columns that may be left out go before it gets narrower. */
 const SENTENCE_WIDTH_GOOD = 30;
-/** Narrower it never gets: the terminal breaks the line then. */
+/** It never gets narrower than this; then the terminal breaks the line. */
 const SENTENCE_WIDTH_MIN = 16;
 const GAP = '  ';
 
 /**
- * Columns named `>like this` are set to the right. Where the table is too wide for the terminal, sentences in columns
- * named `~like this` are broken into lines; where that is not enough, columns named `?like this` are left out, the last
- * of them first, and the table says so (`?>both`).
+ * Draws a table. Columns named `>like this` are aligned to the right. If the table is too wide for the terminal,
+ * columns named `~like this`, which hold sentences, are broken into lines. If that is not enough, columns named
+ * `?like this` are left out, the last one first, and the table says so. A column can have two marks (`?>both`).
  */
 export function table(columns: readonly string[], rows: readonly Row[], width = terminalWidth()): string {
   let shown = columns.map((_, at) => at);
@@ -61,8 +61,8 @@ export function table(columns: readonly string[], rows: readonly Row[], width = 
 const widthOf = (text: string): number => longest(text.split('\n'));
 
 /**
- * Widths that take the overflow off the columns of sentences, the widest first; null for every other column. None gets
- * narrower than its longest word, which would be cut off.
+ * Makes the columns of sentences narrower by `overflow`, the widest first, and returns all widths; null for every
+ * other column. None gets narrower than its longest word, as that would be cut off.
  */
 function sentenceWidths(heads: readonly string[], rows: readonly Row[], overflow: number, widthMin: number) {
   const columns = heads.map((head, at) => {
@@ -112,10 +112,10 @@ function draw(
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
 
-/** Parts line by line; false and null are left out. */
+/** Joins the parts, one on each line. False and null are left out. */
 export const lines = (...parts: readonly (string | false | null)[]): string =>
   parts.filter((part) => part !== false && part !== null).join('\n');
 
-/** A line with values from elsewhere in it: whatever they hold, it stays one line and shows all of it. */
+/** A template for one line with values from elsewhere. Whatever they contain, it stays one line and shows all of it. */
 export const line = (words: TemplateStringsArray, ...values: readonly (string | number | null)[]): string =>
   String.raw({ raw: words }, ...values.map((value) => showableText(String(value))));

@@ -1,4 +1,4 @@
-/** Times for people: by the clock of the platform's zone, as its days are. `--json` has them in UTC. */
+/** Formats times for people in the platform's zone, the zone of business days. `--json` has them in UTC. */
 import { dayOf } from '../../ledger/business-day.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
@@ -6,17 +6,17 @@ import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 const ZONE_OF_NO_PLATFORM = 'UTC';
 
 export interface Times {
-  /** IANA name. */
+  /** IANA name of the zone. */
   readonly zone: string;
-  /** `2026-03-31 23:59:07`; empty where there is none. */
+  /** `2026-03-31 23:59:07`; empty for null. */
   readonly at: (instant: Date | null) => string;
   /** `2026-03-31`. */
   readonly day: (instant: Date) => string;
-  /** Names the zone, once for all the times above it. */
+  /** A line that names the zone, once for all times above it. */
   readonly note: string;
 }
 
-/** By the platform's zone; by UTC, which is then said, where the settings name no platform. */
+/** Uses the platform's zone. If the settings have no platform, uses UTC, and the note says so. */
 export function timesOf({ platform }: Pick<SettingsWithoutPlatform, 'platform'>): Times {
   const zone = platform?.timeZone ?? ZONE_OF_NO_PLATFORM;
   return {

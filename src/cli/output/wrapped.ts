@@ -1,10 +1,13 @@
-/** Sentences broken where the terminal ends, further lines as far in as the first: a terminal breaks in the middle of words. */
+/**
+ * Breaks sentences between words at the width of the terminal, which would break inside words. Further lines are
+ * indented like the first.
+ */
 import { terminalWidth } from './text.ts';
 
-/** What is copied as a whole, and what stands in columns. */
+/** Lines that are not broken: commands to copy, and lines with columns. */
 const KEPT = /^\s*(?:npx )?daybook |\S {2}/;
 
-/** Lines longer than `width` that are sentences, broken between words; all others as they are. */
+/** Breaks lines that are longer than `width` and are sentences. All others stay as they are. */
 export const wrapped = (text: string, width: number): string =>
   text
     .split('\n')
@@ -17,7 +20,7 @@ function wrapLine(line: string, width: number): string {
   return begin + rows.join(`\n${' '.repeat(begin.length)}`);
 }
 
-/** As many words on each line as fit. */
+/** Lines with as many of the words as fit on each. */
 export function filledLines(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   for (const word of words) {
@@ -28,5 +31,5 @@ export function filledLines(words: readonly string[], width: number): string[] {
   return lines;
 }
 
-/** For what is printed: by the terminal, and as written where there is none. */
+/** Breaks text at the width of the terminal; without a terminal nothing is broken. */
 export const fitted = (text: string): string => wrapped(text, terminalWidth());

@@ -1,63 +1,73 @@
 /**
- * Orders without a break that mix entries of different seconds.
+ * Searches for orders without a break that mix entries of different seconds.
  *
- * **An order is allowed when no entry precedes one that is more than the clock tolerance older.** Orders in which time
- * never goes back are always allowed; which of the others are is decided here alone, by `mayComeNext`.
+ * **An order is allowed when no entry comes before another one that is older by more than the clock tolerance.**
+ * Orders in which time never goes back are always allowed. For all others `mayComeNext` decides, and nothing else.
+ *
+ * ### Example
+ *
+ * The tolerance is 2 s and the chain stands at 100. A (12:00:01) leads from 130 to 125, B (12:00:02) leads from 100
+ * to 130. The order B, A has no break. It is allowed, because A is only 1 s older than B.
  */
 import type { Edge } from './survey.ts';
 
-/** An order without a break over up to so many entries is always found where there is one. */
+/** Among up to this many entries, an order without a break is always found if there is one. */
 export const MIXED_ENTRIES_SURE = 12;
-/** No order that mixes more entries is looked for. */
+/** Longer orders are not searched for. */
 const MIXED_ENTRIES_MAX = 1_000;
-/** Ways to begin an order that are looked at: enough for every one of `MIXED_ENTRIES_SURE` entries. */
+/** Most partial orders that one search looks at. This is enough for all of those over `MIXED_ENTRIES_SURE` entries. */
 const SEARCH_STATES_SURE = 60_000;
-/** The same where there are more entries: those of a true order are few, as balances seldom repeat. */
+/** The same for more entries. Balances seldom repeat, so a true order has few rivals. */
 const SEARCH_STATES_MAX = 1_000;
-/** So many entries after the oldest one not yet taken are looked at, as bits of one number. */
+/** How many entries, counted from the oldest one not yet used, are looked at: the bits of one number. */
 const LOOKED_AHEAD_MAX = 31;
-/** Room for the number of a balance beside those bits, in a number that stays exact. */
+/** A state's key is those bits times this, plus the number of a balance. It has to stay an exact integer. */
 const BALANCES_MAX = 2 ** 21;
 
-/** Whether an entry may come next in an allowed order while `oldest` is the oldest one that has not come. */
+/** Whether an entry may come next in an allowed order. `oldestMs` is the time of the oldest entry not yet used. */
 export const mayComeNext = (bookedMs: number, oldestMs: number, toleranceMs: number): boolean =>
   bookedMs - oldestMs <= toleranceMs;
 
-/** An allowed order without a break over all entries that a search was given. */
+/** An allowed order without a break over all entries that the search was given. */
 export interface AllowedOrder<E extends Edge> {
-  /** The balance it was entered at. */
+  /** The balance that the order starts from. */
   readonly start: bigint;
   readonly entries: readonly E[];
 }
 
-/** The beginning of an order: all entries before `low` are taken, and those after it that `taken` has a bit for. */
+/** A partial order. It uses all entries before index `low`, and of the later ones those whose bit is set in `taken`. */
 interface State {
   readonly low: number;
   readonly taken: number;
-  /** The balance reached, by its number; `ANY` before the first entry of an order that may start anywhere. */
+  /** Number of the balance reached; `ANY` before the first entry where the order may start from any balance. */
   readonly at: number;
-  /** The entry taken last, and the state before that; -1 and null at the start. */
+  /** The last entry used, and the state before it was used; -1 and null at the start. */
   readonly entry: number;
   readonly before: State | null;
 }
 
 const ANY = -1;
 
-/** All allowed orders without a break, from some balances on, over entries that come second by second. */
+/**
+ * Finds all allowed orders without a break that start from given balances. It is given the entries second by second.
+ */
 export class Search<E extends Edge> {
   readonly #toleranceMs: number;
   readonly #entries: E[] = [];
-  /** Numbers of the balances before and after each entry. */
+  /** For each entry, the numbers of the balances before and after it. */
   readonly #before: number[] = [];
   readonly #after: number[] = [];
-  /** The entry before this one in the same second that leads from the same balance to the same: one stands for both. */
+  /**
+   * The entry before this one in the same second with the same balance before and after. The two are interchangeable,
+   * so they are only used in this order. -1 if there is none.
+   */
   readonly #twin: number[] = [];
   readonly #numberOf = new Map<bigint, number>();
   readonly #balances: bigint[] = [];
-  /** States met, by the oldest entry not taken, then by those taken and the balance. */
+  /** States seen so far: one set for each `low`, with keys made of `taken` and `at`. */
   readonly #met: Set<number>[] = [];
   #count = 0;
-  /** States that entries to come may lead on from. */
+  /** Partial orders that later entries may continue. */
   #open: State[];
 
   /** Orders start at one of `starts`, or at any balance (null). */
@@ -67,15 +77,15 @@ export class Search<E extends Edge> {
     this.#open = numbers.map((at) => ({ low: 0, taken: 0, at, entry: -1, before: null }));
   }
 
-  /** Whether entries booked at that instant or later could still become part of an order. */
+  /** Whether entries booked at that instant or later could still continue an order. */
   isOpenAt(ms: number): boolean {
     this.#open = this.#open.filter((state) => this.#leadsOn(state, ms));
     return this.#open.length > 0;
   }
 
   /**
-   * Takes the entries of the next second, in order of their batchNos. Returns the orders over all entries given so far:
-   * by the balance they end on, how to spell out one of them.
+   * Takes all entries of the next second, sorted by batchNo. Returns the orders over all entries given so far: for
+   * each balance that such an order ends on, a function that spells out one of them.
    */
   add(second: readonly E[]): Map<bigint, () => AllowedOrder<E>> {
     const complete = new Map<bigint, () => AllowedOrder<E>>();
@@ -135,12 +145,12 @@ export class Search<E extends Edge> {
     return number;
   }
 
-  /** Adds the states that one entry more leads to, of those from index `first` on. */
+  /** Adds the states reached by using one more entry, out of those from index `first` on. */
   #extend(state: State, first: number, made: State[]): void {
     const { low, taken, at } = state;
     const oldestMs = this.#entries[low]!.bookedMs;
     const end = Math.min(this.#entries.length, low + LOOKED_AHEAD_MAX);
-    // The last one made is looked at first: earlier entries are to come before later ones.
+    // The state made last is looked at first. So this loop runs backwards, to try earlier entries first.
     for (let index = end - 1; index >= Math.max(first, low); index -= 1) {
       if (at !== ANY && this.#before[index] !== at) continue;
       if ((taken & (1 << (index - low))) !== 0) continue;

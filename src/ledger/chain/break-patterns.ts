@@ -1,4 +1,4 @@
-/** Breaks of an account that have one cause together, told by their balances alone. */
+/** Finds breaks of one account that have one cause in common, from their balances alone. */
 import type { ContinuityBreak } from '../entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../money.ts';
 
@@ -9,22 +9,27 @@ export type BreakFigures = Pick<
 
 export type Explanation = Pick<ContinuityBreak, 'hint' | 'hintBatchNo'>;
 
-/** Breaks in a row that entries of another account may make; more are a ledger past being explained like this. */
+/** Longest row of breaks that is blamed on entries of another account. Longer rows stay without an explanation. */
 const BREAKS_IN_A_ROW_MAX = 20;
 
-/** An account that is emptied again and again comes back to this balance, which tells nothing by itself. */
+/**
+ * An account that is emptied again and again keeps returning to this balance, so equal balances prove nothing there.
+ */
 const SWEPT = '0';
-/** Breaks with the same balances on both sides that are looked at for one entry; there is nearly always one. */
+/** How many breaks with the same two balances are compared with one entry; there is nearly always just one. */
 const GAPS_LOOKED_AT_MAX = 20;
 
 /**
- * By index, the breaks that belong together, all breaks of one cause with the same hint. `breaks` are those of one
- * account, in order, and `closing` the balance its last entry left, null where that is not known. Those `known` are explained
- * by something better than balances: they stay so, and belong with no others. Where nothing follows from balances, a break
- * has no explanation here.
+ * Explains breaks that belong together: all breaks of one cause get the same hint. The result maps the index of a
+ * break to its explanation. A break whose balances show nothing is not in the result.
  *
- * Between two breaks the entries chain, so the balances around any stretch of entries are those of the breaks at its
- * ends: each cause is an equality between the balances of a few breaks, and no entry has to be looked at.
+ * `breaks` are all breaks of one account, in order. `closing` is the balance after the account's last entry, null if
+ * unknown. `known` are breaks already explained by better evidence than balances: they keep their explanation and are
+ * not combined with others.
+ *
+ * Between two breaks the entries chain. So the balances before and after any stretch of entries are those of the
+ * breaks at its two ends. Each cause is therefore an equation between the balances of a few breaks, and no entry is
+ * needed.
  */
 export function explainTogether(
   breaks: readonly BreakFigures[],
@@ -50,7 +55,7 @@ export function explainTogether(
   return scene.explained;
 }
 
-/** A break with amounts in one spelling, so that equal ones are equal texts. */
+/** A break whose amounts are written without trailing zeros, so that equal amounts are equal texts. */
 interface Jump {
   readonly after: string | null;
   readonly before: string;
@@ -63,9 +68,9 @@ interface Scene {
   readonly jumps: readonly Jump[];
   readonly closing: string | null;
   readonly explained: Map<number, Explanation>;
-  /** The break behind the entry that a break stands before, where that entry stands between two breaks. */
+  /** The break after the entry that follows this break, if the chain breaks on both sides of that entry. */
   readonly joined: (index: number) => number | undefined;
-  /** The break before an entry. */
+  /** The break right before an entry. */
   readonly into: (batchNo: string | null) => number | undefined;
   /** The next break of the chain. */
   readonly next: (index: number) => number | undefined;
@@ -108,7 +113,7 @@ function explain(
   for (const index of indexes) explained.set(index, { hint, hintBatchNo });
 }
 
-/** Jumps smaller than money: a number that went through floating-point arithmetic. */
+/** Breaks smaller than one minor unit: the number went through floating-point arithmetic. */
 function takeNoise(scene: Scene, minorUnits: number | null): void {
   if (minorUnits === null) return;
   const unit = minorUnits === 0 ? '1' : `0.${'0'.repeat(minorUnits - 1)}1`;
@@ -118,13 +123,13 @@ function takeNoise(scene: Scene, minorUnits: number | null): void {
   });
 }
 
-/** Three entries or more in a row with one balance, though each of them has an amount. */
+/** Three or more entries in a row that show one and the same balance, though each of them has an amount. */
 function takeSameBalances(scene: Scene): void {
   const { jumps, joined, into } = scene;
   jumps.forEach(({ after, expected }, index) => {
     const entrance = into(after);
     if (expected === SWEPT) return;
-    // A run is told from its first entry on.
+    // The run is explained when its first entry is reached.
     if (entrance !== undefined && jumps[entrance]!.expected === expected) return;
     const run = [index];
     for (let at = joined(index); at !== undefined && jumps[at]!.expected === expected; at = joined(at)) {
@@ -132,15 +137,19 @@ function takeSameBalances(scene: Scene): void {
     }
     const isEntered = entrance !== undefined && isFree(scene, [entrance]);
     const all = isEntered ? [entrance, ...run] : run;
-    // Two entries of one balance may be one that is there twice, unless the jumps around come to nothing.
+    // Two entries with one balance may be one entry that came twice, unless the breaks around them sum to zero.
     const isRun = run.length > 2 || (run.length === 2 && isEntered && isNothing(all.map((at) => jumps[at]!)));
     if (isRun && isFree(scene, run)) explain(scene, all, 'same-balance', after);
   });
 }
 
 /**
- * Entries that stand where the chain holds without them, and would hold with them at another break: booked in another
- * order than their timestamps tell.
+ * Entries that are stamped with the wrong time: the chain holds without them here, and with them at another break.
+ *
+ * ### Example
+ *
+ * The chain stands at 100. X leads from 250 to 260, and the next entry starts from 100 again: two breaks. Elsewhere a
+ * break expects 250 and finds 260. There X fits exactly, so the three breaks have one cause.
  */
 function takeMoved(scene: Scene): void {
   const { jumps, next } = scene;
@@ -177,23 +186,30 @@ const isNothing = (jumps: readonly Jump[]): boolean =>
     '0',
   ) === 0;
 
-/** The last entries of the account, where they would hold at the break before: no break shows behind them. */
+/** The same for the last entries of the account. There is no break after them, so `closing` takes its place. */
 function takeLast(scene: Scene): void {
   const { jumps, closing } = scene;
   const [gap, into] = [jumps.length - 2, jumps.length - 1];
   if (gap < 0 || !isFree(scene, [gap, into])) return;
   const [first, last] = [jumps[gap]!, jumps[into]!];
   if (first.expected !== last.found || first.found !== closing) return;
-  // As well, the one entry before them stands too early.
+  // If that is one entry, the other reading fits as well: it and the entries after it trade places.
   const hint = isAlone(scene, gap, into) ? 'entries-trade-places' : 'entry-out-of-place';
   explain(scene, [gap, into], hint, hint === 'entries-trade-places' ? first.before : last.before);
 }
 
-/** Whether a single entry stands between two breaks. */
+/** Whether exactly one entry lies between two breaks. */
 const isAlone = ({ jumps }: Scene, first: number, second: number): boolean =>
   jumps[first]!.before === jumps[second]!.after;
 
-/** Two neighbours with each other's balance: the first jumps by the second's amount, and that twice back, and again. */
+/**
+ * Two neighbours that show each other's balance.
+ *
+ * ### Example
+ *
+ * The chain stands at 100. A credit of 10 and a credit of 5 should end on 110 and 115, but show 115 and 110. Three
+ * breaks follow: 5, -10, 5.
+ */
 function takeSwappedBalances(scene: Scene): void {
   const { jumps, joined } = scene;
   jumps.forEach(({ before, missing }, first) => {
@@ -206,7 +222,7 @@ function takeSwappedBalances(scene: Scene): void {
   });
 }
 
-/** A single entry that the balance jumps into and exactly back out of. */
+/** A single entry with a wrong balance: the break before it and the break after it cancel each other out. */
 function takeSingleBalances(scene: Scene): void {
   const { jumps, joined } = scene;
   jumps.forEach(({ before, missing }, index) => {
@@ -218,7 +234,7 @@ function takeSingleBalances(scene: Scene): void {
   });
 }
 
-/** Entries without which the chain holds, and that fit nowhere else in the account. */
+/** Entries that belong elsewhere: the chain holds without them, and they fit nowhere else in this account. */
 function takeStrangers(scene: Scene): void {
   const { jumps, next } = scene;
   jumps.forEach((jump, index) => {
@@ -234,7 +250,7 @@ function takeStrangers(scene: Scene): void {
   });
 }
 
-/** A later break that takes an earlier one back exactly, each used once; oldest first. */
+/** Pairs of breaks with opposite amounts, the earliest first. Each break is used once. */
 function takeOffsets(scene: Scene): void {
   const { jumps } = scene;
   const waiting = new Map<string, number[]>();
@@ -254,7 +270,7 @@ function takeOffsets(scene: Scene): void {
 
 const negated = (amount: string): string => subtractAmounts('0', amount);
 
-/** Amounts of one value in one spelling. */
+/** The amount without trailing zeros, so that equal amounts are equal texts: `1.50` gives `1.5`. */
 export const plain = (amount: string): string => {
   const short = amount.includes('.') ? amount.replace(/0+$/, '').replace(/\.$/, '') : amount;
   return short === '-0' ? '0' : short;

@@ -1,4 +1,4 @@
-/** Tells breaks to a person: those of one cause once, with what is known of it and what else it may be. */
+/** Describes breaks in sentences for a person. Breaks with one cause are described together, once. */
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../entry.ts';
 import { compareAmounts, subtractAmounts } from '../money.ts';
 
@@ -6,7 +6,7 @@ import { compareAmounts, subtractAmounts } from '../money.ts';
 export interface KnownBreak extends ContinuityBreak {
   readonly id: number;
   readonly account: Account;
-  /** The chain holds there by now. */
+  /** A later reading has closed this break. */
   readonly isHealed: boolean;
 }
 
@@ -14,22 +14,22 @@ export interface KnownBreak extends ContinuityBreak {
 export interface BreakStory<Break extends KnownBreak = KnownBreak> {
   /** In the order given. */
   readonly breaks: readonly Break[];
-  /** Where they are: `M1 USD 2026-03-02`. */
+  /** The account days that they lie in: `M1 USD 2026-03-02`. */
   readonly where: string;
-  /** What they come from, in sentences. */
+  /** The likely cause, in sentences. */
   readonly cause: string;
 }
 
-/** Hints that each account day tells once, and those that a merchant's accounts tell together. */
+/** Breaks with these hints make one story per account day, or one story for all accounts of a merchant. */
 const TOLD_BY_DAY: readonly BreakHint[] = ['below-minor-unit'];
 const TOLD_ACROSS_ACCOUNTS: readonly BreakHint[] = ['in-another-currency'];
-/** Hints that a break has by itself. */
+/** Breaks with these hints each make a story of their own. */
 const TOLD_ALONE: readonly BreakHint[] = ['equals-neighbour', 'twice-neighbour', 'amount-off', 'unexplained'];
 
-/** Whether a hint says more than what may be missing at one break. */
+/** Whether the hint names a cause, rather than only what may be missing at this one break. */
 export const isCauseKnown = ({ hint }: Pick<ContinuityBreak, 'hint'>): boolean => !TOLD_ALONE.includes(hint);
 
-/** Puts breaks of one cause together, each story where its first break stands. */
+/** Groups breaks by cause. The stories are in the order of their first breaks. */
 export function storiesOf<Break extends KnownBreak>(breaks: readonly Break[]): BreakStory<Break>[] {
   return [...Map.groupBy(breaks, causeKey).values()].map((own) => ({
     breaks: own,
@@ -41,7 +41,7 @@ export function storiesOf<Break extends KnownBreak>(breaks: readonly Break[]): B
 function causeKey(one: KnownBreak): string {
   const { account, day, hint, hintBatchNo, id } = one;
   if (!isCauseKnown(one)) return String(id);
-  // The two breaks of a pair are told of each other's entries.
+  // The hint of each break of the pair names the entry of the other.
   if (hint === 'offset-by-later-break') return pairKey(account, one.beforeBatchNo, hintBatchNo);
   if (hint === 'offsets-earlier-break') return pairKey(account, hintBatchNo, one.beforeBatchNo);
   return JSON.stringify([
@@ -56,7 +56,7 @@ function causeKey(one: KnownBreak): string {
 const pairKey = ({ merchantNo, currency }: Account, earlier: string | null, later: string | null): string =>
   JSON.stringify(['pair', merchantNo, currency, earlier, later]);
 
-/** `M1 USD 2026-03-02`, and every other account day that the breaks lie in. */
+/** All account days that the breaks lie in: `M1 USD 2026-03-02`. */
 function placesName(breaks: readonly KnownBreak[]): string {
   const days = new Set(breaks.map(({ account, day }) => dayName(account, day)));
   return [...days].join(' and ');
@@ -65,7 +65,7 @@ function placesName(breaks: readonly KnownBreak[]): string {
 const dayName = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
   `${merchantNo} ${currency} ${day}`;
 
-/** Where the balance jumps or jumped, and by how much. */
+/** Where the balance jumps (or jumped, if the break is healed), and by how much. */
 export function jumpText(found: KnownBreak): string {
   const after = found.afterBatchNo ?? 'the start';
   const [is, starts] = found.isHealed ? ['was', 'started'] : ['is', 'starts'];
@@ -79,13 +79,15 @@ export function jumpText(found: KnownBreak): string {
 export const netText = (found: ContinuityBreak): string =>
   `a net ${found.missingNet.startsWith('-') ? 'debit' : 'credit'} of ${amountOf(found)}`;
 
-/** Nothing is missing where the chain holds by now, or where what it lacks is at hand in quarantine. */
+/**
+ * Says what is missing. Nothing is missing any more if the break is healed, or if an entry in quarantine explains it.
+ */
 function lackText({ isHealed, hint }: KnownBreak): string {
   if (isHealed) return 'was missing between them; the chain holds there now.';
   return hint === 'quarantined-entry' ? 'between them is not in the chain.' : 'is missing between them.';
 }
 
-/** A break by itself, and what it comes from; of a healed one, what it came from is of no concern any more. */
+/** One break and its likely cause. The cause of a healed break no longer matters and is left out. */
 export const explain = (found: KnownBreak): string =>
   found.isHealed ? jumpText(found) : `${jumpText(found)} ${causeText([found])}`;
 
@@ -95,16 +97,19 @@ export const causeOf = (found: KnownBreak): string => causeText([found]);
 const amountOf = ({ missingNet }: ContinuityBreak): string =>
   missingNet.startsWith('-') ? subtractAmounts('0', missingNet) : missingNet;
 
-/** What breaks of one hint come from. A break without its companions is told by what it shows itself. */
+/**
+ * The likely cause of breaks with one hint. If the other breaks of that cause are not given, the text needs only this
+ * one.
+ */
 const causeText = (breaks: readonly KnownBreak[]): string => CAUSES[breaks[0]!.hint](breaks, breaks[0]!);
 
 type Cause = (breaks: readonly KnownBreak[], first: KnownBreak) => string;
 
 const named = ({ hintBatchNo }: ContinuityBreak): string => hintBatchNo ?? 'an entry';
-/** Where entries would fit: between the two of a break. */
+/** The place of the break: between the entries on both sides of it. */
 const gapName = ({ afterBatchNo, beforeBatchNo }: ContinuityBreak): string =>
   afterBatchNo === null ? `before ${beforeBatchNo}` : `between ${afterBatchNo} and ${beforeBatchNo}`;
-/** The break into the entry a hint speaks of, and the one behind it. */
+/** The break right before the entry that a hint names, and the one right after it. */
 const breakInto = (breaks: readonly KnownBreak[], batchNo: string | null): KnownBreak | undefined =>
   breaks.find(({ beforeBatchNo }) => beforeBatchNo === batchNo);
 const breakBehind = (breaks: readonly KnownBreak[], batchNo: string | null): KnownBreak | undefined =>
@@ -128,7 +133,7 @@ function outOfPlace(breaks: readonly KnownBreak[], first: KnownBreak): string {
   );
 }
 
-/** Nothing is booked behind entries that are the account's last. */
+/** For the last entries of the account, which have no break after them. */
 function lastOutOfPlace(into: KnownBreak, breaks: readonly KnownBreak[]): string {
   const gap = breaks.find((one) => one !== into)!;
   return (
@@ -177,7 +182,7 @@ function balanceOff(breaks: readonly KnownBreak[], first: KnownBreak): string {
   );
 }
 
-/** The entry behind the one a hint speaks of, where the break between them is at hand. */
+/** The entry after the one that the hint names, if the break between the two is given. */
 const follower = (breaks: readonly KnownBreak[], { hintBatchNo }: KnownBreak): string =>
   breakBehind(breaks, hintBatchNo)?.beforeBatchNo ?? 'the entry after it';
 

@@ -1,30 +1,30 @@
-/** One entry on its way into the balance chain, and the break between two of them. */
+/** The types of an entry before and after the chain has placed it, and the making of a break between two entries. */
 import type { BreakHint, BusinessDay, ContinuityBreak, LedgerEntry } from '../entry.ts';
 import { fromScaled, toScaled } from '../money.ts';
 import type { Edge } from './survey.ts';
 
-/** What the chain looks at of an entry; of `bookedAt` it reads the day alone. */
+/** The fields of an entry that the chain needs. Of `bookedAt` it reads only the day. */
 export type ChainEntry = Pick<
   LedgerEntry,
   'batchNo' | 'credit' | 'debit' | 'balance' | 'bookedAt' | 'bookedMs'
 >;
 
-/** One entry in its proven place. */
+/** An entry in its proven place. */
 export interface ChainStep<Entry extends ChainEntry = ChainEntry> {
   readonly entry: Entry;
   readonly day: BusinessDay;
-  /** The jump between the entry before and this one. */
+  /** The break between the entry before and this one. */
   readonly break: ContinuityBreak | null;
-  /** Booked before an entry that comes earlier in the chain. */
+  /** True if an entry that comes earlier in the chain is booked later than this one. */
   readonly moved: boolean;
-  /** Credit minus debit, and the balances around the entry, all times 10^scale. */
+  /** Credit minus debit, then the balances before and after the entry, all times 10^scale. */
   readonly net: bigint;
   readonly before: bigint;
   readonly after: bigint;
   readonly scale: number;
 }
 
-/** An entry on its way to its place; the step it comes out as, once that is certain, is the same object. */
+/** An entry that is not placed yet. Once its place is certain, the same object becomes its `ChainStep`. */
 export interface Link<Entry extends ChainEntry = ChainEntry> extends Edge {
   readonly entry: Entry;
   readonly day: BusinessDay;
@@ -45,14 +45,14 @@ export const widened = <Entry extends ChainEntry>(link: Link<Entry>, decimals: n
   };
 };
 
-/** Where the chain stands: at the entry that got it there, or at its start. */
+/** The balance that the chain has reached (`after`), and the entry that led there or the start of the chain. */
 export interface Reached {
   readonly after: bigint;
   readonly batchNo: string | null;
   readonly bookedMs: number;
 }
 
-/** The jump between where the chain stands and the link after it; both balances are times 10^scale. */
+/** The break between the balance reached and the next entry. Both balances are times 10^scale. */
 function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
   return {
     afterBatchNo: at.batchNo,
@@ -72,7 +72,7 @@ function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
 
 /** Makes links of entries, their amounts times 10^scale. */
 export function createLinkOf<Entry extends ChainEntry>(): (entry: Entry, scale: number) => Link<Entry> {
-  /** One string a day rather than one an entry. */
+  /** Neighbouring entries share one string for their day, to save memory. */
   let day: BusinessDay = '-';
   return (entry, scale) => {
     if (!entry.bookedAt.startsWith(day)) day = entry.bookedAt.slice(0, 10);
@@ -94,18 +94,18 @@ export function createLinkOf<Entry extends ChainEntry>(): (entry: Entry, scale: 
 }
 
 export interface Steps<Entry extends ChainEntry> {
-  /** Moves links, in their proven order, to the steps. */
+  /** Turns links into steps. The links come in their proven order. */
   readonly take: (links: readonly Link<Entry>[]) => void;
-  /** The links to come have balances larger by that factor. */
+  /** Tells it that the balances of all further links are larger by this factor. */
   readonly widen: (factor: bigint) => void;
-  /** The steps taken since the last call. */
+  /** Returns the steps made since the last call. */
   readonly given: () => ChainStep<Entry>[];
 }
 
-/** Makes steps of links in their proven order: finds breaks between them, and those that moved. */
+/** Turns links in their proven order into steps: finds the breaks, and the entries out of the order of time. */
 export function createSteps<Entry extends ChainEntry>(start: Reached | null): Steps<Entry> {
   let at = start;
-  /** Latest instant of any entry so far. */
+  /** The latest time of any entry so far. */
   let latestMs = Number.NEGATIVE_INFINITY;
   let steps: ChainStep<Entry>[] = [];
   const take = (links: readonly Link<Entry>[]): void => {

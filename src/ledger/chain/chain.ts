@@ -1,15 +1,24 @@
 /**
- * The balance chain of one account, as a stream: entries go in by time and come out in the order their balances prove,
- * with a break wherever no order can join them.
+ * The balance chain of one account, as a stream: entries go in by time and come out in the order that their balances
+ * prove, with a break wherever no order joins them.
  *
- * Invariant: every entry comes out exactly once, and each one starts from the balance the one before it ended on, or
- * carries the break that says otherwise. An order is *allowed* when no entry precedes one that is more than the clock
- * tolerance older (`allowed-orders.ts`); no other ever comes out. Of the orders in which time never goes back, none has
- * fewer breaks. Where a stretch of up to `MIXED_ENTRIES_SURE` entries has an allowed order without a break, it is found.
- * The answer depends neither on the pieces entries come in, nor on their order within a second.
+ * ### Example
  *
- * Memory holds the last few entries, and as many more as leave open which balance the chain stands on, up to
- * `HELD_ENTRIES_MAX`.
+ * The account stands at 100. Three entries come in one second: B (debit 30, balance 120), C (credit 5, balance 130)
+ * and A (credit 50, balance 150). Only the order A, B leads on from 100: 100 to 150, 150 to 120. C starts from 125,
+ * so it comes out last with a break: 120 expected, 125 found, a net credit of 5 is missing.
+ *
+ * What always holds:
+ *
+ * - Every entry comes out exactly once. It starts from the balance the one before it ended on, or it carries a break.
+ * - An order is *allowed* when no entry comes before another one that is older by more than the clock tolerance
+ *   (`allowed-orders.ts`). Only allowed orders come out.
+ * - No order in which time never goes back has fewer breaks.
+ * - If up to `MIXED_ENTRIES_SURE` entries have an allowed order without a break, it is found.
+ * - The result does not depend on how the entries are cut into pushes, nor on their order within a second.
+ *
+ * Memory holds the last few entries. It holds more, up to `HELD_ENTRIES_MAX`, while the balance reached is still
+ * ambiguous.
  */
 import {
   createLinkOf,
@@ -22,7 +31,7 @@ import {
 import { decimalsOf, toScaled } from '../money.ts';
 import { Places } from './places.ts';
 
-/** Where the chain takes up: the balance reached, and the entry that reached it. */
+/** Where the chain continues from: a balance, and the entry that ended on it. */
 export interface ChainStart {
   readonly balance: string;
   readonly batchNo: string | null;
@@ -30,23 +39,24 @@ export interface ChainStart {
 }
 
 export interface ChainOptions {
-  /** Entries within so many seconds may trade places before a break is called. */
+  /** Entries booked within so many seconds of each other may trade places if that avoids a break. */
   readonly clockToleranceS: number;
-  /** Null where nothing came before: the opening is the one that what follows proves. */
+  /** Null if nothing came before. The entries themselves then show the opening. */
   readonly start: ChainStart | null;
 }
 
 export interface Chain<Entry extends ChainEntry = ChainEntry> {
-  /** Takes entries sorted by (bookedMs, batchNo), going on from the last push; returns what is certain by now. */
+  /** Takes entries sorted by (bookedMs, batchNo), later than those of the last push. Returns the steps now certain. */
   readonly push: (entries: readonly Entry[]) => ChainStep<Entry>[];
-  /** Returns the rest. */
+  /** Ends the chain and returns the remaining steps. */
   readonly end: () => ChainStep<Entry>[];
   /**
-   * Whether another chain may take up from here, all entries booked before `ms` having been pushed: no entry booked
-   * at `ms` or later can change order, breaks or opening of those before, unless its own chain `wantsEarlier`.
+   * Whether another chain may continue from here, once all entries booked before `ms` are pushed. If so, no entry
+   * booked at `ms` or later changes order, breaks or opening of the earlier ones, unless that chain says
+   * `wantsEarlier`.
    */
   readonly isSettledAt: (ms: number) => boolean;
-  /** Whether the chain met a break, mended or not, so near its start that the entries before might change it. */
+  /** Whether there was a break, solved or not, so near the start that earlier entries might change it. */
   readonly wantsEarlier: () => boolean;
 }
 
@@ -57,7 +67,7 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
   const steps = createSteps<Entry>(reached);
   const places = new Places<Link<Entry>>(reached, options.clockToleranceS * 1_000, steps.take);
   const linkOf = createLinkOf<Entry>();
-  /** The second being gathered. */
+  /** The entries of the current second so far. */
   let second: Link<Entry>[] = [];
 
   const widen = (decimals: number): void => {

@@ -1,28 +1,33 @@
 /**
- * Which days of an account are chained in one go. Entries of two days may trade places around midnight; such days have
- * no order of their own, and figures and statements must come from the same ones together. Pure: both ask this.
+ * Decides which days of an account must be chained in one go.
+ *
+ * Entries of two days may trade places around midnight. Such days have no order of their own, so figures and
+ * statements must both take them together. Reconcile and publish both ask this file. It reads no database.
  */
 import type { BusinessDay } from '../entry.ts';
 
-/** What a chained day leaves to the next one. */
+/** What a chained day passes on to the next one. */
 export interface DayEnd {
   readonly day: BusinessDay;
-  /** False where the chain cannot be taken up between this day and the next. */
+  /** False if the chain cannot be cut between this day and the next one. */
   readonly cleanEnd: boolean;
 }
 
-/** How to walk an account's days. */
+/** How to find the days of an account. */
 export interface DayWalk<Day extends DayEnd> {
-  /** The last day with figures before `day`. */
+  /** The last day before `day` that has figures. */
   readonly before: (day: BusinessDay) => Promise<Day | undefined>;
-  /** Whether `day` takes up from `before`, rather than beginning anew after a stretch that is not proven. */
+  /** Whether `day` continues from `before`. It does not if the time between them is not proven. */
   readonly takesUp: (before: Day, day: BusinessDay) => Promise<boolean>;
 }
 
-/** Whether two neighbouring days are chained in one go: the first is open at its end, and the second takes up from it. */
+/**
+ * Whether two neighbouring days are chained in one go: the second continues from the first, and no clean cut is
+ * between.
+ */
 export const chainedTogether = (before: DayEnd, takesUp: boolean): boolean => !before.cleanEnd && takesUp;
 
-/** The days right before `day` that it is chained together with, in order; at most `daysMax`. */
+/** The days right before `day` that are chained in one go with it, in order; at most `daysMax`. */
 export async function daysChainedBefore<Day extends DayEnd>(
   day: BusinessDay,
   { before, takesUp }: DayWalk<Day>,

@@ -1,4 +1,4 @@
-/** What a single break tells together with the entries beside it. */
+/** Explains a single break by the amounts of the entries beside it. */
 import type { Explanation } from './break-patterns.ts';
 import { compareAmounts, decimalsOf, fromScaled, subtractAmounts, toScaled } from '../money.ts';
 
@@ -9,13 +9,19 @@ export interface Neighbour {
   readonly batchNo: string | null;
 }
 
-/** A break of less than this part of the amount beside it is more likely that amount's fault than a missing entry's. */
+/**
+ * If the break is less than one part in this many of the amount beside it, that amount is more likely wrong than an
+ * entry is missing.
+ */
 const SMALL_PART = 100n;
 
 /**
- * What the entries on both sides tell of a break: it equals the amount of one (an entry missing twice or counted twice),
- * or is twice that (credit and debit swapped); or the amount of the entry after it is 0, or off by a little, or so many
- * times too large as its currency has minor units. Only the amount after a break can make one.
+ * Compares the missing amount of a break with the amounts of the entries before and after it. The first match wins:
+ *
+ * - It equals one of them: that entry is there twice, or a second one like it is missing (`equals-neighbour`).
+ * - It is twice one of them: credit and debit are swapped (`twice-neighbour`).
+ * - The amount of the entry after the break is 0, is off by a little, or is too large by the currency's minor units, for
+ *   example 100 times in USD (`amount-off`). A wrong amount only ever breaks the chain right before its own entry.
  */
 export function neighbourHint(
   missingNet: string,
@@ -45,7 +51,7 @@ function looksOff(net: string, missingNet: string, minorUnits: number | null): b
   return compareAmounts(times(absolute(missingNet), SMALL_PART), absolute(net)) <= 0;
 }
 
-/** Whether the two entries on both sides of the second of two breaks hold each other's amounts. */
+/** Whether the two entries around the second of two breaks show each other's amounts. */
 export const isAmountsSwapped = (missingNet: string, before: string | null, after: string | null): boolean =>
   before !== null && after !== null && equal(missingNet, subtractAmounts(before, after));
 

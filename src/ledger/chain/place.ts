@@ -1,39 +1,47 @@
-/** Where the chain can stand between two seconds, and the ways that lead there. */
+/**
+ * A place is a point between two seconds of the chain, with the balances it can have there and the ways to get there.
+ */
 import { createSurvey, bestEnds, type Edge } from './survey.ts';
 import { inTime, orderBetween, startFor } from './trail.ts';
 
-/** Balances the chain can stand on: a single one, some, or any (null) as nothing came before. */
+/** The balances that the chain can have at a place: exactly one, several, or any (null) because nothing came before. */
 export type Ends = bigint | ReadonlySet<bigint> | null;
 
 export interface Place<E extends Edge> {
-  /** Places are numbered as they come. */
+  /** Places are numbered in the order they are made. */
   readonly number: number;
-  /** Entries of the second before this place. */
+  /** The entries of the second right before this place. */
   links: readonly E[];
   /** That second. */
   readonly ms: number;
-  /** Entries before this place, since the chain began. */
+  /** How many entries lie before this place, since the chain began. */
   readonly count: number;
-  /** Fewest jumps on any way here. */
+  /** The fewest breaks on any way here. */
   jumps: number;
-  /** Every balance that a way with so few jumps is known to end on. */
+  /** All balances known to be the end of a way with that few breaks. */
   ends: Ends;
-  /** `links` as they stand lead here from the only end of the place before, without a jump. */
+  /** True if `links`, in their order, lead here without a break from the only balance of the place before. */
   leadsOn: boolean;
-  /** The other ways; the first one to an end is taken. */
+  /** The other ways. For each balance the first way that ends on it counts. */
   ways: readonly Way<E>[];
-  /** Orders from here on that mix seconds have been looked for. */
+  /** True once the search for orders that mix seconds has begun here. */
   searched: boolean;
-  /** Numbers of the latest places up to this one with one end, and with more; -1 where there is none. */
+  /**
+   * Number of the last place up to this one that has one balance, and of the last that has several; -1 if there is
+   * none.
+   */
   lastWithOne: number;
   lastWithMore: number;
 }
 
-/** An order of all entries between two places. */
+/** An order of all entries between two places. `ends` are the balances that it can end on. */
 export interface Way<E extends Edge> {
   readonly from: Place<E>;
   readonly ends: ReadonlySet<bigint>;
-  /** The entries so that they end on `end`, and the balance they are entered at: one of `from`'s, or by a jump. */
+  /**
+   * The entries in an order that ends on `end`, and the balance it starts from. If `from` does not have that balance,
+   * a break comes first.
+   */
   readonly spellOut: (end: bigint) => { readonly start: bigint; readonly entries: readonly E[] };
 }
 
@@ -61,14 +69,14 @@ const oneOrSome = (ends: ReadonlySet<bigint>): Ends => {
   return ends.size === 1 ? first! : ends;
 };
 
-/** The end that is taken where nothing that follows decides: that of the latest entry. */
+/** The balance to take if later entries do not decide: the one that the latest entry ends on. */
 export function lastOf(ends: Ends): bigint {
   const last = listOf(ends)?.at(-1);
   if (last === undefined) throw new Error('a chain without entries has no balance to end on');
   return last;
 }
 
-/** The way through some seconds' entries in any order at all, with the fewest jumps. */
+/** The way with the fewest breaks through the entries of some seconds, if every order is allowed. */
 export function wayInAnyOrder<E extends Edge>(
   from: Place<E>,
   unordered: readonly E[],
@@ -82,7 +90,10 @@ export function wayInAnyOrder<E extends Edge>(
   return { way: { from, ends, spellOut }, jumps };
 }
 
-/** Notes a way to a place: instead of those known where it has fewer jumps, beside them where it leads to other ends. */
+/**
+ * Adds a way to a place. A way with fewer breaks replaces the known ones. With as many breaks it joins them if it
+ * ends on other balances. Returns whether it was added.
+ */
 export function note<E extends Edge>(place: Place<E>, way: Way<E>, jumps: number): boolean {
   if (jumps < place.jumps) {
     place.jumps = jumps;
@@ -101,7 +112,7 @@ export function note<E extends Edge>(place: Place<E>, way: Way<E>, jumps: number
   return true;
 }
 
-/** All entries from `places[0]` up to `places[to]` in the order that ends on `end`. */
+/** All entries from `places[0]` up to `places[to]`, in an order that ends on `end`. */
 export function spellOut<E extends Edge>(
   places: readonly Place<E>[],
   to: number,

@@ -1,11 +1,16 @@
 /**
- * The order of an account's entries, second by second: the fewest jumps there are, and as many places held as it takes.
+ * Finds the order of an account's entries second by second, with the fewest breaks. It holds as many places as
+ * needed.
  *
- * Invariant: the fewest jumps to a place, over all ways, are known, and the balances a way with so few can end on. Any
- * other balance costs just one jump more, so no other needs to be known (dynamic programming). A way is made of
- * seconds in order of time, the entries of each in any order; of neighbouring seconds not further apart than the
- * tolerance, in any order; or of seconds mixed in an allowed order without a break. Where all ways agree, what lies
- * before is given out.
+ * For every place these are known: the fewest breaks on any way there, and the balances that a way with so few can
+ * end on. Any other balance costs just one break more, so no other needs to be kept (dynamic programming). A way is
+ * made of:
+ *
+ * - seconds in the order of time, the entries of each in any order;
+ * - neighbouring seconds not further apart than the tolerance, all their entries in any order;
+ * - seconds mixed in an allowed order without a break.
+ *
+ * As soon as all ways agree up to a place, the entries before it are given out.
  */
 import { MIXED_ENTRIES_SURE, mayComeNext } from './allowed-orders.ts';
 import {
@@ -24,7 +29,7 @@ import type { Edge } from './survey.ts';
 import { onlyOrder } from './trail.ts';
 
 /**
- * Most entries held while more than one balance is possible. Where that many do not decide, the way known by then is
+ * Most entries held while more than one balance is possible. If even these do not decide, the best way so far is
  * taken, which may cost one break more than necessary.
  */
 const HELD_ENTRIES_MAX = 250_000;
@@ -32,16 +37,16 @@ const HELD_ENTRIES_MAX = 250_000;
 export class Places<E extends Edge> {
   readonly #toleranceMs: number;
   readonly #give: (links: readonly E[]) => void;
-  /** When the entry before the first one was booked. */
+  /** When the entry right before the chain's start was booked. */
   readonly #startMs: number;
-  /** The first one is where the entries given out end. */
+  /** The first place is where the entries given out so far end. */
   #places: Place<E>[];
   #searches: Searches<E>;
-  /** Ways known that pass over places. */
+  /** The known ways that skip places, by the counts of entries where they begin and end. */
   #passes: { readonly from: number; readonly to: number }[] = [];
   #wantsEarlier = false;
 
-  /** `give` gets the entries in their final order. */
+  /** `give` receives the entries in their final order. */
   constructor(
     start: { readonly after: bigint; readonly bookedMs: number } | null,
     toleranceMs: number,
@@ -54,7 +59,7 @@ export class Places<E extends Edge> {
     this.#places = [startOf(start?.after ?? null)];
   }
 
-  /** Whether entries before the start, had they been given, might have mended a break. */
+  /** Whether entries before the start might have avoided a break. */
   get wantsEarlier(): boolean {
     return this.#wantsEarlier;
   }
@@ -83,7 +88,7 @@ export class Places<E extends Edge> {
     this.#places.push(place);
   }
 
-  /** Gives out, in order, the entries that no entry booked at `nextMs` or later can move any more. */
+  /** Gives out, in order, the entries that can no longer be moved by entries booked at `nextMs` or later. */
   giveOut(nextMs: number): void {
     this.#searches.endBefore(nextMs);
     while (this.#places.length > 1 && this.#isFinal(1, nextMs)) this.#giveOutTo(1);
@@ -100,7 +105,7 @@ export class Places<E extends Edge> {
     if (this.#places.length > 2 && last.count - this.#places[0]!.count > HELD_ENTRIES_MAX) this.giveOutAll();
   }
 
-  /** Gives out the rest. */
+  /** Gives out all remaining entries. */
   giveOutAll(): void {
     const last = this.#places.at(-1)!;
     if (this.#places.length === 1) return;
@@ -111,7 +116,7 @@ export class Places<E extends Edge> {
     this.#giveOutTo(this.#places.length - 1);
   }
 
-  /** Whether entries booked at `ms` or later leave order, breaks and opening of those before as they are. */
+  /** Whether entries booked at `ms` or later leave order, breaks and opening of the earlier ones unchanged. */
   isSettledAt(ms: number): boolean {
     this.#searches.endBefore(ms);
     const last = this.#places.at(-1)!;
@@ -124,7 +129,7 @@ export class Places<E extends Edge> {
     return true;
   }
 
-  /** The places still held, made anew over entries that are spelled with more decimals. */
+  /** Makes all held places again after amounts got more decimals. Balances grow by `factor`. */
   widen(factor: bigint, widened: (link: E) => E): void {
     const [first, ...held] = this.#places as [Place<E>, ...Place<E>[]];
     const ends = listOf(first.ends)?.map((end) => end * factor) ?? null;
@@ -138,7 +143,9 @@ export class Places<E extends Edge> {
     for (const { links } of held) this.add(links.map(widened));
   }
 
-  /** The second by itself, on from the place before; says whether it leads on from there as the only way there is. */
+  /**
+   * Adds the way through this second alone. Returns whether it has no break and comes from a place with one balance.
+   */
   #reachInTime(place: Place<E>, last: Place<E>): boolean {
     const { way, jumps } = wayInAnyOrder(last, place.links);
     place.jumps = Number.POSITIVE_INFINITY;
@@ -146,7 +153,7 @@ export class Places<E extends Edge> {
     return jumps === 0 && isOne(last.ends);
   }
 
-  /** Whether any place held has more than one end, or fewer jumps than this one. */
+  /** Whether another order may still win: a search is running, or a held place has several balances or fewer breaks. */
   #isUneasy(place: Place<E>): boolean {
     const first = this.#places[0]!;
     return (
@@ -157,7 +164,7 @@ export class Places<E extends Edge> {
     );
   }
 
-  /** Begins to look for orders that mix this second with those before it. */
+  /** Begins searches for orders that mix this second with those before it. */
   #lookBack(place: Place<E>): void {
     const places = this.#places;
     let index = places.length;
@@ -167,15 +174,19 @@ export class Places<E extends Edge> {
       if (!from.searched) this.#searches.begin(from, places.slice(index + 1), listOf(from.ends));
       from.searched = true;
     } while (index > 0 && this.#isNear(place, index, places[index]!.ms, places[index - 1]!.count));
-    // The latest entry before the start may be booked after the last one there, by the tolerance at most.
+    // `startMs` is when the last entry of the chain before was booked. Others of that chain may be later by the
+    // tolerance.
     const startMs = this.#startMs + this.#toleranceMs;
     if (places[index]!.number === 0 && this.#isNear(place, 0, startMs, 0)) this.#wantsEarlier = true;
-    // After a jump the way on may start at any balance, as at the start of a history.
+    // After a break the chain may continue from any balance, as at the start of a history.
     const last = places.at(-1)!;
     if (place.jumps > last.jumps && last.ends !== null) this.#searches.begin(last, [], null);
   }
 
-  /** Whether the second before that place is worth mixing with `place`: near to the next one, and not far back. */
+  /**
+   * Whether the second that ends at `ms` is worth mixing with `place`: close to the second after it, and not far
+   * back.
+   */
   #isNear(place: Place<E>, index: number, ms: number, entriesBefore: number): boolean {
     const following = this.#places[index + 1] ?? place;
     return (
@@ -185,7 +196,7 @@ export class Places<E extends Edge> {
     );
   }
 
-  /** The ways to a place that mix its second with those before it. */
+  /** Adds the ways to a place that mix its second with earlier ones. */
   #mix(place: Place<E>): void {
     let links = place.links;
     for (let index = this.#places.length - 2; index >= 0; index -= 1) {
@@ -206,7 +217,7 @@ export class Places<E extends Edge> {
     if (note(place, way, jumps)) this.#passes.push({ from: way.from.count, to: place.count });
   }
 
-  /** Whether every way to come leads over the place of that index. */
+  /** Whether all ways to come go through the place at that index. */
   #isFinal(index: number, nextMs: number): boolean {
     const place = this.#places[index]!;
     if (!isOne(place.ends) || mayComeNext(nextMs, place.ms, this.#toleranceMs)) return false;

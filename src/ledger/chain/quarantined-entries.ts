@@ -1,20 +1,20 @@
-/** Whether entries that cannot be read as such explain a break all the same: by their place and their amounts. */
+/** Explains breaks by entries in quarantine: entries that could not be read, but whose place and amount fit. */
 import type { Explanation } from './break-patterns.ts';
 import type { ContinuityBreak, Window } from '../entry.ts';
 import { addAmounts, compareAmounts } from '../money.ts';
 
-/** What can be told of an unreadable entry's text. */
+/** What can be read from the text of an unreadable entry. */
 export interface QuarantinedReading {
-  /** Null where it is none. */
+  /** Null if the text shows none. */
   readonly currency: string | null;
-  /** Signed amounts that it may stand for, credits above zero, likeliest first; empty where it shows none. */
+  /** The amounts it may mean, signed, a credit above zero, the likeliest first. Empty if the text shows none. */
   readonly nets: readonly string[];
 }
 
 /** Reads the raw text of an unreadable entry. Never throws. */
 export type QuarantinedReader = (raw: string) => QuarantinedReading;
 
-/** An unreadable entry, and where it can lie. */
+/** An entry in quarantine, and the spans of time it can lie in. */
 export interface Quarantined extends QuarantinedReading {
   readonly id: number;
   readonly batchNo: string | null;
@@ -23,7 +23,7 @@ export interface Quarantined extends QuarantinedReading {
 
 type Broken = Pick<ContinuityBreak, 'missingNet' | 'span'> & { readonly currency: string };
 
-/** Those that can lie in the break's span, in its account. */
+/** The entries that can lie in the break's account and span. */
 export const quarantinedIn = <Entry extends Quarantined>(found: Broken, all: readonly Entry[]): Entry[] =>
   all.filter(
     ({ currency, spans }) =>
@@ -31,7 +31,7 @@ export const quarantinedIn = <Entry extends Quarantined>(found: Broken, all: rea
       spans.some(({ beginMs, endMs }) => beginMs <= found.span.endMs && endMs >= found.span.beginMs),
   );
 
-/** Those of `within` that make up the break: one by itself, or all of them together; none where they do not. */
+/** The entries of `within` that add up to the break: a single one, or all of them. Empty if neither does. */
 export function explaining<Entry extends Quarantined>(
   { missingNet }: Pick<Broken, 'missingNet'>,
   within: readonly Entry[],
@@ -44,13 +44,13 @@ export function explaining<Entry extends Quarantined>(
   return isMissing(likeliest.reduce<string>((sum, net) => addAmounts(sum, net!), '0')) ? within : [];
 }
 
-/** The hint of a break for which `explanation` speaks, an entry in quarantine. */
+/** The hint of a break that these quarantined entries explain. */
 export const explainedBy = (explanation: readonly Quarantined[]): Explanation => ({
   hint: 'quarantined-entry',
   hintBatchNo: explanation.length === 1 ? explanation[0]!.batchNo : null,
 });
 
-/** The hint of a break that nothing explains, in whose span something is in quarantine. */
+/** The hint of a break that is not explained, while something in quarantine lies in its span. */
 export const perhapsBy = (within: readonly Quarantined[]): Explanation => ({
   hint: 'quarantined-in-span',
   hintBatchNo: within.length === 1 ? within[0]!.batchNo : null,

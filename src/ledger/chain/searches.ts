@@ -1,23 +1,26 @@
-/** The searches for orders that mix seconds, from one place on each, that are still under way. */
+/** The running searches for orders that mix seconds. Each begins at one place. */
 import { Search } from './allowed-orders.ts';
 import type { Place, Way } from './place.ts';
 import type { Edge } from './survey.ts';
 import { inTime } from './trail.ts';
 
-/** The search that began furthest back gives way to more. A stretch of `MIXED_ENTRIES_SURE` entries begins fewer. */
+/**
+ * Most searches at once; beyond that the one that began furthest back ends. A stretch of `MIXED_ENTRIES_SURE` entries
+ * needs fewer.
+ */
 const RUNNING_MAX = 32;
 
 interface Running<E extends Edge> {
   readonly search: Search<E>;
   readonly from: Place<E>;
-  /** Jumps up to where the search sets in. */
+  /** Breaks up to the place where the search begins, and the break into it if it starts from any balance. */
   readonly jumps: number;
 }
 
 export interface FoundWay<E extends Edge> {
   readonly way: Way<E>;
   readonly jumps: number;
-  /** Nothing was jumped over to begin it. */
+  /** True if it began without a break. */
   readonly isWhole: boolean;
 }
 
@@ -33,7 +36,10 @@ export class Searches<E extends Edge> {
     return this.#running.length === 0;
   }
 
-  /** Begins one at a place, over the seconds that follow it so far; at any balance, after one jump more, for null. */
+  /**
+   * Begins a search at a place and gives it the seconds after that place. `starts` null means from any balance, which
+   * costs one break more.
+   */
   begin(from: Place<E>, following: readonly Place<E>[], starts: readonly bigint[] | null): void {
     const search = new Search<E>(starts, this.#toleranceMs);
     for (const { links } of following) search.add(links.toSorted(inTime));
@@ -44,7 +50,7 @@ export class Searches<E extends Edge> {
     this.#running.splice(this.#running.indexOf(furthest), 1);
   }
 
-  /** Gives all of them the next second; returns the ways that end with it. */
+  /** Gives every search the next second. Returns the ways that end with it. */
   add(links: readonly E[]): FoundWay<E>[] {
     if (this.areDone) return [];
     const second = links.toSorted(inTime);
@@ -57,7 +63,7 @@ export class Searches<E extends Edge> {
     );
   }
 
-  /** Ends those that no entry booked at `nextMs` or later can lead on. */
+  /** Ends the searches that no entry booked at `nextMs` or later can continue. */
   endBefore(nextMs: number): void {
     if (this.areDone) return;
     this.#running = this.#running.filter(({ search }) => search.isOpenAt(nextMs));

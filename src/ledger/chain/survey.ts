@@ -1,37 +1,38 @@
 /**
- * How few jumps some entries need in any order at all, and on which balances such an order can end.
+ * Counts the fewest breaks that some entries need if any order is allowed, and finds the balances they can end on.
  *
- * With balances as vertices and entries as edges, a connected part needs one trail for each entry by which its vertices
- * are left more often than they are reached, and one if there is none such. Between two trails the balance jumps.
+ * Balances are vertices and entries are edges of a graph. An order without a break is a trail: a path that uses each
+ * edge once. A connected part needs one trail for every edge by which some vertex is left more often than it is
+ * reached, and at least one. Between two trails the chain breaks.
  */
 
 export interface Edge {
   readonly before: bigint;
   readonly after: bigint;
-  /** Instant the entry is booked at, ms. */
+  /** When the entry is booked, in ms. */
   readonly bookedMs: number;
   readonly batchNo: string;
 }
 
 export interface Survey<E extends Edge = Edge> {
   readonly edges: readonly E[];
-  /** Vertex of each edge's balance before and after. */
+  /** For each edge, the vertex of the balance before it, and of the balance after it. */
   readonly from: Int32Array;
   readonly to: Int32Array;
   readonly vertexOf: ReadonlyMap<bigint, number>;
   readonly vertexCount: number;
   /** Edges leaving a vertex minus edges reaching it. */
   readonly surplus: Int32Array;
-  /** The part a vertex is of. */
+  /** The connected part that each vertex is in. */
   readonly parts: Int32Array;
-  /** Positive surplus of each part; 0 is a circuit. */
+  /** For each part, how many trails must begin in it; 0 means that the part is a circuit. */
   readonly begins: Int32Array;
   readonly partCount: number;
-  /** Fewest trails that use every edge once. */
+  /** The fewest trails that use every edge once. */
   readonly trails: number;
 }
 
-/** `edges` in the order that is to decide where balances do not. */
+/** The order of `edges` decides where the balances leave a choice. */
 export function createSurvey<E extends Edge>(edges: readonly E[]): Survey<E> {
   const vertexOf = new Map<bigint, number>();
   const vertex = (balance: bigint): number => {
@@ -63,7 +64,7 @@ export function createSurvey<E extends Edge>(edges: readonly E[]): Survey<E> {
   return { edges, from, to, vertexOf, vertexCount, surplus, parts, begins, partCount, trails };
 }
 
-/** Connected parts, by union-find: the root of each vertex. */
+/** Connected parts, by union-find: for each vertex the root of its part. */
 function partsOf(from: Int32Array, to: Int32Array, vertexCount: number): Int32Array {
   const parent = Int32Array.from({ length: vertexCount }, (_, index) => index);
   const root = (vertex: number): number => {
@@ -78,8 +79,9 @@ function partsOf(from: Int32Array, to: Int32Array, vertexCount: number): Int32Ar
 const trailsIn = (survey: Survey, part: number): number => Math.max(1, survey.begins[part]!);
 
 /**
- * Fewest jumps on a way from the balance `start` through all entries and on from the balance `end`, which one of them
- * ends on: an imagined entry from `end` back to `start` makes it a circle, which falls into as many trails as it jumps.
+ * The fewest breaks on a way that comes from the balance `start`, uses all entries and ends on the balance `end`,
+ * which one of the entries ends on. An imagined entry from `end` back to `start` closes the way to a circle. The
+ * circle has as many breaks as it has trails, except that a single circuit has none.
  */
 export function jumpsBetween(survey: Survey, start: bigint, end: bigint): number {
   const { begins, parts, partCount, surplus, trails, vertexOf } = survey;
@@ -102,13 +104,16 @@ export function jumpsBetween(survey: Survey, start: bigint, end: bigint): number
 }
 
 export interface BestEnds {
-  /** Fewest jumps from any of the starts, the jump into the first entry included. */
+  /** The fewest breaks from any of the starts, counting a break into the first entry. */
   readonly jumps: number;
-  /** Every balance that an order with so few can end on, by the last entry there. */
+  /** Every balance that an order with so few breaks can end on, sorted by the last entry that ends there. */
   readonly ends: ReadonlySet<bigint>;
 }
 
-/** Fewest jumps through all entries from the best of `starts` (null: any balance), and where they can lead to. */
+/**
+ * The fewest breaks through all entries from the best of `starts` (null: any balance), and the balances they can end
+ * on.
+ */
 export function bestEnds(survey: Survey, starts: Iterable<bigint> | null): BestEnds {
   const { begins, edges, parts, surplus, to, trails, vertexOf } = survey;
   const entered = starts === null ? vertexOf.keys() : starts;
@@ -127,7 +132,8 @@ export function bestEnds(survey: Survey, starts: Iterable<bigint> | null): BestE
   };
   const endsTrail = (vertex: number): boolean => surplus[vertex]! < 0 || begins[parts[vertex]!] === 0;
   if (startable.size === 0) {
-    // A jump into any trail; or a trail split at the start, so that what leads up to there comes last.
+    // Either the chain breaks into some trail. Or one trail is cut at the start: its second part comes first, and the
+    // part that leads up to the start comes last.
     for (let edge = 0; edge < edges.length; edge += 1) {
       if (endsTrail(to[edge]!) || met.has(to[edge]!)) take(edge);
     }
@@ -136,11 +142,11 @@ export function bestEnds(survey: Survey, starts: Iterable<bigint> | null): BestE
   const firstParts = new Set<number>();
   for (const vertex of startable) firstParts.add(parts[vertex]!);
   const [firstPart] = firstParts;
-  // The only trail of the only part that can come first cannot come last as well, unless it is the only one.
+  // If only one part can come first, and it is a single trail of several trails, then it cannot come last as well.
   const notLast = firstParts.size === 1 && trailsIn(survey, firstPart!) === 1 && trails > 1 ? firstPart : -1;
   for (let edge = 0; edge < edges.length; edge += 1) {
     const vertex = to[edge]!;
-    // The only circuit ends where it begins.
+    // If the only trail is a circuit, it ends where it begins.
     const fits =
       trails === 1 && begins[parts[vertex]!] === 0
         ? startable.has(vertex)

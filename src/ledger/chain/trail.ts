@@ -1,20 +1,21 @@
 /**
- * Puts entries without a given order into one their balances allow, with the fewest jumps.
+ * Puts entries into an order that their balances allow, with the fewest breaks, if every order is allowed.
  *
- * Each entry is an edge from the balance before it to the balance after it; entries are in order when the edges form
- * a trail. Finding one is linear (Hierholzer 1873), and so is the smallest set of trails where one is not enough.
+ * Each entry is an edge from the balance before it to the balance after it. Entries chain where the edges form a
+ * trail: a path that uses each edge once. Finding a trail takes linear time (Hierholzer 1873), and so does finding
+ * the fewest trails where one is not enough.
  */
 import { createSurvey, jumpsBetween, type Edge, type Survey } from './survey.ts';
 
 export const inTime = (a: Edge, b: Edge): number =>
   a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : a.batchNo > b.batchNo ? 1 : 0);
 
-/** Up to so many entries are looked through one by one; beyond that a graph is worth its making. */
+/** Up to so many entries are compared one by one. Only beyond that a graph is faster. */
 const LOOKED_THROUGH_MAX = 16;
 
 /**
- * The one order in which the entries lead on from `start`, or null where there is none or another one as well.
- * Nearly every second has one, and finding it like this takes a tenth of the time.
+ * The only order in which the entries chain from `start`. Null if there is none, or if there is a choice on the way.
+ * Nearly every second has exactly one, and finding it like this takes a tenth of the time.
  */
 export function onlyOrder<E extends Edge>(entries: readonly E[], start: bigint): readonly E[] | null {
   if (entries.length === 1) return entries[0]!.before === start ? entries : null;
@@ -38,11 +39,12 @@ export function onlyOrder<E extends Edge>(entries: readonly E[], start: bigint):
 }
 
 /**
- * The entries in an order with the fewest jumps that is entered at the balance `start` and ends on `end`, by time
- * where balances leave a choice. `end` is one of the ends that `bestEnds` gives for a set of starts with `start` in it.
+ * The entries in an order with the fewest breaks that comes from the balance `start` and ends on `end`. Where
+ * balances leave a choice, time decides. `end` must be one of the ends that `bestEnds` gives for starts that include
+ * `start`.
  *
- * An imagined entry from `end` back to `start` closes the order to a circle. The circle with the fewest jumps is found
- * part by part, and opened again where the imagined entry stands.
+ * An imagined entry from `end` back to `start` closes the order to a circle. The circle with the fewest breaks is
+ * found part by part, and then cut open at the imagined entry.
  */
 export function orderBetween<E extends Edge>(
   unordered: readonly E[],
@@ -68,7 +70,9 @@ export function orderBetween<E extends Edge>(
   return [first, ...between, last].flat();
 }
 
-/** The balance out of `starts` (null: any) from which an order with `jumps` jumps ends on `end`; the last one there is. */
+/**
+ * The balance out of `starts` (null: any) from which an order with `jumps` breaks ends on `end`; the last if several.
+ */
 export function startFor(
   survey: Survey,
   starts: Iterable<bigint> | null,
@@ -85,13 +89,13 @@ export function startFor(
   return found;
 }
 
-/** Stands for a jump among the edges of a part: out of a trail's end, or into another's begin. */
+/** Stands for a break among the edges of a part. It leads from the end of a trail to the beginning of another. */
 const JUMP = -1;
 
 interface Trail {
   /** Edges by their index. */
   readonly trail: readonly number[];
-  /** Ends where it begins. */
+  /** True if the trail ends where it begins. */
   readonly closed: boolean;
 }
 
@@ -101,7 +105,7 @@ function trailsOf(survey: Survey): Trail[] {
   const leaving: number[][] = Array.from({ length: vertexCount + 1 }, () => []);
   const begins = new Map<number, number[]>();
   for (let edge = 0; edge < edges.length; edge += 1) leaving[from[edge]!]!.push(edge);
-  // A vertex with more entries leaving than arriving begins a trail for each of them.
+  // A vertex that more entries leave than reach begins a trail for each of the surplus ones.
   for (let vertex = 0; vertex < vertexCount; vertex += 1) {
     for (let n = surplus[vertex]!; n > 0; n -= 1) append(begins, parts[vertex]!, vertex);
     for (let n = surplus[vertex]!; n < 0; n += 1) leaving[vertex]!.push(JUMP);
@@ -119,7 +123,7 @@ function trailsOf(survey: Survey): Trail[] {
       trails.push({ trail: circuitFrom(from[edge]!, leaving, taken, (index) => to[index]!), closed: true });
       continue;
     }
-    // Every jump goes through the hub, so that the circuit falls apart into just the trails.
+    // All breaks go through one extra vertex, the hub. So the circuit falls apart into exactly the trails.
     leaving[hub] = partBegins.map(() => JUMP);
     taken[hub] = 0;
     const circuit = circuitFrom(hub, leaving, taken, (index, vertex, slot) =>
@@ -138,8 +142,8 @@ function trailsOf(survey: Survey): Trail[] {
 }
 
 /**
- * Edges of the circuit from `start` over every edge of its part, jumps as -1. Iterative, as groups may be large;
- * `taken` counts the edges used up a vertex and is shared by all parts.
+ * The edges of a circuit from `start` through every edge of its part; a break is `JUMP`. It is no recursion, because
+ * groups may be large. `taken` counts the edges used up at each vertex, and is shared by all parts.
  */
 function circuitFrom(
   start: number,

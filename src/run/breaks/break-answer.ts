@@ -1,4 +1,4 @@
-/** What the platform answers now about a break's span: one page, held against what is stored. */
+/** Asks the platform for one page of a break's span, and compares the answer with what is stored. */
 import type { Kysely } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
 import type { LedgerEntry, RejectedEntry, Window } from '../../ledger/entry.ts';
@@ -8,25 +8,28 @@ import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { entriesByNumber } from '../../store/entries-beside.ts';
 import type { DB } from '../../store/engine/schema.ts';
 
-/** A person waits for it. */
+/** Short, as a person waits for the answer. */
 const ANSWER_WITHIN_MS = 20_000;
 
 export interface BreakAnswer {
   readonly window: Window;
-  /** Entries of the account that the platform says it has there. */
+  /** How many entries of the account the platform says it has in the span. */
   readonly total: number;
-  /** How many of them the one page held. */
+  /** How many of them the page held. */
   readonly shown: number;
   readonly notStored: readonly LedgerEntry[];
-  /** Stored with other contents. */
+  /** Entries that are stored with other content. */
   readonly changed: readonly LedgerEntry[];
   readonly unreadable: readonly RejectedEntry[];
 }
 
-/** The answer, or in a sentence why there is none. */
+/** The answer, or a sentence that says why there is none. */
 export type Asked = { readonly answer: BreakAnswer } | { readonly failure: string };
 
-/** Asks once. A platform that does not answer, or a token that cannot be read, is told and not thrown. */
+/**
+ * Asks once. If the platform does not answer, or the token cannot be read, this is returned as a sentence and not
+ * thrown.
+ */
 export async function askAboutBreak(
   {
     db,

@@ -1,4 +1,4 @@
-/** Everything that is stored about one break, put together for the person who has to clear it up. */
+/** Collects everything that is stored about one break, for the person who works on it. */
 import type { Kysely } from 'kysely';
 import { createChain } from '../../ledger/chain/chain.ts';
 import type { ContinuityBreak, LedgerEntry } from '../../ledger/entry.ts';
@@ -17,25 +17,27 @@ import { quarantinedWithin, type QuarantinedWithin } from '../../store/quarantin
 import type { DB } from '../../store/engine/schema.ts';
 import { certificatesOf, type CertificateRow } from '../../store/statements/statements.ts';
 
-/** Rows shown on either side of a break. */
+/** Rows shown before the break and after it. */
 const ROWS_BESIDE = 5;
-/** Entries chained on either side, so that those shown stand as the statement has them. */
+/** Entries chained on each side: more than are shown, so that those shown come in the order of the statement. */
 const CHAINED_BESIDE = 60;
-/** Quarantined entries of the span that are looked at. */
+/** Most quarantined entries of the span that are looked at. */
 const QUARANTINED_MAX = 100;
 
-/** A row beside the break, in the statement's order; `break` is the jump in front of it. */
+/**
+ * A row beside the break, in the order of the statement. `break` is the break right before this row, if there is one.
+ */
 export interface RowBeside {
   readonly entry: LedgerEntry;
   readonly break: ContinuityBreak | null;
-  /** The jump in front of it is the break asked for. */
+  /** Whether `break` is the one asked for. */
   readonly isHere: boolean;
 }
 
 export interface CaseEvent {
   readonly what: 'found' | StepKind | 'healed';
   readonly at: Date;
-  /** Null where nobody did it, or it was not kept. */
+  /** Null if nobody did it, or if the name was not recorded. */
   readonly by: string | null;
   readonly note: string | null;
 }
@@ -43,18 +45,18 @@ export interface CaseEvent {
 export interface BreakCase {
   readonly row: BreakRow;
   readonly state: CaseState;
-  /** Who looks after it; null where nobody said so. */
+  /** The person who looks after it; null if nobody said so. */
   readonly takenBy: string | null;
   readonly rows: readonly RowBeside[];
-  /** Quarantined entries that can lie in the span. */
+  /** Quarantined entries that can lie in the span of the break. */
   readonly quarantined: readonly (QuarantinedWithin & { readonly explains: boolean })[];
-  /** Of the readings that cover the span, or a part of it, by time. */
+  /** Certificates that overlap the span, by time. */
   readonly certificates: readonly CertificateRow[];
   /** Oldest first. */
   readonly history: readonly CaseEvent[];
 }
 
-/** The case of that number; null where there is none. */
+/** The case of the break with that id; null where there is none. */
 export async function breakCase(
   db: Kysely<DB>,
   id: number,
@@ -87,12 +89,12 @@ export async function breakCase(
   };
 }
 
-/** The rows on both sides of the break, as the chain orders them. */
+/** The rows before and after the break, in the order of the chain. */
 function rowsBeside(row: BreakRow, around: readonly LedgerEntry[], clockToleranceS: number): RowBeside[] {
   const chain = createChain<LedgerEntry>({ clockToleranceS, start: null });
   const steps = [...chain.push(around), ...chain.end()];
   const at = steps.findIndex(({ entry }) => entry.batchNo === row.before_batch_no);
-  // Where the entry after it has vanished since, the one before it tells the place.
+  // The entry after the break may have vanished since. Then the entry before it marks the place.
   const place = at === -1 ? steps.findIndex(({ entry }) => entry.batchNo === row.after_batch_no) + 1 : at;
   return steps
     .slice(Math.max(0, place - ROWS_BESIDE), place + ROWS_BESIDE)

@@ -1,4 +1,4 @@
-/** A message to the platform's support about a break: plain text to copy, with nothing in it that is secret. Pure. */
+/** Writes a message to the platform's support about a break: plain text to copy, without anything secret. Pure. */
 import { causeOf, isCauseKnown, netText } from '../../ledger/chain/break-stories.ts';
 import { counted } from '../../ledger/text.ts';
 import { knownBreak } from '../../store/breaks/breaks.ts';
@@ -6,7 +6,7 @@ import type { BreakAnswer } from './break-answer.ts';
 import type { BreakCase } from './break-case.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 
-/** Null where there is nothing to ask any more: the break healed, or a person cleared it up. */
+/** Null if there is nothing left to ask: the break healed, or a person resolved it. */
 export function messageToPlatform(
   found: BreakCase,
   answer: BreakAnswer | null,
@@ -21,7 +21,7 @@ export function messageToPlatform(
     return beside === undefined ? '' : `, booked at ${beside.entry.bookedAt},`;
   };
   const certificate = found.certificates.at(-1);
-  // What is in quarantine is told by itself.
+  // Quarantined entries have a paragraph of their own.
   const isOfQuarantine = known.hint === 'quarantined-entry' || known.hint === 'quarantined-in-span';
   const explaining = found.quarantined.filter(({ explains }) => explains);
   return [

@@ -1,31 +1,36 @@
-/** Which scheduled jobs are due. Pure: the cron library only tells when, the runs on record tell what is done. */
+/** Decides which scheduled jobs are due. Pure: the cron library gives the times, the recorded runs say what is done. */
 import { instantsOf, splitAtTransitions } from '../../ledger/business-day.ts';
 import { cronTimeAfter, cronTimeBefore } from '../../settings/cron.ts';
 import { wallMs, wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
 import type { SlotEnd } from '../../store/runs.ts';
 
-/** A job that ended incomplete is tried again after this long, until its next slot. */
+/** A job that ended incomplete is tried again after this time, until its next slot. */
 export const RETRY_AFTER_MS = 10 * 60_000;
 
 export interface ScheduledJob {
   readonly job: string;
-  /** Cron expression, five fields. */
+  /** Cron expression of five fields. */
   readonly when: string;
 }
 
 export interface DueJob {
   readonly job: string;
-  /** Wall-clock time `YYYY-MM-DD HH:mm` in the schedule's zone: the same in both passes of a repeated hour. */
+  /**
+   * Wall-clock time `YYYY-MM-DD HH:mm` in the schedule's zone. When an hour comes twice, both passes give the same
+   * slot.
+   */
   readonly slot: string;
 }
 
-/** How far back a clock change can still matter: none has ever been set back by more. */
+/** How long a clock change matters: no zone has ever set its clock back by more. */
 const CLOCK_CHANGE_MAX_MS = 3 * 3_600_000;
-/** Whole days were skipped where the date line moved. */
+/** Longest time that a zone's clock has skipped: whole days, where the date line was moved. */
 const CLOCK_GAP_MAX_MS = 48 * 3_600_000;
 
-/** The latest wall-clock reading up to now, which is what slots go by: a clock set back brings none of them again. */
+/**
+ * The latest wall-clock time reached so far. Slots go by it, so that no slot comes again when the clock is set back.
+ */
 function reachedWallMs(zone: string, now: Date): number {
   const nowMs = now.getTime();
   const parts = splitAtTransitions({ beginMs: nowMs - CLOCK_CHANGE_MAX_MS, endMs: nowMs }, zone);
@@ -33,9 +38,8 @@ function reachedWallMs(zone: string, now: Date): number {
 }
 
 /**
- * The slot a job should have run in last, at or before `now`. It is looked for in wall-clock time, which takes a clock
- * change as it comes: a slot that it skips is due right after the gap, and one in an hour that comes twice is due the
- * first time only.
+ * The last slot of a job at or before `now`, in wall-clock time. A slot that the clock skips (when it is set forward)
+ * is due right after the gap. A slot in an hour that comes twice (when it is set back) is due the first time only.
  */
 export function lastSlot(when: string, zone: string, now: Date): string {
   const nextSecondMs = Math.floor(reachedWallMs(zone, now) / 1_000) * 1_000 + 1_000;
@@ -43,29 +47,33 @@ export function lastSlot(when: string, zone: string, now: Date): string {
 }
 
 /**
- * When a job's next slot is due: the first instant after `now` at which `lastSlot` tells another slot than now. Right
- * where clocks change too: the end of the gap for a slot that is skipped, the first pass of an hour that comes twice.
+ * When the next slot of a job is due: the first instant after `now` at which `lastSlot` returns another slot. For a
+ * slot that the clock skips, this is the end of the gap; for an hour that comes twice, the first time.
  */
 export function nextTime(when: string, zone: string, now: Date): Date {
   const slotMs = cronTimeAfter(when, reachedWallMs(zone, now));
   const [instant] = instantsOf(wallSecond(slotMs, 'UTC'), zone);
   if (instant !== undefined) return new Date(instant);
-  // The clock skips it. No offset is further from UTC than a day, so the gap lies within one of the slot's reading.
+  // The clock skips this slot. No offset from UTC is larger than a day, so the gap lies near the slot's time read as
+  // UTC.
   const around = { beginMs: slotMs - CLOCK_GAP_MAX_MS, endMs: slotMs + CLOCK_GAP_MAX_MS };
   const after = splitAtTransitions(around, zone).find(({ beginMs }) => wallMs(beginMs, zone) >= slotMs);
   return new Date(after?.beginMs ?? slotMs);
 }
 
 /**
- * Jobs whose last slot has no good run. A slot with a good run is done for good; one whose run was killed is due again
- * at once (the lease keeps a living one alone), and so is one that was told to stop, as nothing failed; one that ended
- * otherwise is due again after `RETRY_AFTER_MS`.
+ * The jobs whose last slot is not done:
+ *
+ * - A slot with a good run is done for good.
+ * - A slot whose run was killed is due at once. If that run is still alive, the lease keeps a second one away.
+ * - A slot whose run was told to stop is due at once as well, as nothing failed.
+ * - A slot whose run ended otherwise is due again after `RETRY_AFTER_MS`.
  */
 export function dueJobs(slots: readonly DueJob[], now: Date, ends: readonly SlotEnd[]): DueJob[] {
   return slots.filter(({ job, slot }) => {
     const tries = ends.filter((run) => run.command === job && run.slot === slot);
     if (tries.some(({ exitCode }) => isGoodEnd(exitCode))) return false;
-    // An end in the future is of a clock that was ahead and has been set back since; nobody waits for it to come.
+    // An end in the future was recorded while the clock was ahead. Nobody waits until that time comes.
     const endedAgoMs = tries
       .filter(({ interrupted }) => !interrupted)
       .flatMap(({ finishedAt }) => (finishedAt === null ? [] : [now.getTime() - finishedAt.getTime()]))

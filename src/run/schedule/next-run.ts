@@ -1,4 +1,4 @@
-/** When the schedule runs next. Pure. */
+/** Says when the schedule runs next. Pure. */
 import { nextTime, type ScheduledJob } from './due.ts';
 
 export interface NextRun {
@@ -6,7 +6,7 @@ export interface NextRun {
   readonly at: Date;
 }
 
-/** The job that comes next, and when; null where there is none. */
+/** The next job and its time; null if there are no jobs. */
 export function nextRun(jobs: readonly ScheduledJob[], zone: string, now: Date): NextRun | null {
   const coming = jobs.map(({ job, when }) => ({ job, at: nextTime(when, zone, now) }));
   return coming.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;

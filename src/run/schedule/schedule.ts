@@ -1,11 +1,11 @@
-/** The schedule's loop: a tick asks the database what is due, runs it, and waits for the next tick. */
+/** The loop of the schedule: each tick asks the database what is due and runs it. */
 import cron from 'node-cron';
 import type { SlotEnd } from '../../store/runs.ts';
 import { dueJobs, lastSlot, type DueJob, type ScheduledJob } from './due.ts';
 
-/** The database is asked at each full minute; the jobs' own times are in their cron expressions. */
+/** The database is asked at each full minute. When a job runs is in its own cron expression. */
 const TICK = '* * * * *';
-/** A tick that has not come this long after the one before is made up for. */
+/** If no tick comes for this long, one is made. */
 const TICK_MISSED_MS = 75_000;
 
 export interface ScheduleOptions {
@@ -13,15 +13,18 @@ export interface ScheduleOptions {
   readonly zone: string;
   readonly now: () => Date;
   readonly signal: AbortSignal;
-  /** What the database has on record of these slots: `slotEnds` of the store. */
+  /** The recorded ends of these slots, as `slotEnds` of the store returns them. */
   readonly slotEnds: (slots: readonly DueJob[], now: Date) => Promise<readonly SlotEnd[]>;
-  /** Runs one job to its end. A job that finds another run at work simply stays due. */
+  /** Runs one job to its end. If another run is at work, the job stays due. */
   readonly runJob: (due: DueJob) => Promise<void>;
-  /** Told what went wrong; `job` where it was one job's own trouble. */
+  /** Called with what went wrong; with `job` if it concerns one job only. */
   readonly onFault: (error: unknown, job?: string) => void;
 }
 
-/** One tick: everything due now, one after the other. What one job throws is told, and keeps no other job from its turn. */
+/**
+ * One tick: runs everything that is due now, one job after the other. If a job throws, this is reported, and the
+ * others still run.
+ */
 export async function tick(options: ScheduleOptions): Promise<void> {
   const { jobs, zone, now, signal, slotEnds, runJob, onFault } = options;
   const at = now();
@@ -44,9 +47,10 @@ export async function tick(options: ScheduleOptions): Promise<void> {
 }
 
 /**
- * Ticks now and every minute until the signal; resolves when the job at work has ended. node-cron beats at the full
- * minute, but waits for a time of day: a clock set back would silence it until that time comes again. So a timer, which
- * no clock change moves, stands in for a beat that is missing.
+ * Ticks now and then every minute, until the signal aborts. Resolves when the job at work has ended.
+ *
+ * node-cron fires at each full minute, but it waits for a time of day: if the clock is set back, it would not fire
+ * until that time comes again. A timer, which does not depend on the clock, then makes the missing tick.
  */
 export async function keepSchedule(options: ScheduleOptions): Promise<void> {
   const { signal, onFault } = options;

@@ -1,4 +1,4 @@
-/** One scheduled job's run of the ledger, to its end. */
+/** Runs one scheduled job of the ledger. */
 import { chosenMerchants } from '../chosen-merchants.ts';
 import type { DueJob } from './due.ts';
 import type { ExitCode } from '../verdict/exit-codes.ts';
@@ -13,7 +13,10 @@ export interface JobReport {
   readonly elapsedMs: number;
 }
 
-/** `run` of every merchant. Null where another process did the slot meanwhile. Throws what `executeRun` throws. */
+/**
+ * Does a `run` for all merchants. Null if another process has done the slot meanwhile. Throws what `executeRun`
+ * throws.
+ */
 export async function runLedgerJob(
   app: PlatformApp,
   due: DueJob,
@@ -24,7 +27,7 @@ export async function runLedgerJob(
     {
       command: 'run',
       range: null,
-      merchants: await chosenMerchants(app, []),
+      merchants: await chosenMerchants(app, null),
       currencies: null,
       scheduled: due,
     },

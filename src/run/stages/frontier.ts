@@ -1,6 +1,6 @@
 /**
- * How far into today a nightly run reads. Today's first entries have to start where yesterday ended: a last entry that is
- * missing shows the same night, as soon as another follows it.
+ * Decides how far into today a nightly run reads. Today's first entries have to start from yesterday's closing. So if
+ * yesterday's last entry is missing, this shows the same night, as soon as another entry follows it.
  */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
@@ -12,18 +12,21 @@ import type { DB } from '../../store/engine/schema.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
 import type { RunDeps, RunRequest } from '../active-run.ts';
 
-/** Read of today in any case: all there is of it at night. */
+/** This much of today is always read, if it has passed; at night that is all of it. */
 const FRONTIER_MIN_MS = 2 * 3_600_000;
-/** Days looked back at to tell how much of today fits on a page. */
+/** Days looked back at, to estimate how much of today fits on one page. */
 const DAYS_BACK = 7;
-/** A platform's clock may be so far behind ours before a look at today makes the whole reading begin anew. */
+/**
+ * Today is read no closer to the present than this. If the platform's clock is behind ours by more, the reading has
+ * to begin anew.
+ */
 const CLOCK_BEHIND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The windows of today that a run without dates reads besides: up to two hours, or as much as one page held on the busiest
- * of the last days, so that the look stays at a call where a day is a page. None where the check is off, or where dates
- * were asked for: those days are read and no others.
+ * The windows of today that a run without dates reads as well. They cover two hours, or more if a page holds more: as
+ * much time as one page covered on the busiest of the last days. So where a page holds a whole day, this takes one
+ * call. None if the check is off or if dates were asked for, as then only those days are read.
  */
 export async function frontierWindows(
   merchantNo: string,
@@ -42,7 +45,7 @@ export async function frontierWindows(
   return planWindows({ fromDay: today, toDay: today, zone, latestMs });
 }
 
-/** The instant up to which today may be looked at; before its begin in the first minutes of a day. */
+/** The instant up to which today may be read. In the first minutes of a day it lies before the day's begin. */
 export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
   nowMs - settleDelayMs - CLOCK_BEHIND_MS;
 

@@ -1,26 +1,30 @@
-/** Which breaks' spans a run reads again, where there are more than one run reads. Pure. */
+/** Chooses which spans of breaks a run reads again, as there may be more than one run can read. Pure. */
 import type { Window } from '../../ledger/entry.ts';
 import { covers, mergeWindows } from '../../ledger/window.ts';
 import type { BreakRow } from '../../store/breaks/breaks.ts';
 import type { HealingRead } from '../report.ts';
 
-/** Spans read again for breaks in one run; a ledger broken all over is for a person, not for more calls. */
+/** Most spans that one run reads again. A ledger with more breaks needs a person, not more calls. */
 export const HEALING_READS_MAX = 50;
-/** Of these, kept for breaks that wait since earlier runs, so that new ones every night do not starve them. */
+/**
+ * This many of them are kept for breaks from earlier runs. Otherwise new breaks every night would leave no turn for
+ * them.
+ */
 const HEALING_READS_FOR_WAITING = 20;
-/** A break's span longer than this is no narrow span: the next re-sweep reads it anyway. */
+/** Longer spans are not read again here; the next re-sweep reads them anyway. */
 export const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 
 type Broken = Pick<BreakRow, 'id' | 'merchant_no' | 'begin_ms' | 'end_ms'>;
 
-/** A span to read again, and the breaks that lie in it. */
+/** A span to read again, with the breaks in it. */
 export interface HealingTask extends HealingRead {
   readonly breakIds: readonly number[];
 }
 
 /**
- * Spans of the `newest` breaks first, then of those `longestWaiting`, joined per merchant where they touch. At least
- * `HEALING_READS_FOR_WAITING` are of the latter while there are so many, so that every break gets its turn.
+ * Chooses the spans of the `newest` breaks first and then those of the `longestWaiting`. Spans of a merchant that
+ * touch are joined. At least `HEALING_READS_FOR_WAITING` spans are for breaks that have waited, if there are so many;
+ * so every break gets its turn.
  */
 export function healingTasks(newest: readonly Broken[], longestWaiting: readonly Broken[]): HealingTask[] {
   const chosen = new Map<string, Window[]>();

@@ -1,4 +1,4 @@
-/** What is one merchant's own trouble and what is everybody's: the first is told in the report, the second ends the run. */
+/** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object-store.ts';
 import { isDatabaseTrouble } from '../../store/engine/errors.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
@@ -7,11 +7,11 @@ import { EXIT, exitCodeOf, type ExitCode } from '../verdict/exit-codes.ts';
 
 const ABOUT_ALL = [LeaseLost, TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
 
-/** Whether no other merchant would fare better: the run is told to stop, or what all of them share is in trouble. */
+/** Whether the error would hit every other merchant too: the run was told to stop, or something they share fails. */
 export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>
   signal.aborted || isDatabaseTrouble(error) || ABOUT_ALL.some((kind) => error instanceof kind);
 
-/** What a merchant's own failure makes of the run: a fault in daybook is one, anything else leaves it incomplete. */
+/** The exit code for a merchant's own failure: 70 for a fault in daybook, else 4 (incomplete). */
 export const ownExitCode = (error: unknown): ExitCode =>
   exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
 

@@ -1,11 +1,11 @@
-/** Does a stage's work for one merchant after the other, so that one's failure leaves the others done. */
+/** Does the work of a stage for one merchant after the other, so that a failure for one does not stop the others. */
 import { concernsAll, ownExitCode } from './isolation.ts';
 import type { MerchantTrouble } from '../report.ts';
 import type { ActiveRun, StageOutcome } from '../active-run.ts';
 
 /**
- * Works on each merchant of the run that had no trouble yet; what fails for one is noted in `outcome.troubles`. Throws
- * what concerns all, and the signal's reason.
+ * Calls the work for each merchant of the run that had no trouble yet. A failure for one merchant is added to
+ * `outcome.troubles`. Throws errors that concern all merchants, and the signal's reason.
  */
 export async function eachMerchant(
   { request, deps }: ActiveRun,

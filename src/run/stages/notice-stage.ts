@@ -1,4 +1,7 @@
-/** Looks for what is odd about a ledger though no balance breaks, and keeps it until a run has told it. */
+/**
+ * Looks for what is odd about a ledger although no balance breaks, and stores it as notices until a run has reported
+ * it.
+ */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
@@ -15,13 +18,16 @@ import { ALL_TIME } from '../merchant-ranges.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import type { RunDeps, ActiveRun, StageOutcome } from '../active-run.ts';
 
-/** A day longer ago is history: nobody asks for an entry that was not there a month ago. */
+/** Older days are not judged: nobody asks about an entry that was missing a month ago. */
 const JUDGED_DAYS_MAX = 31;
 
 const keep = ({ deps, lease, runId }: ActiveRun, notices: readonly Notice[]): Promise<void> =>
   writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 
-/** What two merchants have of the days that changed: to be called while these are not chained yet. */
+/**
+ * Stores notices of entries that two merchants both have. Has to be called before the changed days are chained, as it
+ * looks at these days only.
+ */
 export async function noticeShared(work: ActiveRun): Promise<void> {
   const { deps, request } = work;
   if (!isChecked('shared', deps.checks)) return;
@@ -30,7 +36,10 @@ export async function noticeShared(work: ActiveRun): Promise<void> {
   if (shared.length > 0) await keep(work, shared);
 }
 
-/** What the days' figures show, once they are made: busy days without entries, first openings out of nothing. */
+/**
+ * Stores notices that follow from the days' figures: busy days without entries, and first days that open on a balance
+ * that no entry explains.
+ */
 export async function noticeFigures(work: ActiveRun, outcome: StageOutcome): Promise<void> {
   const { deps } = work;
   await eachMerchant(work, outcome, 'reconcile', async (merchantNo) => {
@@ -50,7 +59,7 @@ async function noticeEmptyDays(work: ActiveRun, merchantNo: string): Promise<voi
   if (proven.length > 0) await keep(work, proven);
 }
 
-/** Days of the merchant's range that are over. */
+/** The days of the merchant's range that are over. */
 function daysToJudge({ deps, ranges }: ActiveRun, merchantNo: string): readonly BusinessDay[] {
   const range = ranges.get(merchantNo);
   if (range === undefined) return [];
@@ -61,7 +70,10 @@ function daysToJudge({ deps, ranges }: ActiveRun, merchantNo: string): readonly 
   return days.filter((day) => dayWindow(day, deps.zone).endMs <= settledMs);
 }
 
-/** Of the merchant as a whole; of an account only where others of the merchant had entries that day. Pure. */
+/**
+ * Days without entries although such days are busy: of the merchant as a whole, and of an account on days on which
+ * other accounts of the merchant had entries. Pure.
+ */
 export function emptyNotices(
   merchantNo: string,
   byCurrency: ReadonlyMap<string, EntriesADay>,
@@ -90,7 +102,7 @@ function sumOf(byCurrency: ReadonlyMap<string, EntriesADay>): EntriesADay {
   return all;
 }
 
-/** Of days under certificate, and of which nothing came that could not be read: that is told already. */
+/** Only days under certificate for which no unreadable entry came; unreadable entries are reported already. */
 async function provenOnes(
   { db, zone }: RunDeps,
   merchantNo: string,
@@ -105,7 +117,10 @@ async function provenOnes(
   return proven;
 }
 
-/** Accounts that open on a balance though nothing lies before: the platform is asked once for its total of all before. */
+/**
+ * Stores notices of accounts whose first day opens on a balance although nothing comes before it. To know that, the
+ * platform is asked once for its total of all time before.
+ */
 async function noticeFirstOpenings(
   work: ActiveRun,
   outcome: StageOutcome,
@@ -128,7 +143,7 @@ async function noticeFirstOpenings(
   if (notices.length > 0) await keep(work, notices);
 }
 
-/** Undefined where nobody answered, or nobody may be asked: a run that reads nothing makes no call. */
+/** Undefined if the platform does not answer, or if this run has not read the ledger and therefore makes no calls. */
 async function askPast(
   { deps, request, lease }: ActiveRun,
   outcome: StageOutcome,

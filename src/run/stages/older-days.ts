@@ -1,4 +1,7 @@
-/** The nightly look at a merchant's days before those read: what differs of them is read anew in the same run. */
+/**
+ * Compares a merchant's older days (before those a night reads) with the platform. Days that differ are read again in
+ * the same run.
+ */
 import { isChecked } from '../../ledger/checks.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
@@ -18,37 +21,37 @@ import { daysTouched, wholeDays } from '../coverage.ts';
 import { addSyncReports } from './sync-tally.ts';
 import type { RunDeps, RunRequest, ActiveRun } from '../active-run.ts';
 
-/** What a look came to, for the report. */
+/** What the comparison found, for the report. */
 export type OlderDaysReport =
   | {
       readonly kind: 'looked';
       readonly look: OlderDaysLook;
-      /** Of the days read anew; null where none was. */
+      /** The report of the days that were read again; null if there were none. */
       readonly again: SyncReport | null;
     }
   | ({ readonly kind: 'not made' } & LookNotMade);
 
-/** Share of a night's calls that may go to pages of older days. */
+/** Share of a night's calls that may be used for pages of older days. */
 const CALLS_SHARE = 0.01;
 
-/** Whether a run looks at older days: a nightly one of every currency, unless it is switched off. */
+/** Whether a run compares older days: a nightly run of every currency does, unless the check is switched off. */
 export const looksAtOlderDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
   range === null && currencies === null && isChecked('wide', checks);
 
 export interface OlderDaysTask {
   readonly work: ActiveRun;
   readonly merchant: MerchantAccess;
-  /** What the night read, and in how many calls. */
+  /** What the night read, and with how many calls. */
   readonly windows: readonly Window[];
   readonly requests: number;
-  /** How far timestamps may lie from the times the platform filters by. */
+  /** How far timestamps may differ from the times that the platform filters by. */
   readonly slackMs: number;
   readonly signal: AbortSignal;
-  /** Reads days anew, whole and under certificate, and stores them. */
+  /** Reads these days again as whole days with certificates, and stores them. */
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
 }
 
-/** Null where there are no older days under certificate. Throws what `syncMerchant` throws. */
+/** Null if there are no older days under certificate. Throws what `syncMerchant` throws. */
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
   const { work, merchant, windows, signal } = task;
   const { deps, lease } = work;
@@ -76,8 +79,8 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
 }
 
 /**
- * The longest stretch of whole days before the night's first that is under certificate and holds nothing a total cannot
- * be held against: one window a stretch would be too many calls.
+ * The longest range of whole certified days, before those a night reads, whose total can be compared with what is
+ * stored. Only one range is compared, as each takes a call.
  */
 async function olderDays(
   { deps, ranges }: ActiveRun,
@@ -102,7 +105,7 @@ async function olderDays(
   return longest?.days ?? null;
 }
 
-/** Days in order, those that follow each other as one. */
+/** The days, which are in order, as ranges: days that follow each other become one. */
 export function stretchesOf(days: readonly BusinessDay[]): Days[] {
   const stretches: Days[] = [];
   for (const day of days) {
@@ -114,7 +117,7 @@ export function stretchesOf(days: readonly BusinessDay[]): Days[] {
   return stretches;
 }
 
-/** A night's report with what the look at older days cost and brought. */
+/** Adds the calls of the comparison, and what reading days again brought, to the night's report. */
 export function withOlderDays(night: SyncReport, olderDays: OlderDaysReport): SyncReport {
   const looked = olderDays.kind === 'looked' ? olderDays.look : olderDays;
   const again = olderDays.kind === 'looked' ? olderDays.again : null;

@@ -1,4 +1,5 @@
 /** Publishes what is due in each merchant's days, then compares what lies in the store and repairs it. */
+import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
@@ -11,8 +12,8 @@ import { accountDayKey, type PublishOutcome } from '../report.ts';
 import type { ActiveRun, StageOutcome } from '../active-run.ts';
 
 /**
- * Publishes the range, or without one everything due: a day the cascade moved outside the range is due as well. What
- * fails for one merchant leaves the others published.
+ * Publishes the days of the range; without a range everything that is due, as the cascade may have changed days
+ * outside it. A failure for one merchant does not stop the others.
  */
 export async function publishStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease, runId, ranges, from, to, checked } = work;
@@ -20,19 +21,18 @@ export async function publishStage(work: ActiveRun, outcome: StageOutcome): Prom
   await eachMerchant(work, outcome, 'publish', async (merchantNo) => {
     const before = outcome.publish!;
     const options = { ...deps, lease, merchantNo, runId, checked };
+    const accounts = accountsOf(merchantNo, request.currencies);
     const days = ranges.get(merchantNo);
     const range = days ?? { from, to };
     const report = await publishDays({
       ...options,
       comesLate: lateDays(outcome, days?.knownBefore ?? [], deps.zone),
-      ...(request.currencies === null ? {} : { currenciesAsked: request.currencies }),
+      accounts,
       ...(request.command === 'publish' && request.range !== null
         ? { fromDay: from, toDay: to }
         : { toDay: lastDay(work) }),
       // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
-      ...(request.range === null
-        ? {}
-        : { answersFor: { merchantNo, currencies: request.currencies, from: range.from, to: range.to } }),
+      ...(request.range === null ? {} : { answersFor: { ...accounts, from: range.from, to: range.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),
     });
@@ -52,7 +52,7 @@ export async function publishStage(work: ActiveRun, outcome: StageOutcome): Prom
   });
 }
 
-/** Days that this run found entries on for the first time, though they had been proven before to hold none. */
+/** Days on which this run found the first entries, although they had been proven before to hold none. */
 function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], zone: string) {
   const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay) =>
     accountDayKey(merchantNo, currency, day);
@@ -65,13 +65,16 @@ function lateDays({ reconcile }: StageOutcome, knownBefore: readonly Window[], z
     found.has(keyOf(account, day)) && covers(knownBefore, dayWindow(day, zone));
 }
 
-/** A day that is not over is looked at where it was asked for by date, to say that it is not over. */
+/**
+ * The last day to look at. A day that is not over is included if it was asked for by date, to report that it is not
+ * over.
+ */
 function lastDay({ request: { range }, deps: { now, zone } }: ActiveRun): BusinessDay {
   const yesterday = addDays(dayOf(now().getTime(), zone), -1);
   return range !== null && range.to > yesterday ? range.to : yesterday;
 }
 
-/** The merchant's range, and every day that was published outside of it. */
+/** The merchant's range, extended to every published day outside it. */
 function daysToCompare({ from, to }: DayRange, { published }: PublishReport): DayRange {
   const days = [from, to, ...published.map(({ day }) => day)].sort();
   return { from: days[0]!, to: days.at(-1)! };

@@ -1,4 +1,5 @@
 /** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
+import { accountsOf } from '../../ledger/account-filter.ts';
 import { readQuarantined } from '../../platform/quarantined.ts';
 import { reconcileAccounts, type ReconcileReport } from '../../reconcile/reconcile.ts';
 import { withHints } from '../../store/breaks/break-hints.ts';
@@ -9,12 +10,12 @@ import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask 
 import { noticeShared } from './notice-stage.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import { afterReadingAgain } from './sync-tally.ts';
-import type { ActiveRun, StageOutcome } from '../active-run.ts';
+import { accountsAsked, type ActiveRun, type StageOutcome } from '../active-run.ts';
 
-/** Breaks looked at for one run's healing: many may lie in one span. */
+/** Most breaks looked at to choose the spans of one run: many may lie in one span. */
 const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 
-/** What fails for one merchant leaves the others chained. */
+/** A failure for one merchant does not stop the others. */
 export async function reconcileStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
   await eachMerchant(work, outcome, 'reconcile', (merchantNo) => chain(work, outcome, merchantNo));
   if (work.request.command === 'run') {
@@ -40,8 +41,7 @@ async function chain(
     lease,
     runId,
     readQuarantined,
-    merchants: [merchantNo],
-    currenciesAsked: request.currencies,
+    accounts: accountsOf(merchantNo, request.currencies),
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', ...progress }),
   });
   const before = outcome.reconcile;
@@ -49,16 +49,19 @@ async function chain(
   else outcome.reconcile = pass === 'first' ? besides(before, report) : joined(before, report);
 }
 
-/** Reads the spans of open breaks again, this run's and earlier ones'. Returns the merchants whose entries changed. */
+/**
+ * Reads the spans of open breaks again, those of this run and of earlier ones. Returns the merchants whose entries
+ * changed.
+ */
 async function heal(work: ActiveRun, outcome: StageOutcome): Promise<ReadonlySet<string>> {
   const { request, deps } = work;
   const away = new Set([
     ...outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
     ...outcome.troubles.map(({ merchantNo }) => merchantNo),
   ]);
+  const asked = accountsAsked(request);
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
-    merchants: request.merchants.map(({ merchantNo }) => merchantNo).filter((no) => !away.has(no)),
-    currencies: request.currencies,
+    accounts: { ...asked, merchants: asked.merchants.filter((merchantNo) => !away.has(merchantNo)) },
     spanMsMax: HEALING_SPAN_MS_MAX,
     limit: BREAKS_LOOKED_AT_MAX,
   });
@@ -96,7 +99,7 @@ async function readAgain(
   return report;
 }
 
-/** Reports of different merchants as one. */
+/** Joins the reports of different merchants. */
 const besides = (a: ReconcileReport, b: ReconcileReport): ReconcileReport => ({
   accounts: a.accounts + b.accounts,
   daysChained: a.daysChained + b.daysChained,
@@ -105,7 +108,7 @@ const besides = (a: ReconcileReport, b: ReconcileReport): ReconcileReport => ({
   healed: [...a.healed, ...b.healed],
 });
 
-/** Two passes as one report: a break the first opened and the second healed never stood. */
+/** Joins the reports of two passes. A break that the first pass opened and the second healed counts as never opened. */
 function joined(first: ReconcileReport, second: ReconcileReport): ReconcileReport {
   const healedNow = new Set(second.healed.map(({ id }) => id));
   const openedBefore = new Set(first.opened.map(({ id }) => id));

@@ -1,4 +1,4 @@
-/** Reads every merchant's windows at once; the reader's own limit keeps the calls in flight bounded. */
+/** Reads the windows of all merchants at the same time. The reader limits how many calls are under way. */
 import { dayOf } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
@@ -16,9 +16,9 @@ import type { MerchantSync } from '../report.ts';
 import type { ActiveRun, StageOutcome } from '../active-run.ts';
 
 /**
- * Syncs the range of each merchant asked for, each into `outcome` as it ends; one that is known only has to join first.
- * One merchant's trouble, a fault of ours included, is in its own report and leaves the others going; what concerns all
- * (`TimeZoneWrong`, `LeaseLost`, a database away) stops them and is thrown.
+ * Syncs the range of each merchant and adds each report to `outcome` as it ends. A merchant that is only known has to
+ * join first. Trouble of one merchant, even a fault of daybook, is put into its own report, and the others go on.
+ * What concerns all (`TimeZoneWrong`, `LeaseLost`, a database that is away) stops them all and is thrown.
  */
 export async function syncStage(work: ActiveRun, outcome: StageOutcome): Promise<void> {
   const { request, deps } = work;
@@ -48,7 +48,7 @@ const inTruerWords = (all: readonly MerchantSync[], db: ActiveRun['deps']['db'])
     }),
   );
 
-/** One merchant's part. Throws what concerns all. */
+/** Syncs one merchant. Throws what concerns all. */
 async function syncOne(
   merchant: MerchantAccess,
   {
@@ -76,7 +76,8 @@ async function syncOne(
     if (notJoined !== null) return { ...days, report: NOTHING_SYNCED, notJoined };
     const windows = [...planned, ...(await frontierWindows(merchantNo, request, deps))];
     if (beforeProof !== null) {
-      // Later nights begin after the first proven day: what lies before it stays asked for, as days asked for by date do.
+      // Later nights begin after the first proven day. So the days before it are recorded as asked for, as if by
+      // date.
       const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
       await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
     }
@@ -126,5 +127,8 @@ async function syncOne(
   }
 }
 
-/** A day that is still going on is planned up to what is settled here, so only the others are planned to their end. */
+/**
+ * Whether the instant is the end of a day. Only days that are over are planned to their end; today is planned up to
+ * what is settled.
+ */
 const isEndOfDay = (ms: number, zone: string): boolean => dayOf(ms, zone) !== dayOf(ms + 1, zone);

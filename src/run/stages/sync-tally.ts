@@ -1,11 +1,11 @@
-/** The one addition of what readings brought: over merchants, and over one merchant's readings one after the other. */
+/** Adds up the reports of readings, over merchants and over several readings of one merchant. */
 import type { Window } from '../../ledger/entry.ts';
 import { subtractWindows } from '../../ledger/window.ts';
 import { NOTHING_SYNCED, type SyncReport, type UncertifiedSpan } from '../../sync/sync.ts';
 
 const sum = (a: number, b: number): number => a + b;
 
-/** How each field adds up. A field that `SyncReport` gains does not compile until it is said here how. */
+/** How each field adds up. A new field of `SyncReport` does not compile until it is listed here. */
 type Addition = {
   readonly [F in keyof Required<SyncReport>]: (a: SyncReport[F], b: SyncReport[F]) => SyncReport[F];
 };
@@ -32,20 +32,21 @@ const ADDITION: Addition = {
   interrupted: (a, b) => a || b,
 };
 
-/** Two reports as one. Of two failures the first is kept. */
+/** The sum of two reports. Of two failures the first is kept. */
 export function addSyncReports(a: SyncReport, b: SyncReport): SyncReport {
   const added = <F extends keyof SyncReport>(field: F): SyncReport[F] => ADDITION[field](a[field], b[field]);
   const fields = Object.keys(ADDITION) as (keyof SyncReport)[];
   return Object.fromEntries(fields.map((field) => [field, added(field)])) as unknown as SyncReport;
 }
 
-/** Many reports as one. */
+/** The sum of many reports. */
 export const sumOfSync = (all: readonly { readonly report: SyncReport }[]): SyncReport =>
   all.map(({ report }) => report).reduce(addSyncReports, NOTHING_SYNCED);
 
 /**
- * One merchant's report after `window` was read again. Where that reading came to its end it is the last word on the
- * window: spans it certified are uncertified no more, and those it could not certify are, whatever stood before.
+ * A merchant's report after `window` was read again. If that reading reached its end, it alone says which spans of
+ * the window are uncertified. If it did not, the earlier uncertified spans stay, except where it found uncertified
+ * spans itself.
  */
 export function afterReadingAgain(before: SyncReport, again: SyncReport, window: Window): SyncReport {
   const reachedEnd = again.failure === null && !again.interrupted;

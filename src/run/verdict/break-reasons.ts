@@ -1,14 +1,14 @@
-/** What a run says of the breaks it found: those of one cause once, so that a day full of them is one sentence. */
+/** Words the reasons of breaks that a run found. Breaks of one cause get one sentence, however many there are. */
 import { counted } from '../../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../../ledger/chain/break-stories.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 
-/** A ledger with more is told by `daybook breaks`. */
+/** Most causes that get a sentence; `daybook breaks` lists all. */
 const CAUSES_TOLD_MAX = 5;
 
-/** One for each cause that the breaks tell together; breaks that may be anything are counted elsewhere. */
+/** One reason for each common cause of breaks. Breaks whose cause is not known are counted elsewhere. */
 export function reasonsOfCauses(opened: readonly BreakRow[]): Reason[] {
   const stories = storiesOf(opened.map(knownBreak).filter(isCauseKnown));
   const reasons = stories.slice(0, CAUSES_TOLD_MAX).map(({ breaks, where, cause }) => ({

@@ -1,29 +1,32 @@
-/** What a run's end means: which exit code wins where several apply, and what an error ends a command with. */
+/** Chooses exit codes: which one wins if several apply, and which one an error gives. */
 import { EXIT, ExpectedError, type ExitCode } from '../../ledger/ending.ts';
 
 export { EXIT, type ExitCode };
 
 const WEIGHT: readonly ExitCode[] = [EXIT.fault, EXIT.incomplete, EXIT.needsPerson, EXIT.done];
 
-/** Whether a run on record did its work, even where something it brought to light needs a person. */
+/** Whether a recorded run did its work, even if something that it found needs a person. */
 export const isGoodEnd = (exitCode: number | null): boolean =>
   exitCode === EXIT.done || exitCode === EXIT.needsPerson;
 
-/** The gravest of what stages ended with: 70 before 4 before 3. */
+/** The gravest of the exit codes: 70 before 4 before 3. */
 export const gravest = (codes: readonly ExitCode[]): ExitCode =>
   WEIGHT.find((code) => codes.includes(code)) ?? EXIT.done;
 
-/** Exit code of an error that ended a command: its own, or 70 where it is none that was expected. */
+/** The exit code of an error that ended a command: its own, or 70 for an error nobody expected. */
 export const exitCodeOf = (error: unknown): ExitCode =>
   error instanceof ExpectedError ? error.exitCode : EXIT.fault;
 
-/** What was asked for cannot be meant: an unknown merchant, from after to. The message is a whole sentence with the mend. */
+/**
+ * The command cannot be meant as it was given: an unknown merchant, or `--from` after `--to`. The message is a whole
+ * sentence with what to do.
+ */
 export class UsageError extends ExpectedError {
   override readonly name = 'UsageError';
   readonly exitCode = EXIT.usage;
 }
 
-/** SIGTERM or Ctrl-C: the run ended early, at a window's edge. */
+/** SIGTERM or Ctrl-C: the run ended early, between two windows. */
 export class Interrupted extends ExpectedError {
   override readonly name = 'Interrupted';
   readonly exitCode = EXIT.incomplete;

@@ -1,4 +1,4 @@
-/** The verdict on a run: what it ends with, and why, each reason with what to do about it. Pure. */
+/** The verdict on a run: its exit code and the reasons for it, each with what to do. Pure. */
 import type { UnlinkedOpening } from '../../statements/openings.ts';
 import { reasonsOfCauses } from './break-reasons.ts';
 import { EXIT, gravest, type ExitCode } from './exit-codes.ts';
@@ -17,19 +17,19 @@ import type { RequestedStanding } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 import type { StageOutcome } from '../active-run.ts';
 
-/** Why a run is not green, or what a person should know of a green one. */
+/** Why a run is not green, or what a person should know about a green one. */
 export interface Reason {
-  /** What it would end the run with by itself. */
+  /** The exit code of a run with this reason alone. */
   readonly exitCode: ExitCode;
-  /** A sentence. */
+  /** One sentence. */
   readonly what: string;
-  /** What to do about it; null where the sentence says it already. */
+  /** What to do about it; null if the sentence says so already. */
   readonly todo: string | null;
-  /** Whose trouble it is; absent where it concerns every merchant, or needs a person only. */
+  /** The merchant it concerns; left out if it concerns every merchant, or only needs a person. */
   readonly merchantNo?: string;
 }
 
-/** A failure that ended the run early, for all merchants. */
+/** A failure that ended the run early for all merchants. */
 export interface RunFailure {
   readonly exitCode: ExitCode;
   readonly message: string;
@@ -37,7 +37,7 @@ export interface RunFailure {
 
 export interface Verdict {
   readonly exitCode: ExitCode;
-  /** Gravest first. */
+  /** The gravest first. */
   readonly reasons: readonly Reason[];
 }
 
@@ -48,9 +48,9 @@ export function judge(
   run: {
     readonly id: number;
     readonly failures: readonly RunFailure[];
-    /** Of the platform: times are told by its clock. */
+    /** The platform's zone, in which times are worded. */
     readonly zone: string;
-    /** Whether the run before saw the platform's clock as far off already. */
+    /** Whether the run before found as large a difference between the clocks. */
     readonly wereClocksApart?: boolean;
   },
 ): Verdict {
@@ -80,7 +80,7 @@ export function judge(
   );
   reasons.push(
     ...standing.requested
-      // What cut this run short is told already, and names the mend.
+      // Whatever ended this run early is among the reasons already, with what to do.
       .filter(({ runId, missing }) => missing.length > 0 && !(isIncomplete && runId === run.id))
       .map(reasonOfRequested),
   );
@@ -88,7 +88,10 @@ export function judge(
   return { exitCode: gravestOr(exitCode, run.failures), reasons: inOrder(reasons) };
 }
 
-/** `gravest` knows what stages end with; a failure that is a matter of settings ends the run as itself. */
+/**
+ * A failure because of settings gives the exit code 2, whatever the stages ended with; `gravest` does not know that
+ * code.
+ */
 const gravestOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCode =>
   failures.find((failure) => failure.exitCode === EXIT.usage)?.exitCode ?? exitCode;
 
@@ -113,13 +116,13 @@ const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
 function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing): Reason[] {
   const own = sumOfSync(sync);
   const { newBreaks, knownBreaks, quarantined, untold } = standing;
-  // What this run stored is among what is untold, unless nobody could be asked.
+  // The unreported changes include those of this run, unless the database could not be asked.
   const [amended, vanished] = [
     Math.max(own.amended, untold.amended),
     Math.max(own.vanished, untold.vanished),
   ];
   const earlier = (all: number, ours: number): string =>
-    all > ours ? `, ${all - ours} of them stored by a run that did not tell` : '';
+    all > ours ? `, ${all - ours} of them stored by a run that ended before its report` : '';
   const plural = (count: number) => (count === 1 ? '' : 's');
   const told: [number, string, string][] = [
     [
@@ -157,7 +160,7 @@ function reasonsOfStanding({ sync, reconcile }: StageOutcome, standing: Standing
   ];
 }
 
-/** `2026-01-01 to 2026-02-28`, of USD where only that was asked for. */
+/** `2026-01-01 to 2026-02-28`, with the currency if only one was asked for. */
 export const rangeName = ({
   from,
   to,

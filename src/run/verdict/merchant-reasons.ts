@@ -1,4 +1,4 @@
-/** Why a run is not done for a merchant: what was not read, and what is not published. Pure. */
+/** Words why a run is not done for a merchant: what was not read and what was not published. Pure. */
 import { counted } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
@@ -9,13 +9,13 @@ import type { Reason } from './judge.ts';
 import type { MerchantSync } from '../report.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 
-/** Sentences of one kind that are told of one merchant; the rest is counted, so that nothing else is lost among them. */
+/** Most sentences of one kind for one merchant. The rest is counted, so that other reasons are not lost among them. */
 const TOLD_MAX = 10;
 
 const READS_ON =
   'what was certified is kept; the same command, or the next run of the schedule, takes up from there';
 
-/** What went wrong while one merchant's ledger was read. */
+/** What went wrong while a merchant's ledger was read. */
 export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync): Reason[] {
   const reasons: Reason[] = [];
   if (notJoined !== undefined) {
@@ -53,7 +53,7 @@ export function reasonsOfReading({ merchantNo, report, notJoined }: MerchantSync
   return reasons;
 }
 
-/** Entries that leave and come back while one run reads are no change of the ledger. */
+/** Entries that vanish and return during one run are a sign of unsteady answers, not of a changed ledger. */
 export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): Reason[] {
   const { vanished, returned } = report;
   if (vanished === 0 || returned === 0) return [];
@@ -62,7 +62,7 @@ export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): R
       exitCode: EXIT.needsPerson,
       what:
         `${merchantNo}: ${vanished} entries vanished and ${returned} came back while one run was reading: the total of a ` +
-        'span and those of its parts stand for different entries',
+        'span and the totals of its parts count different entries',
       todo: 'send this sentence to the platform; run the days again before their statements are relied on',
       merchantNo,
     },
@@ -72,8 +72,9 @@ export function reasonsOfUnsteadyTotals({ merchantNo, report }: MerchantSync): R
 const HELD_BACK_NAMED_MAX = 3;
 
 /**
- * A platform that is behind leaves a day open that is over here. Otherwise clocks that differ are good to know; where they
- * differ by much and the run before saw nothing of it, a person is needed.
+ * Reasons about clocks that differ. If the platform's clock is behind, a day may be over here and not there; it is
+ * not read yet. Otherwise the difference is only reported. If it is large and the run before did not find it, a
+ * person has to know.
  */
 export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean, zone: string): Reason[] {
   const waiting = sync.flatMap(({ merchantNo, unsettled = [], report }): Reason[] => {
@@ -90,11 +91,11 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
   return [{ exitCode, what: news, todo: SET_THE_CLOCK }];
 }
 
-/** The first ones, and one that counts the rest. */
+/** The first reasons, and one more that counts the rest. */
 const firstOf = (all: readonly Reason[], rest: (more: number) => Reason): Reason[] =>
   all.length <= TOLD_MAX ? [...all] : [...all.slice(0, TOLD_MAX), rest(all.length - TOLD_MAX)];
 
-/** Those that keep the run from being done, merchant by merchant, then those that do not. */
+/** First the days that keep the run from being done, merchant by merchant; then days that are not over yet. */
 export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
   const isDone = ({ cause }: WithheldDay) => cause === 'not-over';
   const byMerchant = Map.groupBy(
@@ -106,7 +107,7 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
       firstOf(days.map(reasonOfWithheld), (more) => ({
         exitCode: EXIT.incomplete,
         what: `${merchantNo}: ${counted(more, 'more account day')} ${more === 1 ? 'is' : 'are'} not published`,
-        todo: 'the run that mends this publishes them',
+        todo: 'the run that corrects this publishes them',
         merchantNo,
       })),
     ),
@@ -115,9 +116,10 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
 }
 
 const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
-  // A day that is still going on is no failure; asking for it was meant.
+  // A day that is not over is no failure: somebody asked for it on purpose.
   exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
-  todo: cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that mends this publishes it',
+  todo:
+    cause === 'not-over' ? 'the next nightly run publishes it' : 'the run that corrects this publishes it',
   merchantNo: account.merchantNo,
 });

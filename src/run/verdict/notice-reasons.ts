@@ -1,10 +1,13 @@
-/** How a notice is told: what is odd, and what to do. Pure. */
+/** Words notices as reasons: what is odd, and what to do. Pure. */
 import { counted } from '../../ledger/text.ts';
 import type { EmptyNotice, FirstNotice, Notice, SharedNotice } from '../../store/notices.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 
-/** Merchants that are empty on one day are told each, up to so many; more of them are most likely a holiday. */
+/**
+ * If no more merchants than this have no entries on a day, each gets a sentence. If there are more, it is most likely
+ * a holiday.
+ */
 const MERCHANTS_TOLD_MAX = 3;
 const SHOWN_MAX = 3;
 
@@ -21,7 +24,7 @@ export function reasonsOfNotices(notices: readonly Notice[]): Reason[] {
 
 const needsPerson = (what: string, todo: string): Reason => ({ exitCode: EXIT.needsPerson, what, todo });
 
-/** `USD 2026-03-04`, or the day where every account is meant. */
+/** `USD 2026-03-04`; only the day if all accounts are meant. */
 const accountDay = ({ currency, day }: Pick<Notice, 'currency' | 'day'>): string =>
   currency === '' ? day : `${currency} ${day}`;
 
@@ -36,7 +39,7 @@ const usually = ({ figures: { fewest, most } }: EmptyNotice): string =>
 
 const ASK_FOR_ENTRIES =
   'where it was no holiday, ask the platform, whose reply for it counted 0; while the day is in the re-sweep ' +
-  '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is told once';
+  '(DAYBOOK_RESWEEP_DAYS), entries that appear are taken and published; this is reported once';
 
 function reasonsOfEmpty(sameDay: readonly EmptyNotice[]): Reason[] {
   if (sameDay.length <= MERCHANTS_TOLD_MAX) {
@@ -62,7 +65,7 @@ const reasonOfFirst = (notice: FirstNotice): Reason =>
   needsPerson(
     `${notice.merchantNo} ${accountDay(notice)} is the account's first day and opens on ${notice.figures.opening}, and ` +
       'the platform has no entry before it: the balance was carried over from elsewhere, or its first entry is missing',
-    'ask the platform what made the balance; this is told once',
+    'ask the platform what made the balance; this is reported once',
   );
 
 const pairOf = ({ merchantNo, otherMerchantNo }: SharedNotice): string =>

@@ -1,4 +1,4 @@
-/** What is told of the look at the days before those a night reads. Pure. */
+/** Words what the comparison of older days found. Pure. */
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { OlderDaysLook } from '../../sync/older-days.ts';
@@ -7,10 +7,10 @@ import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 import type { MerchantSync } from '../report.ts';
 
-/** Account days named in one sentence. */
+/** Most account days named in one sentence. */
 const NAMED_MAX = 10;
 
-/** `daysChanged` are the account days whose figures the run changed. */
+/** `daysChanged` are the account days whose figures this run changed. */
 export function reasonsOfOlderDays(
   { merchantNo, olderDays }: MerchantSync,
   daysChanged: readonly DayChange[],
@@ -34,30 +34,30 @@ export function reasonsOfOlderDays(
   if (again !== null) {
     const changes = changesOf(again);
     const accountDays = accountDaysOf(merchantNo, look.differing, daysChanged);
-    const days = `${listed(look.differing)} ${look.differing.length === 1 ? 'was' : 'were'} read anew, as ${whyOf(look)}`;
+    const days = `${listed(look.differing)} ${look.differing.length === 1 ? 'was' : 'were'} read again, as ${whyOf(look)}`;
     if (changes !== '') {
       const todo =
-        'ask the platform why its books change so long after; where a statement is published, its next revision has it';
+        'ask the platform why it changed days so long ago; where a statement is published, its next revision has the change';
       reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}`, todo));
     } else if (again.failure === null && again.uncertified.length === 0) {
-      reasons.push(reasonOf(EXIT.done, `${days}, and hold what is stored`, CONTRADICTS_ITSELF));
+      reasons.push(reasonOf(EXIT.done, `${days}, and agree with what is stored`, CONTRADICTS_ITSELF));
     }
   }
   if (look.isContradicted) {
-    const what = `${whyOf(look)}, but those of its halves are what is stored`;
+    const what = `${whyOf(look)}, but the totals of its halves agree with what is stored`;
     reasons.push(reasonOf(EXIT.done, what, CONTRADICTS_ITSELF));
   }
   if (look.hasMore) {
-    const what = `more of ${look.from} to ${look.to} is not what is stored than one run reads anew`;
+    const what = `more days of ${look.from} to ${look.to} differ from what is stored than one run reads again`;
     const todo = `the next night reads on; \`daybook run --from ${look.from} --to ${look.to}\` reads all of it now`;
     reasons.push(reasonOf(EXIT.incomplete, what, todo));
   }
   return reasons;
 }
 
-const CONTRADICTS_ITSELF = 'nothing; where it comes every night, send this sentence to the platform';
+const CONTRADICTS_ITSELF = 'nothing to do; if it comes every night, send this sentence to the platform';
 
-/** What reading the days anew brought; empty where it was nothing. */
+/** What reading the days again changed; empty if nothing. */
 const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncReport): string =>
   (
     [
@@ -74,7 +74,7 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
 
 const whyOf = ({ from, to, total, stored, pagesRead }: OlderDaysLook): string =>
   total === stored
-    ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} is not what is stored`
+    ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} differs from what is stored`
     : `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
 
 const listed = (names: readonly string[]): string =>

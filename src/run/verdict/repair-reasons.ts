@@ -1,12 +1,14 @@
-/** What a run says of published files that were missing or altered. */
+/** Words which published files were missing or altered. */
 import type { RepairReport } from '../../statements/repair-files.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 
-/** A whole bucket may be gone; the count covers all of them, the first ones are named. */
+/** Most files that get a sentence. A whole bucket may be gone; the count covers all files. */
 const FILES_NAMED_MAX = 20;
 
-/** One for each file that cannot be repaired, which needs a person, and one for all that were. */
+/**
+ * One reason for each file that cannot be repaired, which needs a person, and one reason for all that were repaired.
+ */
 export function reasonsOfRepair({ repaired, unrepaired }: RepairReport): Reason[] {
   const lost = unrepaired
     .slice(0, FILES_NAMED_MAX)

@@ -1,14 +1,17 @@
-/** Tells which published days a run replaced: what was taken from them before is out of date. Pure. */
+/**
+ * Reports which published days were revised: figures that were taken from an earlier revision are out of date. Pure.
+ */
 import type { RevisedDay } from '../../store/statements/untold-revisions.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './judge.ts';
 
-/** Days named; the rest are counted. */
+/** Most days named; the rest is counted. */
 const NAMED_MAX = 10;
 
 /**
- * CommandOutput by the run that published them and by none after it: days that read otherwise than before, for a person to see, and
- * besides those that only say of their opening where it comes from.
+ * One reason for days whose entries or figures changed, which needs a person. Another one for days of which only the
+ * source of the opening changed. Each revised day is reported by one run only: the one that published it or, if that
+ * was killed, a later one.
  */
 export function reasonsOfRevised(revised: readonly RevisedDay[], runId: number): Reason[] {
   const isOther = ({ readsTheSame }: RevisedDay): boolean => !readsTheSame;
@@ -37,7 +40,7 @@ function reasonOf(
   const named = days.slice(0, NAMED_MAX).map(nameOf).join('; ');
   const more = days.length > NAMED_MAX ? `; and ${days.length - NAMED_MAX} more` : '';
   const earlier = days.filter((one) => one.runId !== runId).length;
-  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that did not tell`;
+  const before = earlier === 0 ? '' : `, ${earlier} of them by a run that ended before its report`;
   const what = days.length === 1 ? '1 proven day was' : `${days.length} proven days were`;
   return [{ exitCode, what: `${what} ${how}${before}: ${named}${more}`, todo }];
 }

@@ -1,9 +1,9 @@
-/** Where things are: the platform, this server, the database, the statements. */
+/** Checks addresses in settings: the platform, this server, the statements. */
 import { isLoopback } from '../../host/loopback.ts';
 import type { ListenAddress } from '../settings.ts';
 import { reading, Wrong } from './reading.ts';
 
-/** Leaves 75 of the 255 characters of a callbackUrl for the path: kind and secret. */
+/** A callbackUrl may have 255 characters. This leaves 75 for its path: the kind and the secret. */
 const PUBLIC_URL_CHARACTERS_MAX = 180;
 const PORT_MAX = 65_535;
 
@@ -12,7 +12,7 @@ const parseUrl = (value: string): URL => {
   return new URL(value);
 };
 
-/** An address's origin and path: https, or http where nothing leaves this machine. */
+/** Origin and path of an address. It must be https, or http to this machine. */
 function addressOf(value: string, credentialsMend: string): string {
   const url = parseUrl(value);
   if (url.username !== '' || url.password !== '') {
@@ -25,11 +25,11 @@ function addressOf(value: string, credentialsMend: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Where the platform is. */
+/** The address of the platform. */
 export const baseUrl = () => reading((value) => addressOf(value, '; credentials go into PLATFORM_HEADERS'));
 
 /**
- * Where the platform reaches us; a callbackUrl is made of it and has 255 characters at most
+ * The address at which the platform reaches us. callbackUrls begin with it and have at most 255 characters
  * (docs/platform.md 8).
  */
 export const publicUrl = () =>
@@ -43,7 +43,7 @@ export const publicUrl = () =>
     return address;
   });
 
-/** `127.0.0.1:8080`, `[::1]:8080`; port 0 takes a free one. */
+/** `127.0.0.1:8080` or `[::1]:8080`. Port 0 means any free port. */
 export const listenAddress = () =>
   reading((value): ListenAddress => {
     const [, bracketed, plain, port = ''] =
@@ -62,7 +62,7 @@ export const databaseUrl = () =>
     return value;
   });
 
-/** Where statements go: a directory of this machine, or a bucket. */
+/** Where statements go: a folder of this machine, or a bucket. */
 export const statementsUrl = () =>
   reading((value) => {
     const url = parseUrl(value);

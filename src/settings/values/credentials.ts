@@ -1,23 +1,23 @@
-/** Who we are to the platform, and what keeps secrets. */
+/** Checks credentials in settings: merchant number, token, agent number, secret keys. */
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import type { SecretKey } from '../settings.ts';
 import { reading, text, Wrong } from './reading.ts';
 
 const SECRET_KEY_BYTES = 32;
-/** 32 random bytes have 30 different values on average; fewer than 16 come once in 10^17 keys. */
+/** 32 random bytes have 30 different values on average. Fewer than 16 occur once in 10^17 keys. */
 const DIFFERENT_BYTES_MIN = 16;
 
 export const merchantNo = () => text().regex(MERCHANT_NO, { error: MERCHANT_NO_RULE });
 
 export const token = () => text().regex(TOKEN, { error: TOKEN_RULE });
 
-/** The agent number sp1101 carries (docs/platform.md 2.3, 5). */
+/** The agent's number that sp1101 sends (docs/platform.md 2.3, 5). */
 export const referralChannel = () =>
   text().regex(/^[\x21-\x7e]{1,16}$/, {
     error: 'must be 1 to 16 printable ASCII characters without spaces',
   });
 
-/** Why a key was not drawn at random; null for all but one random key in billions. */
+/** Why a key is surely not random, or null. Of random keys, less than one in billions is refused. */
 function trivialityOf(key: Buffer): string | null {
   if (key.every((byte) => (byte >= 0x20 && byte < 0x7f) || (byte >= 0x09 && byte <= 0x0d))) return 'text';
   if (new Set(key).size < DIFFERENT_BYTES_MIN) return 'the same few bytes again and again';
@@ -26,7 +26,7 @@ function trivialityOf(key: Buffer): string | null {
   return null;
 }
 
-/** `id:base64,...`, told apart by position in messages, as even an id may be a key put in the wrong place. */
+/** `id:base64,...`. Messages name a key by its position: even its id might be a key put in the wrong place. */
 export const secretKeys = () =>
   reading((value): readonly SecretKey[] => {
     const keys = value.split(',').map((part, index): SecretKey => {

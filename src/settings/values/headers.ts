@@ -1,8 +1,8 @@
-/** Header templates, as the platform's document names no header (docs/platform.md 5). */
+/** Checks header templates. They are settings, as the platform's document names no header (docs/platform.md 5). */
 import { z } from 'zod';
 import { jsonText } from './reading.ts';
 
-/** Headers the HTTP client writes itself. */
+/** Headers that the HTTP client sets itself. */
 const CLIENT_HEADERS = [
   'connection',
   'content-length',
@@ -12,7 +12,7 @@ const CLIENT_HEADERS = [
   'upgrade',
 ];
 
-/** The first thing wrong with header templates, told without their contents. */
+/** The first problem of the header templates. It does not repeat their contents. */
 function headersProblem(
   headers: Readonly<Record<string, string>>,
   placeholders: readonly string[],

@@ -1,4 +1,4 @@
-/** Lists and mappings: codes, countries, currencies. */
+/** Checks lists and mappings in settings: codes, countries, currencies, networks. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
@@ -7,7 +7,7 @@ import { jsonText } from './reading.ts';
 const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
 
-/** A list of words, told wrong once however many of them are. */
+/** A list of words. Gives one problem, however many words are wrong. */
 const listOf = (isWord: (text: string) => boolean, error: string) =>
   z
     .array(z.unknown(), { error })
@@ -17,7 +17,7 @@ const listOf = (isWord: (text: string) => boolean, error: string) =>
     })
     .readonly();
 
-/** A list of YAML; in the environment a JSON list, or words with commas between them. */
+/** A list in YAML. In the environment: a JSON list, or words separated by commas. */
 const givenList = (value: unknown): unknown =>
   typeof value === 'string' && !value.trimStart().startsWith('[')
     ? value.split(',').map((part) => part.trim())
@@ -34,14 +34,14 @@ export const countries = () =>
     listOf(isCountryCode, 'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each'),
   );
 
-/** Some of a few words. */
+/** Any of the given words. */
 export const someOf = (words: readonly string[]) =>
   z.preprocess(
     givenList,
     listOf((text) => words.includes(text), `must be a list of ${words.join(', ')}`),
   );
 
-/** Some of a few words; `none` stands for an empty list, as an empty value means that nothing was given. */
+/** Any of the given words. `none` means an empty list, because an empty value means that nothing was given. */
 export const someOrNone = <const Word extends string>(words: readonly Word[]) => {
   const isOneOf = (text: unknown): text is Word => words.some((word) => word === text);
   const error = `must be none, or a list of ${words.join(', ')}`;
@@ -54,7 +54,7 @@ export const someOrNone = <const Word extends string>(words: readonly Word[]) =>
   );
 };
 
-/** Addresses, and networks as `10.0.0.0/8`. */
+/** Whether it is an address, or a network like `10.0.0.0/8`. */
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/');
   const family = isIP(address);
@@ -68,7 +68,7 @@ export const networks = () =>
     listOf(isNetwork, 'must be a list of IP addresses or networks, such as 192.0.2.7 or 10.0.0.0/8'),
   );
 
-/** Lists of codes by the name of the field they are for; null where the document's own list is not known. */
+/** For each field the list of codes it accepts, or null if the document's own list is not known. */
 export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
   const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;
   const list = listOf(isCode, error).nullable().default(null);

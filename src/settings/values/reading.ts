@@ -1,7 +1,9 @@
-/** How a value given as text is read, and told to be wrong. */
+/** Helpers to read a setting that is given as text, and to report what is wrong with it. */
 import { z } from 'zod';
 
-/** How people write lists and mappings in the environment, and YAML writes them by itself. */
+/**
+ * Reads JSON in a text. In the environment, lists and mappings are written as JSON; in YAML they are values already.
+ */
 export const jsonText = (value: unknown): unknown => {
   if (typeof value !== 'string') return value;
   try {
@@ -13,7 +15,7 @@ export const jsonText = (value: unknown): unknown => {
 
 export const text = (problem = 'must be text (in YAML, put it in quotes)') => z.string({ error: problem });
 
-/** What is wrong with a value, thrown by a `reading`. */
+/** A `reading` throws this to say what is wrong with a value. */
 export class Wrong extends Error {}
 
 export const reading = <T>(read: (value: string) => T) =>

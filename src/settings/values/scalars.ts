@@ -1,4 +1,4 @@
-/** Numbers, choices, times and patterns, alike from the environment (always text) and from YAML. */
+/** Checks numbers, choices, times and patterns in settings. From the environment they are always text. */
 import { z } from 'zod';
 import { isTimeZone } from '../../ledger/business-day.ts';
 import { cronProblem } from '../cron.ts';
@@ -39,7 +39,7 @@ export const cronExpression = () =>
 
 export const directory = () => text().min(1, { error: 'must name a directory' });
 
-/** An instant with its offset, in ms since 1970. */
+/** An instant with an offset or Z, as ms since 1970. */
 export const instant = () =>
   reading((value) => {
     const written = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(
@@ -50,7 +50,7 @@ export const instant = () =>
     return ms;
   });
 
-/** A regular expression without flags that says what a whole text must look like. */
+/** A regular expression, without flags, that a whole text must match. */
 export const pattern = () =>
   reading((value) => {
     if (value.length > PATTERN_CHARACTERS_MAX) {

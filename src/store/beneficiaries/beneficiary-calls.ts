@@ -6,6 +6,7 @@ import { sql, type Kysely } from 'kysely';
 import { beneficiaryByOrderNo, rowOf, type BeneficiaryRow } from './beneficiaries.ts';
 import { isGone, type Holder } from '../../host/process-identity.ts';
 import type { DB } from '../engine/schema.ts';
+import { isUniqueViolation } from '../engine/unique-violation.ts';
 import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
 /** What is recorded of a registration before it is sent. */
@@ -142,11 +143,10 @@ export async function reopenBeneficiary(
       .executeTakeFirst();
     return row === undefined ? null : rowOf(row);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION) return null;
+    if (isUniqueViolation(error)) return null;
     throw error;
   }
 }
-const UNIQUE_VIOLATION = '23505';
 
 const claimColumns = ({ id, holder, holdsMs }: Claim) => ({
   claim: id,

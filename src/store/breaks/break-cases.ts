@@ -1,6 +1,7 @@
 /**
- * A break as a case: what people did about it. Whether it is open, resolved or healed stands in its own row
- * (`continuity_break.status`); who did what, when and why in the record of deeds (`audit_entry`); a step joins the two.
+ * A break as a case: the steps that people took about it. Its own row (`continuity_break.status`) says whether it is
+ * open, resolved or healed. The record of deeds (`audit_entry`) says who did what, when and why. A step joins the
+ * two.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../../ledger/entry.ts';
@@ -18,20 +19,20 @@ export interface CaseStep {
   readonly note: string | null;
 }
 
-/** `taken` is open, and somebody looks after it. */
+/** `taken`: the break is open, and somebody looks after it. */
 export type CaseState = 'open' | 'taken' | 'resolved' | 'healed';
 
-/** Where a case stands: by the row's status, and the last step that was more than a comment. */
+/** The state of a case, from the status of its row and the last step that is not a comment. */
 export const stateOf = ({ status }: Pick<BreakRow, 'status'>, last: CaseStep | undefined): CaseState =>
   status === 'open' && last?.kind === 'taken' ? 'taken' : (status as CaseState);
 
-/** More steps of one break than anybody reads. */
+/** Most steps shown of one break; more than anybody reads. */
 const STEPS_SHOWN_MAX = 1_000;
 
 export const breakById = (db: Kysely<DB>, id: number): Promise<BreakRow | undefined> =>
   db.selectFrom('continuity_break').selectAll().where('id', '=', id).executeTakeFirst();
 
-/** The steps of a break, oldest first; of very many, the newest. Served by break_step_of_break. */
+/** The steps of a break, oldest first. Where there are too many to show, the newest ones. Uses break_step_of_break. */
 export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep[]> {
   const rows = await db
     .selectFrom('break_step as step')
@@ -44,7 +45,7 @@ export async function stepsOf(db: Kysely<DB>, breakId: number): Promise<CaseStep
   return rows.map((row) => ({ ...row, kind: row.kind as StepKind })).reverse();
 }
 
-/** By break, its last step that was more than a comment. */
+/** For each break, by its id, its last step that is not a comment. */
 export async function lastSteps(
   db: Kysely<DB>,
   breakIds: readonly number[],
@@ -59,7 +60,7 @@ export async function lastSteps(
   return new Map(rows.map(({ breakId, ...step }) => [breakId, step]));
 }
 
-/** Joins a deed to the break it was about; in the transaction that records the deed. */
+/** Joins a deed to its break. Call it in the transaction that records the deed. */
 export async function recordStep(
   trx: Transaction<DB>,
   breakId: number,
@@ -73,8 +74,8 @@ export async function recordStep(
 }
 
 /**
- * Closes an open break with a person's note, and makes its days due, so that their manifests and summaries tell it;
- * undefined where no open break has that id.
+ * Closes an open break with a person's note. Its days become due, as their manifests and summaries name the note.
+ * Undefined where no open break has that id.
  */
 export async function resolveBreak(
   db: Kysely<DB>,
@@ -93,7 +94,7 @@ export async function resolveBreak(
   return row;
 }
 
-/** Takes a resolving back; undefined where no resolved break has that id. */
+/** Opens a resolved break again, and makes its days due. Undefined where no resolved break has that id. */
 export async function reopenBreak(db: Kysely<DB>, id: number): Promise<BreakRow | undefined> {
   const row = await db
     .updateTable('continuity_break')
@@ -107,8 +108,9 @@ export async function reopenBreak(db: Kysely<DB>, id: number): Promise<BreakRow 
 }
 
 /**
- * The broken days from the entry before the break to the one after it. Whoever resolves need not know the zone that cuts
- * days: one day more on either side is compared for nothing, and stays as it is.
+ * Makes the broken days due, from the entry before the break to the entry after it. The time zone of business days is
+ * not known here, so the span is widened by one day on either side. A day that did not change is compared and stays
+ * as it is.
  */
 async function makeDaysDue(
   db: Kysely<DB>,
@@ -125,7 +127,7 @@ async function makeDaysDue(
     .execute();
 }
 
-/** A break that a person resolved, as it is published. */
+/** A break that a person resolved, as manifests and summaries show it. */
 export interface ExplainedBreak {
   readonly id: number;
   readonly currency: string;
@@ -133,12 +135,12 @@ export interface ExplainedBreak {
   readonly beforeBatchNo: string;
   readonly missingNet: string;
   readonly note: string;
-  /** Null where that was not kept. */
+  /** Who resolved it; null where that was not recorded. */
   readonly by: string | null;
   readonly at: Date;
 }
 
-/** The merchant's resolved breaks that reach into the window, by number. Served by continuity_break_resolved. */
+/** The merchant's resolved breaks that overlap the window, by id. Uses continuity_break_resolved. */
 export async function explainedBreaks(
   db: Kysely<DB>,
   merchantNo: string,

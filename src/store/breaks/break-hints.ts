@@ -1,18 +1,22 @@
-/** The hints of stored breaks, which depend on every break of the account and on the entries beside each. */
+/**
+ * Works out the hints of stored breaks. A hint depends on all breaks of the merchant and on the entries beside each.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Chosen } from '../../ledger/account-filter.ts';
 import { explainTogether, type Explanation } from '../../ledger/chain/break-patterns.ts';
 import { isAmountsSwapped, neighbourHint } from '../../ledger/chain/hints.ts';
 import type { QuarantinedReader } from '../../ledger/chain/quarantined-entries.ts';
+import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
 import { hintsOfQuarantine } from './quarantine-hints.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Breaks of a merchant looked at to settle hints; one with more is past being explained by hints. */
+/** Most breaks of a merchant that are looked at for hints. Where there are more, hints no longer help. */
 const HINTED_BREAKS_MAX = 10_000;
 
-/** What hints look at of a stored break. */
+/** The columns of a stored break that hints depend on. */
 export interface HintedRow {
   readonly id: number;
   readonly currency: string;
@@ -27,32 +31,31 @@ export interface HintedRow {
   readonly hint_batch_no: string | null;
 }
 
-/** Hints by the break's id. */
+/** Hints by the id of their break. */
 export type Hints = Map<number, Explanation>;
 
-/** Merchants with a break that has not healed, in order; of all where none are named. */
-export async function merchantsWithBreaks(
-  db: Kysely<DB>,
-  merchants: readonly string[] | null,
-): Promise<string[]> {
+/** Of these merchants, those with a break that has not healed, in order. */
+export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Promise<string[]> {
   const rows = await db
     .selectFrom('continuity_break')
     .select('merchant_no')
     .distinct()
     .where('status', '<>', 'healed')
-    .$if(merchants !== null, (query) =>
-      query.where('merchant_no', '=', sql<string>`ANY (${arrayLiteral(merchants!)}::text[])`),
-    )
+    .where(ofMerchants(merchants))
     .orderBy('merchant_no')
     .execute();
   return rows.map((row) => row.merchant_no);
 }
 
 /**
- * The hints of a merchant's breaks that are to change: first of those that an entry in quarantine explains; then of breaks
- * that have one cause together, over all days of an account and against the merchant's other accounts (an entry shown a
- * day late, or in another currency); of the others, by the entries beside them. They rest on nothing but what is stored now, so that the same breaks get the same hints, in
- * whatever order they were found.
+ * Works out the hints of all breaks of a merchant, and returns those that differ from the stored ones. In this order:
+ *
+ * - Breaks that an entry in quarantine explains.
+ * - Breaks with one common cause, over all days of an account: an entry that is shown a day late makes two breaks.
+ * - The others, by the amounts of the entries beside them.
+ * - Breaks whose entry lies in another currency of the merchant.
+ *
+ * Hints depend only on what is stored now. So the same breaks get the same hints, in whatever order they were found.
  */
 export async function hintsToChange(
   db: Kysely<DB>,
@@ -90,10 +93,13 @@ export async function hintsToChange(
   return new Map(rows.filter(isOther).map(({ id }) => [id, hints.get(id)!]));
 }
 
-/** Hints that speak of an entry that did not come: one that came, and could not be read, is likelier. */
+/**
+ * Hints that say an entry never came. If an unreadable entry lies in the span of the break, that one is the likelier
+ * cause.
+ */
 const MISSING_ENTRY_HINTS: readonly Explanation['hint'][] = ['unexplained', 'amount-off'];
 
-/** Hints of an account's breaks by their place among them. */
+/** The hints of an account's breaks, by the position of each break in `own`. */
 const indexed = (own: readonly HintedRow[], hints: Hints): ReadonlyMap<number, Explanation> =>
   new Map(own.flatMap(({ id }, index) => (hints.has(id) ? [[index, hints.get(id)!] as const] : [])));
 
@@ -122,7 +128,7 @@ const rowsOfMerchant = (db: Kysely<DB>, merchantNo: string): Promise<HintedRow[]
     .limit(HINTED_BREAKS_MAX)
     .execute();
 
-/** Adds what only the amounts beside a break tell. */
+/** Adds the hints that only the amounts of the entries beside a break can give. */
 async function addByNeighbours(
   db: Kysely<DB>,
   at: { readonly rows: readonly HintedRow[]; readonly hints: Hints; readonly minorUnits: number | null },
@@ -145,7 +151,8 @@ async function addByNeighbours(
       swapped.add(known.hintBatchNo);
     }
   }
-  // Two amounts that are swapped look like one balance that is off, but for the amounts.
+  // Two entries whose amounts are swapped leave the same breaks as one wrong balance. Only the amounts show the
+  // difference.
   for (const { id } of asked) {
     const known = hints.get(id)!;
     if (known.hint === 'balance-off' && swapped.has(known.hintBatchNo)) {
@@ -154,7 +161,7 @@ async function addByNeighbours(
   }
 }
 
-/** By id of the break, the signed amounts of the entries on both sides of it. */
+/** For each break, by its id, the signed amounts of the entry before it and of the entry after it. */
 async function netsBeside(db: Kysely<DB>, ids: readonly number[]) {
   if (ids.length === 0) return new Map<number, { before: string | null; after: string | null }>();
   const net = (alias: string) =>
@@ -175,7 +182,7 @@ async function netsBeside(db: Kysely<DB>, ids: readonly number[]) {
   return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
 }
 
-/** Writes hints; one statement for all of them. */
+/** Stores all hints in one statement. */
 export async function writeHints(trx: Transaction<DB>, settled: Hints): Promise<void> {
   const hints = [...settled];
   await sql`
@@ -188,7 +195,7 @@ export async function writeHints(trx: Transaction<DB>, settled: Hints): Promise<
     WHERE b.id = settled.id`.execute(trx);
 }
 
-/** Gives breaks just found the hints that were settled since. */
+/** Replaces the hints of `rows` by the stored ones, which may have been settled after the rows were read. */
 export async function withHints<Row extends { readonly id: number }>(
   db: Pick<Transaction<DB>, 'selectFrom'>,
   rows: readonly Row[],

@@ -1,13 +1,16 @@
-/** Breaks of the balance chain: found, found again, healed, or resolved by a person. */
+/** Stores and lists the breaks of the balance chain. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import type { KnownBreak } from '../../ledger/chain/break-stories.ts';
 import type { Account, BreakHint, BusinessDay, ContinuityBreak } from '../../ledger/entry.ts';
 import { canonicalAmount, compareAmounts } from '../../ledger/money.ts';
+import type { DayFilter } from '../account-days.ts';
+import { ofAccounts } from '../account-filter.ts';
 import type { ContinuityBreak as BreakTable, DB } from '../engine/schema.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
-/** A stored break in the domain's words. */
+/** A stored break, with the names that the core uses. */
 export const knownBreak = (row: BreakRow): KnownBreak => ({
   id: row.id,
   account: { merchantNo: row.merchant_no, currency: row.currency },
@@ -23,43 +26,37 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
   isHealed: row.status === 'healed',
 });
 
-/** Breaks for a person, newest day last; only open ones unless `all`. */
+/** Breaks to show to a person, oldest day first. Without `all`: only open ones. */
 export function listBreaks(
   db: Kysely<DB>,
-  filter: {
-    readonly all?: boolean;
-    readonly merchants?: readonly string[] | undefined;
-    readonly currencies?: readonly string[] | undefined;
-    readonly fromDay?: BusinessDay | undefined;
-    readonly toDay?: BusinessDay | undefined;
-  } = {},
+  filter: DayFilter & { readonly all?: boolean } = EVERY_ACCOUNT,
 ): Promise<BreakRow[]> {
   let query = db
     .selectFrom('continuity_break')
     .selectAll()
+    .where(ofAccounts(filter))
     .orderBy('day')
     .orderBy('merchant_no')
     .orderBy('id');
   if (filter.all !== true) query = query.where('status', '=', 'open');
-  if (filter.merchants !== undefined) query = query.where('merchant_no', 'in', [...filter.merchants]);
-  if (filter.currencies !== undefined) query = query.where('currency', 'in', [...filter.currencies]);
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
   if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
   return query.execute();
 }
 
-/** Rows one INSERT takes: a statement has at most 65,535 parameters. */
+/** Most rows of one INSERT: a statement can have 65,535 parameters. */
 const INSERT_BREAKS_MAX = 1_000;
 
-/** A break is the same while it lies between the same two entries and misses the same amount. */
+/** A break counts as the same as long as it lies between the same two entries and the same amount is missing. */
 const keyOf = (after: string | null, before: string, missingNet: string): string =>
   JSON.stringify([after, before, canonicalAmount(missingNet, 0)!.amount]);
 const rowKey = (row: BreakRow): string => keyOf(row.after_batch_no, row.before_batch_no, row.missing_net);
 const foundKey = (one: ContinuityBreak): string => keyOf(one.afterBatchNo, one.beforeBatchNo, one.missingNet);
 
 /**
- * Makes the stored breaks of `days` those `found`: new ones are opened, those not found again are healed, and what a
- * person resolved stays so while it is the same break. One found again with other balances keeps its id and state.
+ * Makes `found` the stored breaks of `days`. New breaks are opened, and breaks that were not found again are healed.
+ * A break that is found again keeps its id and state, also if its balances changed: one that a person resolved stays
+ * resolved.
  */
 export async function replaceBreaks(
   trx: Transaction<DB>,
@@ -106,7 +103,10 @@ const columnsOf = (one: ContinuityBreak) => ({
   end_ms: one.span.endMs,
 });
 
-/** Hints are not looked at: they depend on more than the days at hand, and it is `settleHints` (break-hints.ts) that keeps them. */
+/**
+ * Compares a break with its stored row, without the hint. Hints depend on more than these days; `settleHints`
+ * (reconcile.ts) keeps them up to date.
+ */
 const looksAlike = (row: BreakRow, one: ContinuityBreak): boolean =>
   row.day === one.day &&
   compareAmounts(row.expected_balance, one.expectedBalance) === 0 &&

@@ -1,19 +1,25 @@
-/** Entries that stand in one currency of a merchant and fit exactly where another one breaks. */
+/**
+ * Finds breaks whose entry was booked to another currency of the merchant: an entry there fits exactly where
+ * something is missing here.
+ */
 import { sql, type Kysely } from 'kysely';
 import { plain } from '../../ledger/chain/break-patterns.ts';
 import type { HintedRow, Hints } from './break-hints.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Pairs whose entries are looked at: beyond, something else is the matter. */
+/** Most pairs of breaks whose entries are looked at. More pairs mean that something else is wrong. */
 const PAIRS_MAX = 1_000;
 
-/** A break where something is missing, and one of another account into an entry that starts from the same balance. */
+/**
+ * Two breaks of different accounts. At `gap` something is missing. The entry after `into` starts from the balance at
+ * which `gap` begins, so it may be the missing one.
+ */
 interface Pair {
   readonly gap: HintedRow;
   readonly into: HintedRow;
 }
 
-/** Hints of those of a merchant's breaks that have one cause with one of another currency. */
+/** Hints for those of a merchant's breaks that an entry in another currency explains. */
 export async function hintsAcrossCurrencies(
   db: Kysely<DB>,
   merchantNo: string,

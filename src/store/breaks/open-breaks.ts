@@ -1,37 +1,43 @@
-/** Questions about breaks that nobody has closed: how many, on which days, and which to read again next. */
+/** Queries on open breaks: how many there are, on which days, and which to read again next. */
 import { sql, type Kysely, type Transaction } from 'kysely';
+import type { AccountFilter } from '../../ledger/account-filter.ts';
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { ofAccounts } from '../account-filter.ts';
 import type { BreakRow } from './breaks.ts';
 import type { DB } from '../engine/schema.ts';
 
 export interface OpenBreakCount {
-  /** Opened by the run given. */
+  /** Open breaks that this run found. */
   readonly opened: number;
-  /** Opened by runs before it. */
+  /** Open breaks that earlier runs found. */
   readonly known: number;
 }
 
-/** Open breaks of the merchants and currencies, of whatever day. Served by continuity_break_open. */
-export async function countOpenBreaks(
+/** Open breaks of the accounts, of whatever day. Served by continuity_break_open. */
+export async function countOpenBreaks(db: Kysely<DB>, accounts: AccountFilter): Promise<number> {
+  const { rows } = await sql<{ open: number }>`
+    SELECT count(*) AS open FROM continuity_break WHERE status = 'open' AND ${ofAccounts(accounts)}`.execute(
+    db,
+  );
+  return rows[0]!.open;
+}
+
+/** The same, told apart by whether the run opened them. */
+export async function countOpenBreaksByRun(
   db: Kysely<DB>,
-  merchants: readonly string[],
-  currencies: readonly string[] | null,
+  accounts: AccountFilter,
   runId: number,
 ): Promise<OpenBreakCount> {
   const { rows } = await sql<OpenBreakCount>`
     SELECT count(*) FILTER (WHERE run_id = ${runId}) AS opened,
       count(*) FILTER (WHERE run_id IS DISTINCT FROM ${runId}) AS known
     FROM continuity_break
-    WHERE status = 'open' AND merchant_no = ANY (${arrayLiteral(merchants)}::text[])
-      AND (${currencies === null}::boolean OR currency = ANY (${arrayLiteral(currencies ?? [])}::text[]))`.execute(
-    db,
-  );
+    WHERE status = 'open' AND ${ofAccounts(accounts)}`.execute(db);
   return rows[0]!;
 }
 
-/** Days of the merchant that an open break lies in or has an entry beside it on, in order. */
+/** The merchant's days on which the span of an open break begins or ends, in order. */
 export async function brokenDays(db: Kysely<DB>, merchantNo: string, zone: string): Promise<BusinessDay[]> {
   const rows = await db
     .selectFrom('continuity_break')
@@ -45,25 +51,22 @@ export async function brokenDays(db: Kysely<DB>, merchantNo: string, zone: strin
 }
 
 /**
- * Open breaks whose span is narrow enough to be read again: those never read yet, newest first, and those that wait
- * longest since they were read or found. At most `limit` of each; a break may be in both.
+ * Open breaks whose span is short enough to be read again. Two lists, each of at most `limit`: those never read again
+ * yet, newest first; and those whose last reading (or finding) is longest ago. A break may be in both.
  */
 export async function breaksToHeal(
   db: Kysely<DB>,
   asked: {
-    readonly merchants: readonly string[];
-    readonly currencies: readonly string[] | null;
+    readonly accounts: AccountFilter;
     readonly spanMsMax: number;
     readonly limit: number;
   },
 ): Promise<{ readonly newest: readonly BreakRow[]; readonly longestWaiting: readonly BreakRow[] }> {
-  if (asked.merchants.length === 0) return { newest: [], longestWaiting: [] };
   const narrow = db
     .selectFrom('continuity_break')
     .selectAll()
     .where('status', '=', 'open')
-    .where('merchant_no', 'in', [...asked.merchants])
-    .$if(asked.currencies !== null, (query) => query.where('currency', 'in', [...asked.currencies!]))
+    .where(ofAccounts(asked.accounts))
     .where(sql<boolean>`end_ms - begin_ms < ${asked.spanMsMax}`)
     .limit(asked.limit);
   return {
@@ -75,7 +78,7 @@ export async function breaksToHeal(
   };
 }
 
-/** Remembers that the breaks' spans were read again, so that others come before them the next time. */
+/** Records that the spans of the breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
   trx: Transaction<DB>,
   ids: readonly number[],

@@ -1,4 +1,7 @@
-/** Breaks in whose span there is an entry that could not be read: what came unreadable is likelier than what never came. */
+/**
+ * Finds breaks whose missing entry may lie in quarantine: an entry that came and could not be read is a likelier
+ * cause than one that never came.
+ */
 import type { Kysely } from 'kysely';
 import {
   explainedBy,
@@ -11,10 +14,13 @@ import type { HintedRow, Hints } from './break-hints.ts';
 import { quarantinedWithin } from '../quarantine.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Quarantined entries of a merchant held against its breaks. */
+/** Most quarantined entries of a merchant that are compared with its breaks. */
 const QUARANTINED_MAX = 1_000;
 
-/** Breaks that an entry in quarantine explains, each entry one break; and those in whose span there is another. */
+/**
+ * `explained`: breaks whose missing amount entries in quarantine make up; each entry is used for one break only.
+ * `perhaps`: other breaks with an entry in quarantine in their span.
+ */
 export async function hintsOfQuarantine(
   db: Kysely<DB>,
   merchantNo: string,

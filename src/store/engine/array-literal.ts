@@ -1,9 +1,12 @@
-/** Columns of many rows as PostgreSQL array literals: one parameter a column, far cheaper than one a value. */
+/**
+ * Writes a column of many rows as one PostgreSQL array literal: one parameter a column is far cheaper than one a
+ * value.
+ */
 
 const NEEDS_ESCAPE = /["\\]/;
 const ESCAPED = /["\\]/g;
 
-/** `{"a","b",NULL}` for a parameter cast to `text[]` or to any type that reads its values from text. */
+/** Returns `{"a","b",NULL}`, for a parameter that is cast to `text[]` or to an array of another type. */
 export function arrayLiteral(values: readonly (string | number | null)[]): string {
   const spelt = values.map((value) => {
     if (value === null) return 'NULL';

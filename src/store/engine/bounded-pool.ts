@@ -1,15 +1,18 @@
-/** A pool whose every wait ends: for a connection, for the answer to a statement, for the server's goodbye. */
+/**
+ * A connection pool in which every wait has a limit: for a connection, for the answer to a statement, and for
+ * closing.
+ */
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 import { SESSION_SETTINGS, type DatabaseWaits } from './waits.ts';
 
-/** What the pool says of a wait that was given up: a lost connection like any other, by its code. */
+/** The error for a wait that took too long. Its code makes it count as a lost connection. */
 const givenUp = (what: string, ms: number): Error =>
   Object.assign(new Error(`${what} within ${ms / 1_000} s`), { code: 'ETIMEDOUT' });
 
 /**
- * Cuts the connection where `answer` does not come in time, which ends `answer` with an error. Nothing else may be asked
- * on a connection whose last answer may still come.
+ * Runs `answer` and cuts the connection if it takes too long; `answer` then fails. A connection that still owes an
+ * answer must not be used for anything else.
  */
 async function inTime<Answer>(
   client: pg.Client,
@@ -18,7 +21,8 @@ async function inTime<Answer>(
 ): Promise<Answer> {
   let isAnswered = false;
   const timer = setTimeout(() => {
-    // A process that stood still finds its timers run out before it has read what came meanwhile.
+    // If the process was suspended, this timer may fire before an answer that has already arrived is read. So read
+    // first.
     setImmediate(() => {
       if (isAnswered) return;
       onSilence?.();
@@ -33,7 +37,7 @@ async function inTime<Answer>(
   }
 }
 
-/** A client that gives up connecting, and does not wait for long until the server closes the connection. */
+/** A client that limits how long it waits to connect, and for the server to close the connection. */
 const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
   class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
@@ -51,23 +55,24 @@ const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
     }
   };
 
-/** Creates the pool; connects when first asked. Every connection has the settings of a session. */
+/** Creates the pool. It connects on first use, and sets `SESSION_SETTINGS` on each connection. */
 export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     Client: clientClass(waits),
-    // The pool's own limit counts for both: connecting, which the client ends sooner, and the queue for a free one.
+    // The pool uses this limit both for connecting and for waiting for a free connection. The client's own limit ends
+    // connecting sooner.
     connectionTimeoutMillis: waits.freeConnectionMs,
     onConnect: setSession(waits),
   });
-  // A connection that is cut says so here, idle or in the middle of work; without listeners it would end the process.
-  // The pool drops the connection, and the work on it fails by itself.
+  // A lost connection, idle or in use, raises these events. Without a listener they would end the process. The pool
+  // drops the connection, and the work on it fails by itself.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => void client.on('error', () => undefined));
   return pool;
 }
 
-// Awaited by the pool, though its type does not say so.
+// The pool waits for this promise, though its type says void.
 const setSession = ({ connectMs }: DatabaseWaits) =>
   ((client: pg.Client) =>
     inTime(client, { ms: connectMs }, () => client.query(SESSION_SETTINGS))) as unknown as (
@@ -75,15 +80,16 @@ const setSession = ({ connectMs }: DatabaseWaits) =>
   ) => void;
 
 /**
- * The pool as Kysely uses it, with each statement's answer awaited for `statementMs`. Once one did not come, the
- * connections of before are not waited for as well, one after the other: each is given up as its turn comes. Nor is a
- * server that did not take a connection in time asked again at once by whoever comes next.
+ * The pool, for Kysely. Each statement has `statementMs` to be answered. Once an answer failed to come, every
+ * connection made before that moment is closed instead of being used: otherwise each would wait just as long in vain.
+ * After a connection that was not made in time, no other one is tried for `againMs`; callers get the same error at
+ * once.
  */
 export function boundedPool(pool: pg.Pool, { statementMs, connectMs, againMs }: DatabaseWaits): PostgresPool {
   const madeMs = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void madeMs.set(client, performance.now()));
   let silentMs = -Infinity;
-  /** The last connection that was waited for in vain. */
+  /** The last attempt to connect that took too long. */
   let failed: { readonly atMs: number; readonly error: unknown } | null = null;
   const made = async (): Promise<pg.PoolClient> => {
     const beganMs = performance.now();
@@ -124,7 +130,7 @@ function boundedClient(
     if (typeof asked !== 'string') throw new TypeError('rows are read in batches here, by no cursor');
     return inTime(client, { ms: statementMs, onSilence }, async () => {
       const result: unknown = await client.query(asked, values as unknown[]);
-      // Of several statements sent as one, the last is what was asked.
+      // Several statements sent as one have several results; the last one is the answer.
       return Array.isArray(result) ? (result.at(-1) as unknown) : result;
     });
   }

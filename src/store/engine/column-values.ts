@@ -1,11 +1,11 @@
-/** How columns arrive in JavaScript: one table for node-postgres and the embedded database, so that both read alike. */
+/** How database columns become JavaScript values. node-postgres and the embedded database both use this table. */
 
-/** Types by their number in pg_type. */
+/** Ids of the types in PostgreSQL's pg_type. */
 const OID = { int8: 20, date: 1082, timestamp: 1114, timestamptz: 1184, numeric: 1700 } as const;
 
 const asText = (value: string): string => value;
 
-/** Ids, counts and instants in ms: all far below 2^53, and a fault where one is not. */
+/** For ids, counts and instants in ms. All are far below 2^53; a larger one is a fault. */
 function asSafeInteger(value: string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number)) throw new RangeError(`bigint ${value} does not fit a JavaScript number`);
@@ -13,8 +13,8 @@ function asSafeInteger(value: string): number {
 }
 
 /**
- * Amounts stay the digits the database holds, days and zoneless times stay text (`YYYY-MM-DD`,
- * `YYYY-MM-DD HH:mm:ss`), instants become `Date`.
+ * Amounts stay decimal text. Days (`YYYY-MM-DD`) and times without a zone (`YYYY-MM-DD HH:mm:ss`) stay text. Instants
+ * become `Date`.
  */
 export const COLUMN_PARSERS: Readonly<Record<number, (value: string) => string | number | Date>> = {
   [OID.int8]: asSafeInteger,

@@ -1,4 +1,4 @@
-/** Opens the database: a PostgreSQL server, or the embedded one. What it hands out behaves alike on both. */
+/** Opens the database: a PostgreSQL server or the embedded one. The `Database` behaves the same for both. */
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import pg from 'pg';
 import { ExpectedError } from '../../ledger/ending.ts';
@@ -26,21 +26,21 @@ const SERVER_VERSION_MIN = 140_000;
 const ENCODING = 'UTF8';
 
 export interface DatabaseSettings {
-  /** Null: the embedded database in `dataDir`. */
+  /** Null for the embedded database in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly dataDir: string;
-  /** With `database` in it the server may be spoken to without TLS from another machine. */
+  /** If `database` is in it, a server on another machine may be used without TLS. */
   readonly allowInsecure?: readonly string[];
-  /** `POOL_CONNECTIONS_MAX` unless told; the embedded database has one. */
+  /** Default `POOL_CONNECTIONS_MAX`. The embedded database has one connection. */
   readonly connectionsMax?: number;
-  /** `DATABASE_WAITS` unless told. */
+  /** Default `DATABASE_WAITS`. */
   readonly waits?: DatabaseWaits;
 }
 
 /**
- * Connects and checks that the server can be used. Throws `DatabaseUnprotected`, `DatabaseUnreachable`, `DatabaseRefused`,
- * `DatabaseUnsupported`, `EmbeddedDatabaseBusy`, `DatabaseUnusable` or another of the database's troubles. Applies no
- * migrations.
+ * Connects, and checks that the server can be used. Does not apply migrations. Throws `DatabaseUnprotected`,
+ * `DatabaseUnreachable`, `DatabaseRefused`, `DatabaseUnsupported`, `EmbeddedDatabaseBusy`, `DatabaseUnusable` or
+ * another of the errors in errors.ts.
  */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
@@ -62,7 +62,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
       transactionSettings: idleLimitSql(waits.idleInTransactionMs),
     }),
   });
-  // A Kysely that was never asked anything does not know its pool yet.
+  // Kysely takes the pool at its first query. Without one, `destroy` leaves the pool open.
   const close = async (): Promise<void> => {
     await db.destroy();
     if (!pool.ending) await pool.end();
@@ -90,7 +90,7 @@ type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => 
 const defaultParserOf = pg.types.getTypeParser as ParserOf;
 const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
-/** Throws `DatabaseUnsupported` for a server that is too old, or a database that cannot hold every character. */
+/** Throws `DatabaseUnsupported` if the server is too old, or if the database cannot hold every character. */
 async function checkServer(pool: PostgresPool, databaseUrl: string): Promise<void> {
   const client = await pool.connect();
   const { version, encoding } = await client
@@ -113,13 +113,13 @@ async function checkServer(pool: PostgresPool, databaseUrl: string): Promise<voi
   );
 }
 
-/** Names server, database and cause; the URL itself, with its password, stays out. */
+/** An error that names the server, the database and the cause. It leaves out the URL, which contains the password. */
 function openingFailure(databaseUrl: string, error: unknown): unknown {
   const place = `the database ${placeOf(databaseUrl)}`;
   const trouble = troubleOf(error);
   if (trouble instanceof DatabaseRefused) return new DatabaseRefused(error, place);
   if (trouble instanceof ExpectedError && !isConnectionError(trouble)) return trouble;
-  // What says nothing of its cause in a way that is known might quote the URL.
+  // An error of an unknown kind might quote the URL, so its text is left out.
   const isKnown = isConnectionError(error) || codeOf(error) !== '';
   const unknown = URL.canParse(databaseUrl)
     ? 'what answers there does not talk as PostgreSQL does'

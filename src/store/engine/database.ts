@@ -1,4 +1,4 @@
-/** An open database, whichever kind it is. */
+/** The type of an open database, a server's or the embedded one. */
 import type { Kysely } from 'kysely';
 import type { DB } from './schema.ts';
 

@@ -1,10 +1,15 @@
-/** What goes wrong with the embedded database's folder, as errors a person can act on: PGlite tells next to nothing. */
+/**
+ * Turns failures of the embedded database's folder into errors that say what to do: PGlite itself says next to
+ * nothing.
+ */
 import { statfs } from 'node:fs/promises';
 import { ExpectedError } from '../../ledger/ending.ts';
 import { codeOf, DatabaseFull, DatabaseUnusable } from './errors.ts';
 import { troubleOf } from './troubles.ts';
 
-/** Errors of the engine's file system have a number and no text: Emscripten's, not the operating system's. */
+/**
+ * Errors of PGlite's file system have a number and no text. The numbers are Emscripten's, not the operating system's.
+ */
 const FILE_ERRORS: Readonly<Record<number, string>> = {
   2: 'it must not be opened (EACCES)',
   20: 'a file lies where a folder should (EEXIST)',
@@ -16,10 +21,10 @@ const FILE_ERRORS: Readonly<Record<number, string>> = {
   69: 'it is read-only (EROFS)',
 };
 const NO_SPACE = /ENOSPC|EDQUOT|no space|disk is full/i;
-/** Names the engine gives to its own end. */
+/** Names of the errors that PGlite throws when it ends. */
 const ENGINE_ERRORS: readonly string[] = ['RuntimeError', 'ExitStatus'];
 
-/** An error of the engine's file system is no `Error`, only an object with a number. */
+/** The error number. An error of PGlite's file system is not an `Error` but a plain object with a number. */
 const fileErrorOf = (error: unknown): number | null =>
   typeof error === 'object' && error !== null && 'errno' in error && !(error instanceof Error)
     ? Number(error.errno)
@@ -48,11 +53,14 @@ async function folderTrouble(folder: string, dataDir: string, error: unknown): P
   return new DatabaseUnusable(cause, place, ADVICE);
 }
 
-/** Why the folder could not be opened. Whatever goes wrong there has to do with what lies in it. */
+/** Why the folder could not be opened. Every failure there is caused by what lies in the folder. */
 export const openingTrouble = (folder: string, dataDir: string, error: unknown): Promise<ExpectedError> =>
   error instanceof ExpectedError ? Promise.resolve(error) : folderTrouble(folder, dataDir, error);
 
-/** What a statement threw: PostgreSQL's own errors as on a server, the engine's end as its folder's trouble. */
+/**
+ * The error for a statement that failed. PostgreSQL's own errors are handled as on a server. If PGlite itself ended,
+ * the folder is to blame.
+ */
 export function statementTrouble(folder: string, dataDir: string, error: unknown): Promise<unknown> {
   const ended =
     !(error instanceof Error) ||

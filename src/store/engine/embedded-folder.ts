@@ -1,9 +1,12 @@
-/** What lies in the embedded database's folder before it is opened: PGlite takes any folder it does not know for a new one. */
+/**
+ * Checks the embedded database's folder before it is opened, as PGlite takes any folder that it does not know for a
+ * new one.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, DatabaseUnusable } from './errors.ts';
 
-/** The PostgreSQL that PGlite is; a folder of another one cannot be read by it. */
+/** The version of PostgreSQL that PGlite contains. It cannot read a folder of another version. */
 export const EMBEDDED_POSTGRES_MAJOR = '18';
 
 const VERSION_FILE = 'PG_VERSION';
@@ -11,8 +14,8 @@ const NAMED_MAX = 5;
 const NAME_CHARACTERS_MAX = 40;
 
 /**
- * Whether the folder is empty, so that a database is to be made in it. Throws `DatabaseUnusable` where something lies in it
- * that is no database, or one of another PostgreSQL: nothing is written over it.
+ * Whether the folder is empty, so that a database has to be made in it. Throws `DatabaseUnusable` if it holds
+ * something that is not a database, or a database of another version: nothing is overwritten.
  */
 export async function isNewFolder(folder: string): Promise<boolean> {
   const names = (await readdir(folder)).sort();
@@ -38,7 +41,7 @@ export async function isNewFolder(folder: string): Promise<boolean> {
   );
 }
 
-/** The number in the folder's version file, cut to what a number may be; null where there is none. */
+/** The number in the folder's version file, cut to the longest a version can be; null without such a file. */
 async function versionIn(folder: string): Promise<string | null> {
   try {
     const text = await readFile(join(folder, VERSION_FILE), 'utf8');

@@ -1,4 +1,7 @@
-/** The embedded database (PGlite): PostgreSQL in this process, one process at a time, for setups without a server. */
+/**
+ * The embedded database (PGlite): PostgreSQL inside this process, for setups without a server. One process at a time
+ * can use it.
+ */
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { join } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
@@ -16,12 +19,12 @@ import { troubleOf } from './troubles.ts';
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];
 
-/** PGlite answers without the event loop turning; for longer nobody else in this process waits for it. */
+/** PGlite answers without giving way to other work in this process. After this long, the others get a turn. */
 const TURN_MS = 10;
 
 /**
- * Opens the folder `dataDir/db`, creating it on first use. Throws `EmbeddedDatabaseBusy` while another process has
- * it, `DatabaseFull` or `DatabaseUnusable` where it cannot be opened, or others may open it.
+ * Opens the folder `dataDir/db` and creates it on first use. Throws `EmbeddedDatabaseBusy` while another process has
+ * it open, `DatabaseFull` or `DatabaseUnusable` if it cannot be opened, or if other users may open it.
  */
 export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
   const folder = join(dataDir, 'db');
@@ -45,14 +48,14 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
   }
 }
 
-/** A `Database` over a running PGlite, which must parse columns with `COLUMN_PARSERS`. */
+/** Makes a `Database` from a running PGlite, which has to read columns with `COLUMN_PARSERS`. */
 export function embeddedDatabase(
   pglite: PGlite,
   onClosed: () => void = () => undefined,
   told: Sturdiness['told'] = (error) => Promise.resolve(troubleOf(error)),
 ): Database {
   const dialect = new PGliteDialect({ pglite: bySimpleProtocol(pglite) });
-  // No connection is lost inside one process, so nothing is tried again.
+  // Inside one process no connection can be lost, so nothing is tried again.
   const db = new Kysely<DB>({ dialect: sturdyDialect(dialect, { told, delaysMs: [] }) });
   return {
     db,
@@ -65,7 +68,7 @@ export function embeddedDatabase(
   };
 }
 
-/** Lets timers, signals and sockets have their turn, statement after statement, every few milliseconds. */
+/** Between statements, every few milliseconds, lets timers, signals and sockets have their turn. */
 function turnGiver(): () => Promise<void> | undefined {
   let turnedMs = performance.now();
   return () => {
@@ -77,8 +80,8 @@ function turnGiver(): () => Promise<void> | undefined {
 }
 
 /**
- * Statements without parameters go by the simple protocol, as node-postgres sends them: whole scripts, such as a
- * migration, run on both alike.
+ * Sends statements without parameters by the simple protocol, as node-postgres does. So a whole script, such as a
+ * migration, runs on both databases.
  */
 function bySimpleProtocol(pglite: PGlite): DialectPglite {
   const letOthersIn = turnGiver();
@@ -102,7 +105,7 @@ function bySimpleProtocol(pglite: PGlite): DialectPglite {
         });
       } catch (error) {
         if (turn.hasBegun) throw error;
-        // Kysely waits for the work to begin, for ever if need be; so it begins, and fails with its first statement.
+        // Kysely waits until the work begins, however long. So the work begins here, and its first statement fails.
         const failing: Query = () =>
           Promise.resolve().then(() => {
             throw error;

@@ -1,40 +1,37 @@
-/** How the database can fail, as values a caller decides on. None ever carries a password. */
+/** The errors of the database, as classes that callers can tell apart. None contains a password. */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 
-/** The database cannot be opened at all. The message says where it was looked for and what to check. */
+/** The database cannot be opened at all. The message says where it was expected and what to check. */
 export class DatabaseUnreachable extends ExpectedError {
   override readonly name = 'DatabaseUnreachable';
   readonly exitCode = EXIT.incomplete;
 }
 
-/** The server is older than daybook's SQL. */
+/** The server is too old for daybook's SQL. */
 export class DatabaseUnsupported extends ExpectedError {
   override readonly name = 'DatabaseUnsupported';
   readonly exitCode = EXIT.usage;
 }
 
-/** Another process has the embedded database open: it takes one at a time. */
+/** Another process has the embedded database open; it takes one process at a time. */
 export class EmbeddedDatabaseBusy extends ExpectedError {
   override readonly name = 'EmbeddedDatabaseBusy';
   readonly exitCode = EXIT.leaseHeld;
 }
 
-/** The connection would carry passwords and ledger in the open. */
+/** The connection would send passwords and the ledger unencrypted. */
 export class DatabaseUnprotected extends ExpectedError {
   override readonly name = 'DatabaseUnprotected';
   readonly exitCode = EXIT.usage;
 }
 
-/** The database's tables are not those of this version. */
+/** The tables are not those of this version of daybook. */
 export class MigrationsPending extends ExpectedError {
   override readonly name = 'MigrationsPending';
   readonly exitCode = EXIT.usage;
 }
 
-/**
- * The connection was lost in mid-work. Where `isFinal`, the work was tried again as often as it is going to be. What was
- * committed is kept.
- */
+/** The connection was lost during the work. What was committed is kept. `isFinal`: the work is not tried again. */
 export class StoreUnreachable extends ExpectedError {
   override readonly name = 'StoreUnreachable';
   readonly exitCode = EXIT.incomplete;
@@ -49,7 +46,7 @@ export class StoreUnreachable extends ExpectedError {
   }
 }
 
-/** What the server said, with what to do about it; `code` is its SQLSTATE, as on the error it came from. */
+/** Something that the server reported, with what to do about it. `code` is the SQLSTATE of the error it came from. */
 abstract class ServerTrouble extends ExpectedError {
   readonly code: string | undefined;
 
@@ -59,7 +56,7 @@ abstract class ServerTrouble extends ExpectedError {
   }
 }
 
-/** User, password, permissions, encryption or the database's name are not what the server wants. */
+/** The server refused the user, the password, a permission, the encryption, or the name of the database. */
 export class DatabaseRefused extends ServerTrouble {
   override readonly name = 'DatabaseRefused';
   readonly exitCode = EXIT.usage;
@@ -71,7 +68,7 @@ export class DatabaseRefused extends ServerTrouble {
   }
 }
 
-/** The server takes no writes: a standby, or one being switched over. */
+/** The server takes no writes: it is a standby, or is being switched over. */
 export class DatabaseReadOnly extends ServerTrouble {
   override readonly name = 'DatabaseReadOnly';
   readonly exitCode = EXIT.incomplete;
@@ -84,7 +81,7 @@ export class DatabaseReadOnly extends ServerTrouble {
   }
 }
 
-/** Disk, memory or another resource of the server, or of the embedded database's folder, is used up. */
+/** A resource is used up, such as disk or memory, on the server or for the embedded database's folder. */
 export class DatabaseFull extends ServerTrouble {
   override readonly name = 'DatabaseFull';
   readonly exitCode = EXIT.incomplete;
@@ -95,7 +92,7 @@ export class DatabaseFull extends ServerTrouble {
   }
 }
 
-/** Something else holds a lock for longer than lock_timeout. */
+/** Somebody else held a lock for longer than lock_timeout. */
 export class DatabaseLocked extends ServerTrouble {
   override readonly name = 'DatabaseLocked';
   readonly exitCode = EXIT.incomplete;
@@ -103,11 +100,11 @@ export class DatabaseLocked extends ServerTrouble {
   constructor(cause: unknown) {
     const advice =
       'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.';
-    super('a lock in the database was not to be had', advice, cause);
+    super('a lock in the database was not released in time', advice, cause);
   }
 }
 
-/** statement_timeout, or a person, ended a statement. */
+/** A statement was ended by statement_timeout or by a person. */
 export class StatementCancelled extends ServerTrouble {
   override readonly name = 'StatementCancelled';
   readonly exitCode = EXIT.incomplete;
@@ -119,7 +116,7 @@ export class StatementCancelled extends ServerTrouble {
   }
 }
 
-/** The server reports an error of its own: a file it cannot read, an operator at work. */
+/** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
 export class DatabaseFailing extends ServerTrouble {
   override readonly name = 'DatabaseFailing';
   readonly exitCode = EXIT.incomplete;
@@ -129,7 +126,7 @@ export class DatabaseFailing extends ServerTrouble {
   }
 }
 
-/** The database's files are damaged, or are not where or what they have to be. */
+/** The database's files are damaged, or are not where or what they should be. */
 export class DatabaseUnusable extends ServerTrouble {
   override readonly name = 'DatabaseUnusable';
   readonly exitCode = EXIT.usage;
@@ -139,18 +136,20 @@ export class DatabaseUnusable extends ServerTrouble {
   }
 }
 
-/** Where an error says it itself, its SQLSTATE or the operating system's code; empty where it does not. */
+/** The error's own SQLSTATE, or the operating system's code; empty where it has neither. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** The innermost reason, for the end of a sentence. */
+/** The message of the innermost cause, for the end of a sentence. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (error instanceof StoreUnreachable && error.cause !== undefined) return reasonOf(error.cause);
   return error instanceof Error ? error.message.replace(/\.$/, '') : String(error);
 }
 
-/** PostgreSQL's classes 08 (connection) and 57P (shutdown), and what the operating system says of a cut socket. */
+/**
+ * PostgreSQL's classes 08 (connection) and 57P (shutdown), and the operating system's codes for a broken connection.
+ */
 const CONNECTION_CODES =
   /^(08...|57P0[1-5]|25P0[34]|53300|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOENT)$/;
 const CONNECTION_MESSAGES =
@@ -158,10 +157,13 @@ const CONNECTION_MESSAGES =
 
 /** PostgreSQL's classes 22 (a value it cannot hold) and 23 (a row that breaks a rule of the tables). */
 const ROW_CODES = /^2[23][0-9A-Z]{3}$/;
-/** What PostgreSQL says of anything at all, by its five characters. */
+/** Every SQLSTATE has five such characters. */
 const SERVER_CODES = /^[0-9A-Z]{5}$/;
 
-/** Whether the database is in trouble as such, whoever asks: away, full, shut down. A refused row is not. */
+/**
+ * Whether the database itself is in trouble, so that every caller would fail: not reachable, full, shut down. A row
+ * that was refused is not such a trouble.
+ */
 export function isDatabaseTrouble(error: unknown): boolean {
   if (error instanceof StoreUnreachable || error instanceof DatabaseUnreachable) return true;
   if (isConnectionError(error)) return true;
@@ -169,7 +171,7 @@ export function isDatabaseTrouble(error: unknown): boolean {
   return SERVER_CODES.test(code) && !ROW_CODES.test(code);
 }
 
-/** Whether the database could not be talked to, as opposed to having refused what it was told. */
+/** Whether the database could not be reached, as opposed to an error it answered with. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isConnectionError);
@@ -181,5 +183,5 @@ export function isConnectionError(error: unknown): boolean {
   );
 }
 
-/** Deadlock or serialization failure: the server rolled back and asks for another try. */
+/** Whether it is a deadlock or a serialization failure: the server rolled back, and the work can be tried again. */
 export const isContention = (error: unknown): boolean => /^40(P01|001)$/.test(codeOf(error));

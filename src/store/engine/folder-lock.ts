@@ -1,6 +1,7 @@
 /**
- * One process at a time on a folder. The lock is the operating system's own, taken through SQLite as Node has no other
- * way to it: it goes with the process that held it, however that ended, so nothing is ever left locked.
+ * Lets only one process at a time use a folder. The lock is the operating system's own. It is taken through SQLite,
+ * as Node has no other way to it. It ends together with its process, however that ends, so no lock is ever left
+ * behind.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
@@ -14,8 +15,8 @@ export interface FolderLock {
 }
 
 /**
- * Takes `folder` for this part of this process: `<folder>.lock` beside it is locked, and `<folder>.holder` says by
- * whom. Throws `EmbeddedDatabaseBusy` while it is taken.
+ * Locks `folder`, for this process and this part of it. The lock is on the file `<folder>.lock` beside it;
+ * `<folder>.holder` says who has it. Throws `EmbeddedDatabaseBusy` while somebody else has it.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const file = new DatabaseSync(`${folder}.lock`, { timeout: 0 });

@@ -1,9 +1,9 @@
-/** Gives back the space of rows that are gone. A server's autovacuum does so by itself; the embedded database has none. */
+/** Frees the space of deleted rows. On a server, autovacuum does this; the embedded database has no autovacuum. */
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 import type { DB } from './schema.ts';
 
-/** `whole`: the files shrink and nothing of the old rows is left in them; else the space is only used again. */
+/** `whole`: the files shrink, and nothing of the old rows is left in them. Otherwise the space is only used again. */
 export async function freeSpace(
   { db, kind }: Pick<Database, 'db' | 'kind'>,
   tables: readonly (keyof DB)[],

@@ -1,7 +1,7 @@
 /**
- * One run at a time, decided by a row: its epoch grows with every holder, and every write transaction checks it. A row
- * and no advisory lock, so that it holds behind PgBouncer and outlives a lost connection. The database's clock alone
- * says whether it has run out: those of the hosts may differ.
+ * The lease: a row that lets only one run at a time work. Its epoch grows with every holder, and every write
+ * transaction checks it. It is a row and not an advisory lock, so that it also works behind PgBouncer and survives a
+ * lost connection. Only the database's clock decides whether it has run out, as the clocks of hosts may differ.
  */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
@@ -20,7 +20,7 @@ export interface Lease {
 export class LeaseHeld extends ExpectedError {
   override readonly name = 'LeaseHeld';
   readonly exitCode = EXIT.leaseHeld;
-  /** Who holds it, or held it last; null where nobody did yet. */
+  /** Who holds it, or held it last; null if nobody ever did. */
   readonly holder: string | null;
 
   constructor(holder: string | null, message: string) {
@@ -29,7 +29,7 @@ export class LeaseHeld extends ExpectedError {
   }
 }
 
-/** The lease was taken over or released in mid-run; nothing more may be written under it. */
+/** The lease was taken over or released during the run. The run may write nothing more. */
 export class LeaseLost extends ExpectedError {
   override readonly name = 'LeaseLost';
   readonly exitCode = EXIT.incomplete;
@@ -39,16 +39,20 @@ export class LeaseLost extends ExpectedError {
   }
 }
 
-/** Times two takers may overtake each other before the one that waits is told who holds it. */
+/**
+ * How often to try to take the lease over from a process that is gone, before `LeaseHeld` is thrown. Another run may
+ * be faster each time.
+ */
 const TAKEOVERS_MAX = 3;
 
-/** The time now by the database, also within a long transaction. */
+/** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
 const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
 
 /**
- * Takes the lease if it is free, has run out, or belongs to a process of this machine that is gone. Throws `LeaseHeld`,
- * after `lockMs` where a transaction keeps the row locked. `holder` is this process, as `thisHolder()` names it.
+ * Takes the lease if it is free, has run out, or belongs to a process of this machine that is gone. Otherwise throws
+ * `LeaseHeld`; if a transaction has the row locked, after `lockMs`. `holder` names this process, as `thisHolder()`
+ * does.
  */
 export async function acquireLease(
   db: Kysely<DB>,
@@ -61,7 +65,8 @@ export async function acquireLease(
 ): Promise<Lease> {
   const { name, holder } = wanted;
   for (let attempt = 0; ; attempt++) {
-    // Read before it is asked for: a rehearsal keeps the row locked as long as it works, and nobody is to wait for that.
+    // Read the row before asking for it: a rehearsal locks the row for all of its work, and nobody should wait for
+    // that.
     const held = await readLease(db, name);
     let goneEpoch = 0;
     if (held?.expires_at != null && held.is_live) {
@@ -83,7 +88,7 @@ export async function acquireLease(
       throw new LeaseHeld(
         holder,
         `the lease "${name}" is locked by a transaction that is still open in the database${await blockerOf(db)}` +
-          `${holder === null ? '' : `; ${holder} held the lease last`}. Where its host is gone or stands still, the ` +
+          `${holder === null ? '' : `; ${holder} held the lease last`}. If its host is gone or hangs, the ` +
           'server ends it within a minute: run the same command again then.',
       );
     }
@@ -98,13 +103,13 @@ const readLease = (db: Kysely<DB>, name: string) =>
     .where('name', '=', name)
     .executeTakeFirst();
 
-/** The new epoch, or undefined where somebody else was faster. Throws `DatabaseLocked`. */
+/** The new epoch; undefined if somebody else was faster. Throws `DatabaseLocked`. */
 async function takeRow(
   db: Kysely<DB>,
   { name, holder, ttlMs, lockMs = LEASE_LOCK_MS }: Parameters<typeof acquireLease>[1],
   goneEpoch: number,
 ): Promise<number | undefined> {
-  // The time the row may be waited for goes with the statement, and ends with it.
+  // lock_timeout is set inside the statement, so it ends with the statement.
   const { rows } = await sql<{ epoch: number }>`
     WITH bounded AS (SELECT set_config('lock_timeout', ${String(lockMs)}, true) AS lock_timeout)
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
@@ -116,9 +121,9 @@ async function takeRow(
   return rows[0]?.epoch;
 }
 
-/** The transaction that keeps the lease locked, in brackets; empty where it is gone or cannot be seen. */
+/** Describes the transaction that has the lease locked, in brackets; empty if it is gone or cannot be seen. */
 async function blockerOf(db: Kysely<DB>): Promise<string> {
-  // Of those at work on the table the oldest: the others wait for it.
+  // The oldest transaction at work on the table; the others wait for it.
   const { rows } = await sql<{ pid: number; client: string | null; since: Date }>`
     SELECT pid, host(client_addr) AS client, xact_start AS since FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE relation = 'lease'::regclass AND granted AND mode <> 'AccessShareLock' AND pid <> pg_backend_pid()
@@ -129,7 +134,10 @@ async function blockerOf(db: Kysely<DB>): Promise<string> {
   return ` (server process ${pid}, from ${client ?? 'its own host'}, open since ${since.toISOString()})`;
 }
 
-/** Puts the end off. A lease that ran out but was not taken over is still renewed. Throws `LeaseLost`. */
+/**
+ * Extends the lease. This also works for a lease that has run out, as long as nobody took it over. Throws
+ * `LeaseLost`.
+ */
 export async function renewLease(
   db: Kysely<DB>,
   lease: Lease,
@@ -145,7 +153,7 @@ export async function renewLease(
   if (numUpdatedRows === 0n) throw new LeaseLost(lease);
 }
 
-/** Lets others in. Does nothing where the lease is already another's. */
+/** Ends the lease, so that others can take it. Does nothing if somebody else holds it already. */
 export async function releaseLease(db: Kysely<DB>, lease: Lease): Promise<void> {
   await db
     .updateTable('lease')
@@ -156,11 +164,11 @@ export async function releaseLease(db: Kysely<DB>, lease: Lease): Promise<void> 
 }
 
 /**
- * Throws `LeaseLost` unless this run still holds the lease; holds off takers until the transaction ends. Returns the
- * transaction's id, by which it can later be told whether it was committed.
+ * Throws `LeaseLost` unless this run still holds the lease. Until the transaction ends, nobody can take it over.
+ * Returns the transaction's id, which later tells whether it was committed.
  */
 export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<string> {
-  // Without parameters, so that it goes to the server together with the statement that begins the transaction.
+  // Without parameters, so that it is sent together with the statement that begins the transaction.
   const { rows } = await sql<{ xid: string }>`
     SELECT pg_current_xact_id()::text AS xid FROM lease
     WHERE name = ${sql.lit(lease.name)} AND epoch = ${sql.lit(lease.epoch)} AND expires_at IS NOT NULL
@@ -169,9 +177,9 @@ export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<s
   return rows[0].xid;
 }
 
-/** Throws `LeaseLost` unless this run holds the lease at this moment: for what is not written in a transaction. */
+/** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
 export async function askLease(db: Kysely<DB>, lease: Lease): Promise<void> {
-  // FOR SHARE waits for a taker that is about to commit.
+  // FOR SHARE waits for a run that is about to commit its takeover.
   const { rows } = await sql`
     SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
     FOR SHARE`.execute(db);

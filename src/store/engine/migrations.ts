@@ -1,4 +1,7 @@
-/** Brings the database to this version: the numbered plain-SQL files of sql/, each once, in order, all or nothing. */
+/**
+ * Brings the database's tables to this version: applies the numbered SQL files of sql/, each once, in order, all or
+ * nothing.
+ */
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sql, type Kysely } from 'kysely';
@@ -7,7 +10,7 @@ import { MigrationsPending } from './errors.ts';
 
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
 
-/** Reads `NNNN_name.sql` files; each is one script of plain SQL that can be pasted into psql. */
+/** Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql. */
 const sqlFiles = (folder: string): MigrationProvider => ({
   async getMigrations() {
     const migrations: Record<string, Migration> = {};
@@ -27,7 +30,7 @@ const sqlFiles = (folder: string): MigrationProvider => ({
 const migratorOf = <Schema>(db: Kysely<Schema>, folder: string) =>
   new Migrator({ db, provider: sqlFiles(folder) });
 
-/** Applies what is missing, in one transaction, one process at a time. Returns the names applied. */
+/** Applies the missing migrations in one transaction, in one process at a time. Returns their names. */
 export async function migrate<Schema>(db: Kysely<Schema>, folder: string = SQL_FOLDER): Promise<string[]> {
   const { error, results } = await migratorOf(db, folder).migrateToLatest();
   if (error !== undefined)
@@ -51,7 +54,7 @@ export async function migrationNames(folder: string = SQL_FOLDER): Promise<strin
   return Object.keys(await sqlFiles(folder).getMigrations());
 }
 
-/** Names of those a database has, in one cheap query. */
+/** Names of the migrations that a database has, by one cheap query. */
 export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(db);
   return rows.map(({ name }) => name);

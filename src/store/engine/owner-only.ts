@@ -1,4 +1,4 @@
-/** The embedded database's folder is its owner's alone, as PostgreSQL wants its own to be. */
+/** Gives the embedded database's folder and files to their owner alone, as PostgreSQL requires for its own folder. */
 import type { PGlite } from '@electric-sql/pglite';
 import type { NodeFS } from '@electric-sql/pglite/nodefs';
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { codeOf, DatabaseUnusable } from './errors.ts';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** Makes the folder where there is none. Throws `DatabaseUnusable` where others may open it. */
+/** Makes the folder if there is none. Throws `DatabaseUnusable` if other users may open it. */
 export async function ownFolder(path: string): Promise<void> {
   try {
     await makeFolder({ mkdir, stat, dirname }, path, { mode: FOLDER_MODE });
@@ -28,17 +28,17 @@ export async function ownFolder(path: string): Promise<void> {
   );
 }
 
-/** What is used of the engine's file system. */
+/** The part of PGlite's file system that is used here. */
 interface EngineFiles {
   readonly chmod: (file: unknown, mode: number, dontFollow?: boolean) => void;
 }
 
 /**
- * The engine's files in a folder. It gives what it makes the mode 0666, past every umask; here it is 0600, from its first
- * file on: it writes some as it starts.
+ * PGlite's file system for a folder, with file mode 0600. PGlite itself uses 0666 and ignores the umask. The mode has
+ * to be set from the first file on, as PGlite writes some when it starts.
  */
 export async function ownFiles(folder: string): Promise<NodeFS> {
-  // Loaded with the engine, which setups with a server never need.
+  // Loaded together with PGlite, which setups with a server never need.
   const { NodeFS: Files } = await import('@electric-sql/pglite/nodefs');
   const files = new Files(folder);
   const init = files.init.bind(files);
@@ -57,7 +57,7 @@ function keepOwn({ FS }: Pick<PGlite['Module'], 'FS'>): void {
   Object.assign(files, { chmod: chmodOwn });
 }
 
-/** Closes the files of a database that was just made; its own maker does not go through `ownFiles`. */
+/** Sets the mode of all files of a database that was just made, as PGlite makes them without `ownFiles`. */
 export async function closeFiles(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? FOLDER_MODE : FILE_MODE);

@@ -1,17 +1,21 @@
-/** Whether what goes to PostgreSQL and back can be read or changed on the way, told from the URL as the driver reads it. */
+/**
+ * Says whether the traffic with PostgreSQL could be read or changed on its way, by the URL as the driver understands
+ * it.
+ */
 import pg from 'pg';
 import { isLoopback } from '../../host/loopback.ts';
 import { DatabaseUnprotected } from './errors.ts';
 
 /**
- * `local`: it does not leave this machine. `verified`: TLS, and the certificate is checked. `unverified`: TLS with
- * whoever answers. `plain`: in the open.
+ * `local`: the traffic stays on this machine. `verified`: TLS with a checked certificate. `unverified`: TLS with an
+ * unchecked certificate. `plain`: not encrypted.
  */
 export type Protection = 'local' | 'verified' | 'unverified' | 'plain';
 
-/** Throws what the driver throws where it cannot read the URL. */
+/** Throws the driver's own error if the driver cannot read the URL. */
 export function protectionOf(databaseUrl: string): Protection {
-  // Never connected: the driver alone knows what it makes of the URL and of PGHOST, PGSSLMODE and their like.
+  // This client never connects. It is made because only the driver knows what follows from the URL, PGHOST, PGSSLMODE
+  // and the like.
   const client: { readonly host: string; readonly ssl: unknown } = new pg.Client({
     connectionString: databaseUrl,
   });
@@ -23,7 +27,10 @@ export function protectionOf(databaseUrl: string): Protection {
   return checked ? 'verified' : 'unverified';
 }
 
-/** Throws `DatabaseUnprotected` for a connection in the open that nobody answers for; `place` names it without password. */
+/**
+ * Throws `DatabaseUnprotected` for an unencrypted connection that the settings do not allow. `place` names the server
+ * without the password.
+ */
 export function assertProtected(
   databaseUrl: string,
   place: string,

@@ -1,4 +1,4 @@
-/** Does database work for its answer only: everything runs as always, on one connection, and is rolled back at the end. */
+/** Does database work without keeping it: everything runs as usual on one connection, and is rolled back at the end. */
 import {
   CompiledQuery,
   Kysely,
@@ -13,7 +13,7 @@ import { idleLimitSql, REHEARSAL_IDLE_MS } from './waits.ts';
 
 const sqlOf = (text: string) => CompiledQuery.raw(text);
 
-/** One connection inside an open transaction, handed to one user at a time; their transactions become savepoints. */
+/** One connection inside an open transaction. It has one user at a time, whose transactions become savepoints. */
 class RehearsalDriver implements Driver {
   readonly #connection: DatabaseConnection;
   #last: Promise<void> = Promise.resolve();
@@ -55,9 +55,10 @@ class RehearsalDriver implements Driver {
 }
 
 /**
- * Gives `work` a database that behaves like `db` and leaves no row behind, whatever `work` does or throws.
+ * Gives `work` a database that behaves like `db`, and rolls back everything that `work` wrote, whether it succeeds or
+ * throws.
  *
- * A statement that fails outside a transaction spoils the whole rehearsal, as in any open PostgreSQL transaction.
+ * A statement that fails outside a transaction makes the whole rehearsal fail, as in any open PostgreSQL transaction.
  */
 export function rehearse<Schema, Result>(
   db: Kysely<Schema>,

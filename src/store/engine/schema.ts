@@ -22,449 +22,1466 @@ export type JsonPrimitive = boolean | number | string | null;
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export interface AbsentEntry {
+  /**
+   * When it was missed first.
+   */
   absent_since: Date;
+  /**
+   * The platform's number of the entry.
+   */
   batch_no: string;
+  /**
+   * First ms of the planned window whose reading missed it first, since 1970.
+   */
   begin_ms: number;
+  /**
+   * When the entry was booked, in ms since 1970.
+   */
   booked_ms: number;
+  /**
+   * Currency code of the entry.
+   */
   currency: string;
+  /**
+   * Last ms of that window, included.
+   */
   end_ms: number;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * The run that missed it first.
+   */
   run_id: number;
 }
 
 export interface AccountDay {
+  /**
+   * How many breaks have an entry of the day on either side.
+   */
   break_count: Generated<number>;
+  /**
+   * Of break_count, those between an entry of the day and the next entry, which is of another day.
+   */
   breaks_after: Generated<number>;
+  /**
+   * False where entries of this day and the next had to trade places to chain: the chain cannot be taken up between them.
+   */
   clean_end: Generated<boolean>;
+  /**
+   * The balance the day ends on, in units of the currency.
+   */
   closing: string;
+  /**
+   * How many credits.
+   */
   credit_count: number;
+  /**
+   * Sum of the credits, in units of the currency.
+   */
   credit_total: string;
+  /**
+   * Currency code of the account.
+   */
   currency: string;
+  /**
+   * The business day: a calendar day in the platform's zone.
+   */
   day: string;
+  /**
+   * How many debits.
+   */
   debit_count: number;
+  /**
+   * Sum of the debits, in units of the currency.
+   */
   debit_total: string;
+  /**
+   * True where the first entry does not start from the balance that an earlier day left: that break is told of both days.
+   */
   jumps_in: Generated<boolean>;
+  /**
+   * The last entry of the chain, where the next day takes up. Null where no entry lies on this day or before it.
+   */
   last_batch_no: string | null;
+  /**
+   * When that entry was booked, in ms since 1970. Null where last_batch_no is.
+   */
   last_booked_ms: number | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * The balance the day starts from, in units of the currency.
+   */
   opening: string;
+  /**
+   * True where figures or entries changed since the statement was last written or compared.
+   */
   publish_due: Generated<boolean>;
+  /**
+   * True where the opening was derived from the day's first entry, as nothing proven lies before it.
+   */
   restarted: Generated<boolean>;
+  /**
+   * Revision of the current statement. Null before the first.
+   */
   revision: number | null;
+  /**
+   * continuous: the entries chain in order of time. reordered: they chain in another order. broken: no order makes the balance follow.
+   */
   verdict: string;
 }
 
 export interface Application {
+  /**
+   * The platform's number of the application (bizFlow). Null until a receipt or a result told it.
+   */
   biz_flow: string | null;
+  /**
+   * When its state changed last.
+   */
   changed_at: Date;
+  /**
+   * What the platform said of it, a refusal or the message of a result, encrypted. Null where it said nothing.
+   */
   detail_ciphertext: string | null;
+  /**
+   * When its personal data was taken out. Null while it is kept.
+   */
   forgotten_at: Date | null;
+  /**
+   * The process that submits it, as host:pid:boot.
+   */
   holder: string;
+  /**
+   * Number of the application, counting up.
+   */
   id: Generated<number>;
+  /**
+   * True where the platform said that it received the application and named no bizFlow: it stands as unknown, and is not lost.
+   */
   is_received: Generated<boolean>;
+  /**
+   * Our own number of the application, from the file or made here (merOrderNo).
+   */
   mer_order_no: string;
+  /**
+   * The merchant number that the approval assigned. Null unless approved.
+   */
   merchant_no: string | null;
+  /**
+   * SHA-256 of the secret in the callback address. Null where the file gave an address of its own.
+   */
   notify_hash: string | null;
+  /**
+   * The whole application, encrypted. Null once it was forgotten.
+   */
   payload_ciphertext: string | null;
+  /**
+   * Why it is unknown or refused: a sentence without anything of the payload. Null where it is neither.
+   */
   problem: string | null;
+  /**
+   * The processVersion that a resubmission has to send. Null where the platform told none.
+   */
   process_version: string | null;
+  /**
+   * The merchant's name as the platform has it (merNameEn of the last result), encrypted. Null where no result told it.
+   */
   recorded_name_ciphertext: string | null;
+  /**
+   * The earlier application that a person replaced by this one. Null where it replaces none.
+   */
   replaces: number | null;
+  /**
+   * submitting: recorded, the call has not ended. accepted: received, under review. refused: the platform certainly does not have it. unknown: nobody can tell. approved, supplement, rejected: its result.
+   */
   state: Generated<string>;
+  /**
+   * When it was recorded, right before it was sent.
+   */
   submitted_at: Date;
 }
 
 export interface AuditEntry {
+  /**
+   * When it was done.
+   */
   at: Date;
+  /**
+   * The name given with --by, else the user of the system.
+   */
   by_whom: string;
+  /**
+   * The command as it is typed, without options.
+   */
   command: string;
+  /**
+   * Number of the row, counting up.
+   */
   id: Generated<number>;
+  /**
+   * The note that was given. Null where there was none.
+   */
   note: string | null;
+  /**
+   * What it was about: a number or a file. Never a secret or personal data.
+   */
   subject: string;
 }
 
 export interface Beneficiary {
+  /**
+   * The platform's number of the registration (bizFlowNo). Null until a reply told it.
+   */
   biz_flow_no: string | null;
+  /**
+   * B: an enterprise. C: an individual.
+   */
   biz_mode: string;
+  /**
+   * The call that is being made just now. Null between calls.
+   */
   claim: string | null;
+  /**
+   * The process that makes the call, as host:pid:boot. Null between calls.
+   */
   claimed_by: string | null;
+  /**
+   * When that call has ended for certain. Null between calls.
+   */
   claimed_until: Date | null;
+  /**
+   * When a result or a person moved it out of review. Null before that.
+   */
   decided_at: Date | null;
+  /**
+   * Number of the registration, counting up.
+   */
   id: Generated<number>;
+  /**
+   * True where a call may have reached the platform and its reply is not stored.
+   */
   may_have_arrived: Generated<boolean>;
+  /**
+   * Our own number of the registration (merOrderNo). It is used once over all merchants.
+   */
   mer_order_no: string;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * What the person said who settled it. Null where nobody did.
+   */
   note: string | null;
+  /**
+   * SHA-256 of the secret in our own callback address. Null where results go elsewhere, or nowhere.
+   */
   notify_hash: string | null;
+  /**
+   * The platform's number of the beneficiary (payeeId). Null until a reply or a result told it.
+   */
   payee_id: string | null;
+  /**
+   * Fingerprint of the account that is to be paid. Two registrations of one payee have the same.
+   */
   payee_key: string;
+  /**
+   * The whole request, encrypted, as it is sent again.
+   */
   payload_ciphertext: string;
+  /**
+   * Why it was refused or not answered: a sentence without anything that was sent. Null where it was not.
+   */
   problem: string | null;
+  /**
+   * When it was recorded.
+   */
   recorded_at: Date;
+  /**
+   * When the platform's reply was stored. Null before that.
+   */
   replied_at: Date | null;
+  /**
+   * The platform's respCode of the reply. Null where there is no reply, or it has none.
+   */
   resp_code: string | null;
+  /**
+   * How often it was sent.
+   */
   sends: Generated<number>;
+  /**
+   * sending: recorded, and no reply is stored yet. refused: the platform did not take it. 01: under review. 03: rejected. 04: approved.
+   */
   status: Generated<string>;
 }
 
 export interface BreakStep {
+  /**
+   * The audit entry that says who did it and when, with the note.
+   */
   audit_entry_id: number;
+  /**
+   * The break.
+   */
   break_id: number;
+  /**
+   * Number of the step, counting up.
+   */
   id: Generated<number>;
+  /**
+   * taken, commented, resolved or reopened.
+   */
   kind: string;
 }
 
 export interface ChangedDay {
+  /**
+   * Currency code of the account.
+   */
   currency: string;
+  /**
+   * The business day.
+   */
   day: string;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
 }
 
 export interface ContinuityBreak {
+  /**
+   * The entry in front of the break. Null where there is none.
+   */
   after_batch_no: string | null;
+  /**
+   * The entry behind the break.
+   */
   before_batch_no: string;
+  /**
+   * First ms of the span in which the missing thing can lie, since 1970.
+   */
   begin_ms: number;
+  /**
+   * When it was healed or resolved. Null while it is open.
+   */
   closed_at: Date | null;
+  /**
+   * Currency code of the account.
+   */
   currency: string;
+  /**
+   * Business day of the entry behind the break.
+   */
   day: string;
+  /**
+   * Last ms of that span, included.
+   */
   end_ms: number;
+  /**
+   * The balance the chain had reached, in units of the currency.
+   */
   expected_balance: string;
+  /**
+   * When it was found.
+   */
   found_at: Date;
+  /**
+   * The balance the next entry starts from, in units of the currency.
+   */
   found_balance: string;
+  /**
+   * When its span was last read again to heal it. Null: never yet.
+   */
   healing_read_at: Date | null;
+  /**
+   * What the break most likely comes from, one word of a fixed list; unexplained where nothing tells.
+   */
   hint: string;
+  /**
+   * The entry that the hint speaks of. Null where it speaks of none.
+   */
   hint_batch_no: string | null;
+  /**
+   * Number of the break, counting up.
+   */
   id: Generated<number>;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * found_balance - expected_balance: the net amount of what is missing, a credit above zero.
+   */
   missing_net: string;
+  /**
+   * What the person said who resolved it. Null where nobody did.
+   */
   note: string | null;
+  /**
+   * The run that found it. Null where none is on record.
+   */
   run_id: number | null;
+  /**
+   * open: it stands. healed: a later reading brought what was missing. resolved: a person said that it is right as it is.
+   */
   status: Generated<string>;
 }
 
 export interface DatabaseIdentity {
+  /**
+   * The identity.
+   */
   id: Generated<string>;
+  /**
+   * Always true, so that there is one row.
+   */
   is_only: Generated<boolean>;
 }
 
 export interface DaybookAccountDays {
+  /**
+   * How many breaks have an entry of the day on either side.
+   */
   break_count: number | null;
+  /**
+   * The balance the day ends on, in units of the currency.
+   */
   closing: string | null;
+  /**
+   * How many credits.
+   */
   credit_count: number | null;
+  /**
+   * Sum of the credits, in units of the currency.
+   */
   credit_total: string | null;
+  /**
+   * Currency code of the account.
+   */
   currency: string | null;
+  /**
+   * The business day.
+   */
   day: string | null;
+  /**
+   * How many debits.
+   */
   debit_count: number | null;
+  /**
+   * Sum of the debits, in units of the currency.
+   */
   debit_total: string | null;
+  /**
+   * True where the current statement says what these figures say.
+   */
   is_published: boolean | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string | null;
+  /**
+   * The balance the day starts from, in units of the currency.
+   */
   opening: string | null;
+  /**
+   * Revision of the current statement. Null before the first.
+   */
   revision: number | null;
+  /**
+   * continuous, reordered or broken.
+   */
   verdict: string | null;
 }
 
 export interface DaybookCoverage {
+  /**
+   * The currency that was read. Null where every currency was.
+   */
   currency: string | null;
+  /**
+   * When the newest certificate was made for this merchant and currency.
+   */
   last_proven_at: Date | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string | null;
+  /**
+   * First instant of the stretch.
+   */
   proven_from: Date | null;
+  /**
+   * First instant after the stretch, which is not proven.
+   */
   proven_until: Date | null;
 }
 
 export interface DaybookOpenBreaks {
+  /**
+   * The entry in front of the break. Null where there is none.
+   */
   after_batch_no: string | null;
+  /**
+   * The entry behind the break.
+   */
   before_batch_no: string | null;
+  /**
+   * First instant at which something can be missing or too much.
+   */
   begins_at: Date | null;
+  /**
+   * Currency code of the account.
+   */
   currency: string | null;
+  /**
+   * Business day of the entry behind the break.
+   */
   day: string | null;
+  /**
+   * Last instant at which something can be missing or too much.
+   */
   ends_at: Date | null;
+  /**
+   * The balance the chain had reached, in units of the currency.
+   */
   expected_balance: string | null;
+  /**
+   * When the break was found.
+   */
   found_at: Date | null;
+  /**
+   * The balance the next entry starts from, in units of the currency.
+   */
   found_balance: string | null;
+  /**
+   * What the break most likely comes from; unexplained where nothing tells.
+   */
   hint: string | null;
+  /**
+   * The entry that the hint speaks of. Null where it speaks of none.
+   */
   hint_batch_no: string | null;
+  /**
+   * Number of the break.
+   */
   id: number | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string | null;
+  /**
+   * found_balance - expected_balance: the net amount of what is missing, a credit above zero.
+   */
   missing_net: string | null;
 }
 
 export interface DaybookStatements {
+  /**
+   * How many breaks it was published with.
+   */
   break_count: number | null;
+  /**
+   * Size of the file in bytes.
+   */
   byte_count: number | null;
+  /**
+   * Closing as published, in units of the currency.
+   */
   closing: string | null;
+  /**
+   * How many credits.
+   */
   credit_count: number | null;
+  /**
+   * Sum of the credits as published, in units of the currency.
+   */
   credit_total: string | null;
+  /**
+   * Currency code of the account.
+   */
   currency: string | null;
+  /**
+   * The business day.
+   */
   day: string | null;
+  /**
+   * How many debits.
+   */
   debit_count: number | null;
+  /**
+   * Sum of the debits as published, in units of the currency.
+   */
   debit_total: string | null;
+  /**
+   * True for the revision that stands.
+   */
   is_current: boolean | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string | null;
+  /**
+   * Key of the file, below STATEMENTS_URL.
+   */
   object_key: string | null;
+  /**
+   * Opening as published, in units of the currency.
+   */
   opening: string | null;
+  /**
+   * When it was published.
+   */
   published_at: Date | null;
+  /**
+   * Why it replaced that revision, as a sentence. Null for the first.
+   */
   reason: string | null;
+  /**
+   * Revision of the statement, from 1.
+   */
   revision: number | null;
+  /**
+   * How many entries the file has.
+   */
   row_count: number | null;
+  /**
+   * SHA-256 of the file, in hex.
+   */
   sha256: string | null;
+  /**
+   * The revision that this one replaced. Null for the first.
+   */
   supersedes: number | null;
+  /**
+   * Verdict as published: continuous, reordered or broken.
+   */
   verdict: string | null;
 }
 
 export interface FingerprintKey {
+  /**
+   * The key, encrypted with the secret keys.
+   */
   key_ciphertext: string;
+  /**
+   * What is fingerprinted with it.
+   */
   name: string;
 }
 
 export interface Lease {
+  /**
+   * When the holder took it, by the database's clock.
+   */
   acquired_at: Date;
+  /**
+   * Grows with every holder. A write of an earlier holder is refused by it.
+   */
   epoch: number;
+  /**
+   * Until when it holds unless it is renewed, by the database's clock. Null once it was released.
+   */
   expires_at: Date | null;
+  /**
+   * The process that holds it, or held it last, as host:pid:boot.
+   */
   holder: string;
+  /**
+   * What may be done by one process at a time.
+   */
   name: string;
 }
 
 export interface LedgerEntry {
+  /**
+   * Available balance of the account after the entry, exact, in units of the currency. It may be negative.
+   */
   balance: string;
+  /**
+   * The platform's number of the entry. It names one entry of the merchant.
+   */
   batch_no: string;
+  /**
+   * When the entry was booked, by the clock of the platform's zone, as the platform sent it.
+   */
   booked_at: string;
+  /**
+   * The instant of booked_at, in ms since 1970. It tells the two passes of a repeated hour apart.
+   */
   booked_ms: number;
+  /**
+   * Amount added to the account, exact, in units of the currency. Null where the entry is a debit.
+   */
   credit: string | null;
+  /**
+   * Currency code, usually of ISO 4217.
+   */
   currency: string;
+  /**
+   * Amount taken from the account, exact, in units of the currency. Null where the entry is a credit.
+   */
   debit: string | null;
+  /**
+   * When the entry was first stored.
+   */
   first_seen_at: Date;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * The platform's code for the kind of entry (busiType).
+   */
   transaction_type: string;
+  /**
+   * When it was taken for certain that the platform no longer shows the entry. Null while it shows it.
+   */
   vanished_at: Date | null;
+  /**
+   * How often the content has changed, from 1. Earlier contents are in ledger_entry_version.
+   */
   version: Generated<number>;
 }
 
 export interface LedgerEntryVersion {
+  /**
+   * Balance after the entry in this version, in units of the currency.
+   */
   balance: string;
+  /**
+   * The platform's number of the entry.
+   */
   batch_no: string;
+  /**
+   * When the entry was booked in this version, by the clock of the platform's zone.
+   */
   booked_at: string;
+  /**
+   * The instant of booked_at, in ms since 1970.
+   */
   booked_ms: number;
+  /**
+   * Amount added in this version, in units of the currency. Null where it was a debit.
+   */
   credit: string | null;
+  /**
+   * Currency code in this version.
+   */
   currency: string;
+  /**
+   * Amount taken away in this version, in units of the currency. Null where it was a credit.
+   */
   debit: string | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * The run that found the change. Null where none is on record.
+   */
   run_id: number | null;
+  /**
+   * When the next version took its place.
+   */
   superseded_at: Date;
+  /**
+   * The platform's code for the kind of entry in this version.
+   */
   transaction_type: string;
+  /**
+   * Which version this content was, from 1.
+   */
   version: number;
 }
 
 export interface LedgerPast {
+  /**
+   * When it was asked.
+   */
   asked_at: Date;
+  /**
+   * The instant that was asked for, in ms since 1970.
+   */
   before_ms: number;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * How many entries it has from before. Null where the platform refused the question.
+   */
   total: number | null;
 }
 
 export interface Merchant {
+  /**
+   * When the merchant was added, or an approval brought it.
+   */
   added_at: Date;
+  /**
+   * When a first call with its token succeeded. Null: the merchant is known, and the nightly job does not read it yet.
+   */
   joined_at: Date | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * active: its ledger is read. disabled: it is left out until somebody enables it.
+   */
   status: Generated<string>;
+  /**
+   * The merchant's token, encrypted: v1:key id:nonce:tag:ciphertext, the last three in base64. Null where the token comes from the settings.
+   */
   token_ciphertext: string | null;
 }
 
 export interface Notice {
+  /**
+   * Currency code of the account; '' where every account of the merchant is meant.
+   */
   currency: Generated<string>;
+  /**
+   * The business day.
+   */
   day: string;
+  /**
+   * What the sentence says. empty: fewest and most entries of that weekday before. first: opening. shared: count and a few batchNos.
+   */
   figures: Json;
+  /**
+   * When it was found.
+   */
   found_at: Date;
+  /**
+   * empty: a busy day without entries. first: a first opening that no entry made. shared: entries that two merchants have.
+   */
   kind: string;
+  /**
+   * The platform's number of the merchant; of two merchants the one that sorts first.
+   */
   merchant_no: string;
+  /**
+   * Of shared entries the other merchant; '' for the other kinds.
+   */
   other_merchant_no: Generated<string>;
+  /**
+   * The run that found it.
+   */
   run_id: number;
+  /**
+   * When a run that tells it was on record. Null: the next run tells it.
+   */
   told_at: Date | null;
 }
 
 export interface Notification {
+  /**
+   * Size of the ciphertext in bytes.
+   */
   body_bytes: Generated<number>;
+  /**
+   * The body, encrypted. Null once it was forgotten.
+   */
   body_ciphertext: string | null;
+  /**
+   * When its body was taken out. Null while it is kept.
+   */
   forgotten_at: Date | null;
+  /**
+   * Chosen before the row is written. The ciphertext is bound to it.
+   */
   id: string;
+  /**
+   * onboarding or beneficiary.
+   */
   kind: string;
+  /**
+   * Our own number of the application or registration that the path belongs to. Null where it belongs to none.
+   */
   mer_order_no: string | null;
+  /**
+   * What that person said. Null where nobody did.
+   */
   note: string | null;
+  /**
+   * SHA-256 of the secret in the path that it came by.
+   */
   notify_hash: string;
+  /**
+   * Number of the post, for people, in order of arrival.
+   */
   number: Generated<number>;
+  /**
+   * What became of it: applied, duplicate, unknown, contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not looked at yet.
+   */
   outcome: string | null;
+  /**
+   * When its outcome was settled. Null before that.
+   */
   processed_at: Date | null;
+  /**
+   * Why, as a sentence with nothing in it that came with the post. Null where there is nothing to say.
+   */
   reason: string | null;
+  /**
+   * When it came.
+   */
   received_at: Date;
+  /**
+   * When a person dealt with it. Null where nobody did.
+   */
   resolved_at: Date | null;
+  /**
+   * Keyed digest of the result that was applied: the same result has the same one. Null where none was.
+   */
   result_digest: string | null;
+  /**
+   * The address it was posted from, as far as trusted proxies tell it. Null where nobody can tell.
+   */
   source: string | null;
 }
 
 export interface OlderDaysLook {
+  /**
+   * First business day that was looked at.
+   */
   from_day: string;
+  /**
+   * Whether as many are stored, also after reading anew what differed.
+   */
   is_held: boolean;
+  /**
+   * When they were looked at last.
+   */
   looked_at: Date;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * Which pages the platform shows first, as last seen: oldest first, newest first or mixed.
+   */
   page_order: string;
+  /**
+   * When the round began.
+   */
   round_began_at: Date;
+  /**
+   * How many entries there were when the round began; it is through once it has shown as many.
+   */
   round_of: number;
+  /**
+   * How many entries this round through the pages has shown so far.
+   */
   round_read: number;
+  /**
+   * Last business day that was looked at, included.
+   */
   to_day: string;
+  /**
+   * How many records the platform said these days hold in all.
+   */
   total: number;
 }
 
 export interface PlatformClock {
+  /**
+   * Always true, so that there is one row at most.
+   */
   is_only: Generated<boolean>;
+  /**
+   * What was seen, as a sentence.
+   */
   seen: string;
+  /**
+   * When that was seen.
+   */
   seen_off_at: Date;
 }
 
 export interface QuarantinedEntry {
+  /**
+   * When a person closed it with a note. Null while it needs one.
+   */
   acknowledged_at: Date | null;
+  /**
+   * The platform's number of the entry. Null where none can be read.
+   */
   batch_no: string | null;
+  /**
+   * First ms of span.
+   */
   begin_ms: Generated<number>;
+  /**
+   * Last ms of span, included.
+   */
   end_ms: Generated<number>;
+  /**
+   * SHA-256 of raw, so that reading the same text again adds no row.
+   */
   fingerprint: string;
+  /**
+   * When it was first stored.
+   */
   first_seen_at: Date;
+  /**
+   * Number of the row, counting up.
+   */
   id: Generated<number>;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * What that person said. Null while nobody has.
+   */
   note: string | null;
+  /**
+   * How often the same text came in one reading.
+   */
   occurrences: Generated<number>;
+  /**
+   * The entry's JSON exactly as it came.
+   */
   raw: string;
+  /**
+   * Why it cannot be taken as an entry, as a sentence.
+   */
   reason: string;
+  /**
+   * When certified windows no longer held it anywhere. Null while the platform still sends it.
+   */
   released_at: Date | null;
+  /**
+   * The run that stored it first. Null where none is on record.
+   */
   run_id: number | null;
+  /**
+   * Where the entry can lie, in ms since 1970: the window it came in, less the certified windows since then that did not hold it.
+   */
   span: string;
 }
 
 export interface ReferenceItem {
+  /**
+   * The platform's code.
+   */
   code: string;
+  /**
+   * Country of the list; '' where it belongs to no country.
+   */
   country: Generated<string>;
+  /**
+   * When the list had the item first.
+   */
   first_seen_at: Date;
+  /**
+   * True for a prompt to enter something of one's own, which is not to be sent as a code.
+   */
   is_prompt: Generated<boolean>;
+  /**
+   * Kind of the list.
+   */
   kind: string;
+  /**
+   * When the list had it last. Null while it has it.
+   */
   last_seen_at: Date | null;
+  /**
+   * Of a payout method: WALLET or BANK. Null for the other kinds.
+   */
   method_type: string | null;
+  /**
+   * What the code stands for, as the platform says it.
+   */
   name: string;
 }
 
 export interface ReferenceList {
+  /**
+   * Country of a list of banks or payout methods, ISO 3166 alpha-2; '' where the list belongs to no country.
+   */
   country: Generated<string>;
+  /**
+   * How many items the list had. 0: the platform found nothing.
+   */
   item_count: number;
+  /**
+   * bank, occupation, business_nature, purpose or payout_method.
+   */
   kind: string;
+  /**
+   * When the last reading was asked for.
+   */
   read_at: Date;
+  /**
+   * Items of the last reading that could not be kept, as they came: an array of {place, reason, raw}.
+   */
   set_aside: Generated<Json>;
 }
 
 export interface RequestedRange {
+  /**
+   * The currency that was asked for; '' where every currency was.
+   */
   currency: Generated<string>;
+  /**
+   * When every day of it was found under certificate. Null before that.
+   */
   done_at: Date | null;
+  /**
+   * When a person gave it up. Null where nobody did.
+   */
   forgotten_at: Date | null;
+  /**
+   * First business day.
+   */
   from_day: string;
+  /**
+   * Number of the range, counting up.
+   */
   id: Generated<number>;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * When it was asked for.
+   */
   requested_at: Date;
+  /**
+   * The run that asked for it. Null where none is on record.
+   */
   run_id: number | null;
+  /**
+   * Last business day, included.
+   */
   to_day: string;
 }
 
 export interface Run {
+  /**
+   * What ran: run, sync, reconcile, publish or reference where a person started it; else the job: nightly, resweep or reference.
+   */
   command: string;
+  /**
+   * The exit code. Null while it runs, or where its process was killed.
+   */
   exit_code: number | null;
+  /**
+   * The report of the run: counts, reasons, and what each merchant's part came to. Empty until the run has ended.
+   */
   figures: Generated<Json>;
+  /**
+   * When the run ended. Null while it runs, or where its process was killed.
+   */
   finished_at: Date | null;
+  /**
+   * First business day that was asked for. Null where the job has no days.
+   */
   from_day: string | null;
+  /**
+   * The process that runs or ran it, as host:pid:boot.
+   */
   holder: string;
+  /**
+   * Number of the run, counting up.
+   */
   id: Generated<number>;
+  /**
+   * Of a scheduled job: the wall-clock time it was due at, in the schedule's zone. Null where a person started the run.
+   */
   slot: string | null;
+  /**
+   * When the run started.
+   */
   started_at: Date;
+  /**
+   * Last business day that was asked for, included. Null where the job has no days.
+   */
   to_day: string | null;
 }
 
 export interface SecretKeyCheck {
+  /**
+   * HMAC-SHA256 of the id by the key, in hex. It says nothing about the key.
+   */
   check_value: string;
+  /**
+   * Id of the key in DAYBOOK_SECRET_KEYS.
+   */
   key_id: string;
 }
 
 export interface Statement {
+  /**
+   * How many breaks it was published with.
+   */
   break_count: number;
+  /**
+   * Of break_count, those between an entry of the day and the next entry, which is of another day.
+   */
   breaks_after: Generated<number>;
+  /**
+   * Size of the file in bytes.
+   */
   byte_count: number;
+  /**
+   * Closing as published, in units of the currency.
+   */
   closing: string;
+  /**
+   * The columns of the file, separated by commas. Null: the first seven, from before this was kept.
+   */
   columns: string | null;
+  /**
+   * How many credits.
+   */
   credit_count: number;
+  /**
+   * Sum of the credits as published, in units of the currency.
+   */
   credit_total: string;
+  /**
+   * Currency code of the account.
+   */
   currency: string;
+  /**
+   * The business day.
+   */
   day: string;
+  /**
+   * How many debits.
+   */
   debit_count: number;
+  /**
+   * Sum of the debits as published, in units of the currency.
+   */
   debit_total: string;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * Key of the file, below STATEMENTS_URL.
+   */
   object_key: string;
+  /**
+   * Opening as published, in units of the currency.
+   */
   opening: string;
+  /**
+   * When it was published.
+   */
   published_at: Date;
+  /**
+   * Why it replaced that revision, as a sentence. Null for the first.
+   */
   reason: string | null;
+  /**
+   * True where the opening was derived from the day's first entry: it need not be the closing of the statement before.
+   */
   restarted: Generated<boolean>;
+  /**
+   * Revision of the statement, from 1.
+   */
   revision: number;
+  /**
+   * How many entries the file has.
+   */
   row_count: number;
+  /**
+   * The run that published it. Null where none is on record, as after statements adopt.
+   */
   run_id: number | null;
+  /**
+   * SHA-256 of the file, in hex.
+   */
   sha256: string;
+  /**
+   * The revision that this one replaced. Null for the first.
+   */
   supersedes: number | null;
+  /**
+   * Verdict as published: continuous, reordered or broken.
+   */
   verdict: string;
 }
 
 export interface StatementManifest {
+  /**
+   * Size of the file in bytes.
+   */
   byte_count: number;
+  /**
+   * The file's text. It could not be made again, as certificates move on with every reading.
+   */
   content: string;
+  /**
+   * The business day.
+   */
   day: string;
+  /**
+   * Epoch of the lease it was written under.
+   */
   epoch: number;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * Grows with every manifest whose content differs from the one before.
+   */
   revision: number;
+  /**
+   * SHA-256 of the file, in hex.
+   */
   sha256: string;
 }
 
 export interface StatementSummary {
+  /**
+   * The file's text where it tells of resolved breaks, as it could not be made again. Null where the day's statements alone make it.
+   */
   content: string | null;
+  /**
+   * The business day.
+   */
   day: string;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * Key of the file, below STATEMENTS_URL.
+   */
   object_key: string;
+  /**
+   * When it was published.
+   */
   published_at: Date;
+  /**
+   * Revision of the summary, from 1. It counts apart from those of statements.
+   */
   revision: number;
+  /**
+   * SHA-256 of the file, in hex.
+   */
   sha256: string;
 }
 
 export interface StoredObject {
+  /**
+   * How many bytes were read back.
+   */
   byte_count: number;
+  /**
+   * The store's own mark of these bytes. Null where it gives none.
+   */
   etag: string | null;
+  /**
+   * Key of the file, below STATEMENTS_URL.
+   */
   object_key: string;
+  /**
+   * SHA-256 of the bytes that were read back, in hex.
+   */
   sha256: string;
 }
 
 export interface SyncWindow {
+  /**
+   * First ms of the span, since 1970.
+   */
   begin_ms: number;
+  /**
+   * When the reading was certified. Null: it could not be, and problem says why.
+   */
   certified_at: Date | null;
+  /**
+   * The currency that was read; '' where every currency was.
+   */
   currency: Generated<string>;
+  /**
+   * How many distinct entries came.
+   */
   distinct_count: number;
+  /**
+   * Last ms of the span, included.
+   */
   end_ms: number;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * Why the last reading could not be certified. Null where it is certified.
+   */
   problem: string | null;
+  /**
+   * Of a span of every currency that failed: currencies that were certified by themselves over all of it since.
+   */
   proven_currencies: Generated<string[]>;
+  /**
+   * How many records came that could not be read as entries.
+   */
   quarantined_count: Generated<number>;
+  /**
+   * How many calls the reading took.
+   */
   requests: number;
+  /**
+   * The run that read it. Null where none is on record.
+   */
   run_id: number | null;
+  /**
+   * How many records the platform said it has there. Where certified: distinct_count + quarantined_count.
+   */
   total: number;
 }
 
 export interface UntoldChange {
+  /**
+   * How many entries were amended.
+   */
   amended: number;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * The run that found the changes.
+   */
   run_id: number;
+  /**
+   * How many entries vanished.
+   */
   vanished: number;
 }
 
 export interface UntoldRevision {
+  /**
+   * Currency code of the account.
+   */
   currency: string;
+  /**
+   * The business day.
+   */
   day: string;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string;
+  /**
+   * Revision of the statement.
+   */
   revision: number;
 }
 

@@ -10,8 +10,7 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely';
-import { isConnectionError, isContention } from './errors.ts';
-import { createPatience } from './retry.ts';
+import { isLostOrRolledBack, retry } from './retry.ts';
 
 export interface Sturdiness {
   /** The error to throw in place of one of the database's. */
@@ -102,18 +101,10 @@ class SturdyConnection implements DatabaseConnection {
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { delaysMs } = this.#sturdiness;
     const mayMove = !this.#isUsed && isRead(query) && delaysMs.length > 0;
-    const pause = createPatience(delaysMs);
-    for (;;) {
-      try {
-        return await this.#telling(async (inner) =>
-          inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query),
-        );
-      } catch (error) {
-        if (!mayMove || !(isConnectionError(error) || isContention(error))) throw error;
-        await this.release();
-        await pause(error);
-      }
-    }
+    const ask = () =>
+      this.#telling(async (inner) => inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query));
+    if (!mayMove) return ask();
+    return retry(ask, { delaysMs, isPassing: isLostOrRolledBack, afterFailure: () => this.release() });
   }
 
   async *streamQuery<Row>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<Row>> {

@@ -1,4 +1,7 @@
-/** Which errors of PostgreSQL are faults of the surroundings, told as such; what is left is a fault in daybook. */
+/**
+ * Says which errors of PostgreSQL come from its surroundings, and turns them into errors with advice. All others are
+ * faults of daybook.
+ */
 import {
   codeOf,
   DatabaseFailing,
@@ -13,7 +16,7 @@ import {
   StoreUnreachable,
 } from './errors.ts';
 
-/** By SQLSTATE (PostgreSQL's appendix A); the first that fits. A lost connection is none of them. */
+/** By SQLSTATE (PostgreSQL's appendix A); the first match counts. Lost connections are handled elsewhere. */
 const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = [
   [/^(28...|3D000|42501|0P000)$/, DatabaseRefused],
   [/^25006$/, DatabaseReadOnly],
@@ -24,11 +27,13 @@ const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = 
   [/^XX00[12]$/, DatabaseUnusable],
 ];
 
-/** What keeps a connection from being made and has no SQLSTATE: no password where one is wanted, certificates. */
+/**
+ * Codes and messages without a SQLSTATE that mean a refused connection: a missing password, or a certificate problem.
+ */
 const REFUSED_CODES = /^(CERT_|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH)/;
 const REFUSED_MESSAGES = /^(SASL|The server does not support SSL)/;
 
-/** The error as one that knows its ending, where it is none of ours; any other comes back as it is. */
+/** Turns a known error of the server into one of ours, which has an exit code. Returns any other error unchanged. */
 export function troubleOf(error: unknown): unknown {
   if (isConnectionError(error)) {
     if (error instanceof StoreUnreachable) return error;

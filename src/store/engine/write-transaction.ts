@@ -1,8 +1,7 @@
 /** Every write of a run goes through here: under the lease, and once exactly even when the connection is cut. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { isConnectionError, isContention } from './errors.ts';
 import { assertLease, type Lease } from './lease.ts';
-import { createPatience, RETRY_DELAYS_MS } from './retry.ts';
+import { isLostOrRolledBack, retry } from './retry.ts';
 import type { DB } from './schema.ts';
 
 /**
@@ -16,26 +15,20 @@ export async function writeTransaction<Result>(
   db: Kysely<DB>,
   lease: Lease,
   work: (trx: Transaction<DB>) => Promise<Result>,
-  delaysMs: readonly number[] = RETRY_DELAYS_MS,
+  delaysMs?: readonly number[],
 ): Promise<Result> {
-  const finished: { xid: string; result: Result }[] = [];
-  const pause = createPatience(delaysMs);
-  for (;;) {
-    try {
-      const last = finished.at(-1);
-      if (last !== undefined && (await wasCommitted(db, last.xid))) return last.result;
-      finished.length = 0;
-      return await db.transaction().execute(async (trx) => {
-        const xid = await assertLease(trx, lease);
-        const result = await work(trx);
-        finished.push({ xid, result });
-        return result;
-      });
-    } catch (error) {
-      if (!isConnectionError(error) && !isContention(error)) throw error;
-      await pause(error);
-    }
-  }
+  let finished: { readonly xid: string; readonly result: Result } | null = null;
+  const attempt = async (): Promise<Result> => {
+    if (finished !== null && (await wasCommitted(db, finished.xid))) return finished.result;
+    finished = null;
+    return db.transaction().execute(async (trx) => {
+      const xid = await assertLease(trx, lease);
+      const result = await work(trx);
+      finished = { xid, result };
+      return result;
+    });
+  };
+  return retry(attempt, { delaysMs, isPassing: isLostOrRolledBack });
 }
 
 /** Whether the server has the transaction as committed; false where it does not know it, as after a fail-over. */

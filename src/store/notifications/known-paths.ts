@@ -1,10 +1,10 @@
-/** Which paths a result may come by: those daybook told, until some time after the final result. */
+/** Says which paths a notification may come by: those that daybook gave out, until some time after the final result. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { NotificationKind } from './notify-path.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** A path is known this long after the final result came by it: what comes later is a stranger's. */
+/** How long a path stays known after its final result. A post that comes later counts as a stranger's. */
 export const PATH_LIVES_DAYS = 30;
 
 const DAY_MS = 86_400_000;
@@ -14,18 +14,18 @@ export interface NotifyPath {
   readonly notifyHash: string;
 }
 
-/** Whether a row of `application` still waits for a result, or had its final one lately. */
+/** Whether a row of `application` still waits for its final result, or had it less than `PATH_LIVES_DAYS` ago. */
 export const applicationPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (state NOT IN ('approved', 'rejected') OR changed_at > ${endedBefore(now)})`;
 
-/** The same of `beneficiary`; an approval without payeeId is not the last word (docs/platform.md 2.6). */
+/** The same for a row of `beneficiary`. An approval without payeeId is not a final result (docs/platform.md 2.6). */
 export const beneficiaryPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (status NOT IN ('03', '04') OR status = '04' AND payee_id IS NULL
     OR coalesce(decided_at, replied_at, recorded_at) > ${endedBefore(now)})`;
 
 const endedBefore = (now: Date): Date => new Date(now.getTime() - PATH_LIVES_DAYS * DAY_MS);
 
-/** Those of `paths` that are known. */
+/** Returns those of `paths` that are known. */
 export async function knownAmong(
   db: Kysely<DB>,
   paths: readonly NotifyPath[],

@@ -1,4 +1,4 @@
-/** What processing makes of the inbox, row by row, and what a person sees of it. */
+/** Stores what became of each notification, and lists notifications for processing and for people. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { DB } from '../engine/schema.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
@@ -7,14 +7,22 @@ import type { NotificationKind } from './notify-path.ts';
 import { decryptSecret, type SecretKey } from '../secrets/secrets.ts';
 
 /**
- * What became of a notification. `applied`: it moved what its path belongs to. `waiting`: our own request has no reply
- * stored yet. The others changed nothing: a replay, a path nobody was told, something else than is known, another token
- * than the one delivered, nothing the document describes.
+ * What became of a notification:
+ *
+ * - `applied`: it changed the application or the registration that its path belongs to.
+ * - `waiting`: the reply to our own request is not stored yet.
+ * - `duplicate`: it came again. Changed nothing, like all that follow.
+ * - `unknown`: nobody was given its path.
+ * - `contradiction`: it says something else than is known.
+ * - `second-token`: it brings another token than the one delivered before.
+ * - `malformed`: it is not what the document describes.
  */
 export type NotificationOutcome =
   'applied' | 'duplicate' | 'unknown' | 'contradiction' | 'second-token' | 'malformed' | 'waiting';
 
-/** Outcomes a person has to look at. A path nobody was told is noise, and a replay is the platform's good right. */
+/**
+ * Outcomes that a person has to look at. `unknown` is noise, and the platform may send a result again (`duplicate`).
+ */
 export const NEEDS_PERSON: readonly NotificationOutcome[] = ['contradiction', 'second-token', 'malformed'];
 
 export interface OpenNotification {
@@ -25,15 +33,15 @@ export interface OpenNotification {
   readonly bodyCiphertext: string;
 }
 
-/** Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** The decrypted body. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export const bodyOf = (
   secretKeys: readonly SecretKey[],
   { id, bodyCiphertext }: Pick<OpenNotification, 'id' | 'bodyCiphertext'>,
 ): string => decryptSecret(secretKeys, bodyPlace(id), bodyCiphertext);
 
 /**
- * Numbers of what is left to look at, without `passed`: the first of every path before the second of any, so that one
- * path with thousands holds nobody up.
+ * Numbers of notifications still to be processed, without those in `passed`. The first one of every path comes before
+ * the second one of any path, so that a path with thousands does not hold up the others.
  */
 export async function openInTurns(
   db: Kysely<DB>,
@@ -47,7 +55,7 @@ export async function openInTurns(
   return rows.map(({ number }) => number);
 }
 
-/** One to look at, locked; undefined where another process looks at it, or has. */
+/** Locks a notification to process it. Undefined if another process is at work on it, or has processed it. */
 export async function claimNotification(
   trx: Transaction<DB>,
   number: number,
@@ -64,12 +72,13 @@ export async function claimNotification(
   return row as OpenNotification | undefined;
 }
 
-/** Results without a digest that are read again to tell a replay: they are from an earlier version. */
+/** Results of an earlier version have no digest. At most so many are read again to find out whether one came before. */
 const WITHOUT_DIGEST_MAX = 20;
 
 /**
- * Results that changed something by the same path before, as far as they can matter to one with this digest: its equals,
- * and the last one, which is an approval where there was any. Oldest first; few, however many there were.
+ * Results that were applied by the same path before, as far as they matter to a new one with this digest: the last
+ * one with the same digest, the last one of all, and those without a digest. An approval, if there was one, is the
+ * last of all. Oldest first. The list is short, however many results were applied.
  */
 export async function appliedBefore(
   trx: Transaction<DB>,
@@ -88,7 +97,7 @@ export async function appliedBefore(
   return rows;
 }
 
-/** Records what became of it. One that goes on waiting is not written again. */
+/** Stores the outcome. Writes nothing if the notification was waiting and still is. */
 export async function settleNotification(
   trx: Transaction<DB>,
   settled: {
@@ -96,7 +105,7 @@ export async function settleNotification(
     readonly outcome: NotificationOutcome;
     readonly reason: string | null;
     readonly merOrderNo: string | null;
-    /** Of what was applied. */
+    /** Set if the outcome is `applied`. */
     readonly resultDigest: string | null;
     readonly now: Date;
   },
@@ -116,7 +125,7 @@ export async function settleNotification(
     .execute();
 }
 
-/** One by its number, locked until the transaction ends, with what became of it. */
+/** A notification with its outcome, locked until the transaction ends. */
 export async function notificationByNumber(
   trx: Transaction<DB>,
   number: number,
@@ -139,7 +148,7 @@ export async function notificationByNumber(
 
 const APPLIED_BY_PERSON = 'applied by a person';
 
-/** A person said that it is the result: from now on it counts as applied. */
+/** Counts the notification as applied from now on, because a person said that it is the result. */
 export async function markAppliedByPerson(
   trx: Transaction<DB>,
   { id, note, now }: { readonly id: string; readonly note: string | null; readonly now: Date },
@@ -160,19 +169,22 @@ export async function markAppliedByPerson(
 export interface NotificationRow {
   readonly number: number;
   readonly kind: NotificationKind;
-  /** Null while nobody looked at it. */
+  /** Null as long as it is not processed. */
   readonly outcome: NotificationOutcome | null;
   readonly reason: string | null;
   readonly merOrderNo: string | null;
   readonly receivedAt: Date;
-  /** The address it was posted from; null where nobody can tell. */
+  /** The address that it was posted from; null if that cannot be known. */
   readonly source: string | null;
   readonly processedAt: Date | null;
   readonly resolvedAt: Date | null;
   readonly note: string | null;
 }
 
-/** Newest first, without what they carried. Unless all are asked for: those that still need a person, or wait. */
+/**
+ * Notifications without their bodies, newest first. Without `all`: those that are waiting, and those that a person
+ * still has to look at.
+ */
 export async function listNotifications(
   db: Kysely<DB>,
   { all, limit }: { readonly all: boolean; readonly limit: number },
@@ -206,7 +218,10 @@ export async function listNotifications(
   return rows as NotificationRow[];
 }
 
-/** What was pushed, as it came; undefined where there is none of that number, null where it was forgotten. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/**
+ * The body as it was posted. Undefined where there is no notification of that number; null where the body was
+ * deleted. Throws `UnknownSecretKey` or `SecretUnreadable`.
+ */
 export async function notificationBody(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -221,7 +236,7 @@ export async function notificationBody(
   return bodyOf(secretKeys, { id: row.id, bodyCiphertext: row.bodyCiphertext });
 }
 
-/** How many of each outcome; `open` for those nobody looked at. */
+/** Number of notifications by outcome; `open` counts those not processed yet. */
 export async function countNotifications(db: Kysely<DB>): Promise<Record<string, number>> {
   const rows = await db
     .selectFrom('notification')
@@ -235,7 +250,7 @@ export async function countNotifications(db: Kysely<DB>): Promise<Record<string,
   return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
 }
 
-/** A person has dealt with it. False where there is none of that number that needs a person. */
+/** Records that a person has dealt with a notification. False if there is no such one that needs a person. */
 export async function resolveNotification(
   db: Kysely<DB>,
   { number, note, now }: { readonly number: number; readonly note: string; readonly now: Date },

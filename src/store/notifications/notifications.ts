@@ -1,5 +1,5 @@
 /**
- * The inbox: results the platform pushed (sp3101, sp3401; docs/platform.md 6), each kept whole and encrypted.
+ * The inbox: stores results that the platform pushed (sp3101, sp3401; docs/platform.md 6), each whole and encrypted.
  */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
@@ -8,20 +8,20 @@ import type { NotificationKind } from './notify-path.ts';
 import type { DB } from '../engine/schema.ts';
 import { encryptSecret, type SecretKey, type SecretPlace } from '../secrets/secrets.ts';
 
-/** A post, ready to be kept. */
+/** A post, encrypted and ready to be stored. */
 export interface SealedNotification {
   readonly id: string;
   readonly kind: NotificationKind;
   readonly notifyHash: string;
   readonly bodyCiphertext: string;
   readonly receivedAt: Date;
-  /** The address it came from; null where nobody can tell. */
+  /** The address that it came from; null if that cannot be known. */
   readonly source: string | null;
-  /** By a path nobody was told: there is nothing to look at. */
+  /** Nobody was given its path, so there is nothing to process. */
   readonly isUnknown: boolean;
 }
 
-/** Why nothing is made of a post by such a path. */
+/** The reason stored with posts by unknown paths. */
 export const UNKNOWN_REASON = 'nobody was told this path';
 
 export const bodyPlace = (id: string): SecretPlace => ({
@@ -30,7 +30,7 @@ export const bodyPlace = (id: string): SecretPlace => ({
   column: 'body_ciphertext',
 });
 
-/** Encrypts a post's body for a row of its own. Throws `UnknownSecretKey` where there is no key to encrypt with. */
+/** Encrypts the body of a post for its own row. Throws `UnknownSecretKey` where there is no key to encrypt with. */
 export function sealNotification(
   secretKeys: readonly SecretKey[],
   post: {
@@ -48,10 +48,10 @@ export function sealNotification(
 }
 
 /**
- * Keeps posts; committed, and on disk, when it resolves. Keeping the same ones again changes nothing.
+ * Stores posts. When it resolves, they are committed and on disk. Storing the same posts again changes nothing.
  *
- * A server or role set to commit without waiting for the disk is overruled: a token is never sent again
- * (docs/platform.md 5).
+ * It waits for the disk even if the server or role is set to commit without waiting, as a lost token is never sent
+ * again (docs/platform.md 5).
  */
 export async function keepNotifications(
   db: Kysely<DB>,

@@ -1,12 +1,13 @@
-/** What came by paths that nobody was told, or that ended: settled without a look, and kept only so far. */
+/** Handles posts by unknown paths: they are never processed, and only a limited number is kept. */
 import { sql, type Kysely } from 'kysely';
 import { applicationPathLives, beneficiaryPathLives, PATH_LIVES_DAYS } from './known-paths.ts';
 import { UNKNOWN_REASON } from './notifications.ts';
 import type { DB } from '../engine/schema.ts';
 
 /**
- * Settles, in one statement, what came by a path that belongs to nothing, or no longer. Applications and registrations
- * are recorded before they are sent, so a path not known now was never told to anyone. Returns how many there were.
+ * Marks posts as `unknown`, in one statement, if their path belongs to nothing, or no longer does. Applications and
+ * registrations are stored before they are sent, so nobody was ever given a path that is not known now. Returns how
+ * many posts were marked.
  */
 export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -23,17 +24,17 @@ export async function settleUnknownPaths(db: Kysely<DB>, now: Date): Promise<num
 
 const UNKNOWN_OR_ENDED = `${UNKNOWN_REASON}, or its result came more than ${PATH_LIVES_DAYS} days before`;
 
-/** How much of what came by unknown paths is kept. */
+/** How much is kept of posts by unknown paths. */
 export interface UnknownKept {
   readonly posts: number;
-  /** Of ciphertext. */
+  /** Size of their encrypted bodies. */
   readonly bytes: number;
   readonly days: number;
 }
 
 /**
- * Drops the oldest posts of paths nobody was told, beyond what is kept of them: a stranger who posts on and on must not
- * fill the disk that results need. Returns how many.
+ * Deletes the oldest posts by unknown paths beyond what is kept. Otherwise a stranger who posts without end could
+ * fill the disk, and results would find no room. Returns how many were deleted.
  */
 export async function dropOldUnknown(
   db: Kysely<DB>,

@@ -1,10 +1,13 @@
-/** The platform's lists as last read, with what was in them before. A list changes whole, in one transaction. */
+/**
+ * Stores the platform's lists as last read, and what was in them before. A list is replaced whole, in one
+ * transaction.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { cutText, storableText } from '../../ledger/text.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 
-/** Which list; `country` is '' where the list is no country's. */
+/** Names a list. `country` is '' for a list that belongs to no country. */
 export interface ReferenceListKey {
   readonly kind: string;
   readonly country: string;
@@ -13,22 +16,22 @@ export interface ReferenceListKey {
 export interface ReferenceItem {
   readonly code: string;
   readonly name: string;
-  /** `WALLET` or `BANK`, for payout methods. */
+  /** `WALLET` or `BANK` for payout methods; null for other items. */
   readonly methodType: string | null;
-  /** Asks for something of one's own; no code to be sent. */
+  /** The item asks for text of one's own. It is not a code that can be sent. */
   readonly isPrompt: boolean;
 }
 
 export interface ReferenceItemRow extends ReferenceItem, ReferenceListKey {
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
-  /** The list has it no more. */
+  /** The platform's list no longer has the item. */
   readonly isGone: boolean;
 }
 
-/** An item of the last reading that could not be kept, as it came. */
+/** An item of the last reading that could not be stored, as it came. */
 export interface SetAsideItem {
-  /** In the list, from 1. */
+  /** Its position in the list, from 1. */
   readonly place: number;
   readonly reason: string;
   readonly raw: string;
@@ -40,22 +43,22 @@ export interface ReferenceListRow extends ReferenceListKey {
   readonly setAside: readonly SetAsideItem[];
 }
 
-/** What a reading brought. */
+/** What reading a list brought. */
 export interface ReadList {
   readonly items: readonly ReferenceItem[];
-  /** None where left out. `code` null: it cannot be told which one it is. */
+  /** Items that could not be stored. `code` is null if it is not known which item it is. */
   readonly setAside?: readonly (SetAsideItem & { readonly code: string | null })[];
   readonly readAt: Date;
 }
 
-/** Items set aside that are kept, with so much of each. */
+/** Most items set aside that are kept, and the most characters kept of each. */
 const SET_ASIDE_MAX = 100;
 const RAW_CHARACTERS_MAX = 2_000;
 
-/** Codes, each in order. */
+/** Codes of the items that changed, in order. */
 export interface ReferenceChanges {
   readonly added: readonly string[];
-  /** Same code, another name or type. */
+  /** The code is the same; the name or the type changed. */
   readonly renamed: readonly string[];
   readonly returned: readonly string[];
   readonly gone: readonly string[];
@@ -68,8 +71,8 @@ interface HeldItem extends ReferenceItem {
 }
 
 /**
- * What a reading changes in what is held. An item that was set aside is not gone; and where it cannot be told which one
- * that is, none is. Pure.
+ * Compares a reading with the stored items. An item that was set aside does not count as gone. If one was set aside
+ * whose code is not known, no item counts as gone. Pure.
  */
 function changesOf(
   held: readonly HeldItem[],
@@ -97,8 +100,8 @@ function changesOf(
 }
 
 /**
- * Keeps a list as read at `readAt`; codes it no longer has are marked with when they were last seen. Null where a
- * later reading is stored already: nothing is changed then.
+ * Stores a list as it was read at `readAt`. Codes that it no longer has are marked with the time they were last seen.
+ * Null if a later reading is stored already; nothing is changed then.
  */
 export async function saveReferenceList(
   db: Kysely<DB>,
@@ -117,7 +120,7 @@ export async function saveReferenceList(
       items.filter(({ code }) => written.has(code)),
       readAt,
     );
-    // A list that has items was read before, so there is a time they were last seen.
+    // A list that has stored items was read before, so `before` is the time at which they were last seen.
     if (changes.gone.length > 0) await markGone(trx, key, changes.gone, before ?? readAt);
     const kept = setAside.slice(0, SET_ASIDE_MAX).map(({ place, reason, raw }) => ({
       place,
@@ -134,7 +137,10 @@ export async function saveReferenceList(
   });
 }
 
-/** Locks the list's row, so that readings are stored one after the other; when it was read before, null if never. */
+/**
+ * Locks the list's row, so that two readings are stored one after the other. Returns when the list was read before;
+ * null if never.
+ */
 async function lockList(
   trx: Transaction<DB>,
   { kind, country }: ReferenceListKey,
@@ -203,7 +209,7 @@ async function markGone(
   );
 }
 
-/** Items of a kind by country and code; those gone from their list only where asked for. */
+/** Items of a kind, by country and code. Items that are gone from their list are only returned if asked for. */
 export async function listReferenceItems(
   db: Kysely<DB>,
   filter: { readonly kind: string; readonly country?: string | undefined; readonly withGone?: boolean },
@@ -234,7 +240,7 @@ export async function listReferenceItems(
   }));
 }
 
-/** Every list that was ever read. */
+/** All lists that were ever read. */
 export async function listReferenceLists(db: Kysely<DB>): Promise<ReferenceListRow[]> {
   const rows = await db
     .selectFrom('reference_list')
@@ -245,7 +251,7 @@ export async function listReferenceLists(db: Kysely<DB>): Promise<ReferenceListR
   return rows.map((row) => ({ ...row, setAside: row.setAside as unknown as SetAsideItem[] }));
 }
 
-/** The type of each payout method listed for a country, by code; null where nothing is stored. */
+/** The type of each payout method that is listed for a country, by code; null if nothing is stored. */
 export async function payoutMethodTypes(
   db: Kysely<DB>,
   country: string,
@@ -255,8 +261,8 @@ export async function payoutMethodTypes(
 }
 
 /**
- * Codes that can be sent, prompts left out. Null where the list was never read, or the platform found nothing when it
- * was: then nothing can be said against a code.
+ * Codes of a list that can be sent, without items that ask for text of one's own. Null if the list was never read, or
+ * was empty: then no code can be called wrong.
  */
 export async function referenceCodes(
   db: Kysely<DB>,

@@ -1,16 +1,19 @@
-/** Every place that holds ciphertexts, and which keys they need. A column named `..._ciphertext` has to be in here. */
+/**
+ * Lists every column that holds ciphertexts, and counts which keys they need. A column named `..._ciphertext` has to
+ * be listed here.
+ */
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../engine/schema.ts';
 
-/** One column of ciphertexts: each bound to its table, its column, and its row by the text of `key`. */
+/** A column of ciphertexts. Each one can only be read at its own table, column and row. */
 export interface CiphertextColumn {
   readonly table: string;
-  /** The unique column whose value a ciphertext is bound to. */
+  /** The unique column whose value identifies the row of a ciphertext. */
   readonly key: string;
   readonly column: string;
 }
 
-/** Spelt so that a column the tables do not have fails the type check. */
+/** Typed so that the name of a column that does not exist fails the type check. */
 const columns = <Table extends keyof DB>(
   table: Table,
   key: keyof DB[Table] & string,
@@ -31,7 +34,7 @@ export const CIPHERTEXT_COLUMNS: readonly CiphertextColumn[] = [
   ...columns('notification', 'id', 'body_ciphertext'),
 ];
 
-/** How many stored ciphertexts each key is needed for, by key id. */
+/** For each key id, how many stored ciphertexts need that key. */
 export async function secretKeysInUse(db: Kysely<DB>): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const { table, column } of CIPHERTEXT_COLUMNS) {

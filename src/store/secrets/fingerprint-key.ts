@@ -1,4 +1,4 @@
-/** Keys under which personal data is fingerprinted, so that equal ones are found without being readable. */
+/** Keys for fingerprints of personal data, by which equal data is found without being readable. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { adoptSecretKey } from './key-check.ts';
@@ -7,7 +7,7 @@ import { decryptSecret, encryptSecret, type SecretKey, type SecretPlace } from '
 
 const KEY_BYTES = 32;
 
-/** What is fingerprinted. */
+/** The kind of data that is fingerprinted. */
 export type FingerprintName = 'payee' | 'result';
 
 const placeOf = (name: string): SecretPlace => ({
@@ -17,8 +17,8 @@ const placeOf = (name: string): SecretPlace => ({
 });
 
 /**
- * The key of this database, made when first asked for; whoever asks at the same time gets the same one. Throws
- * `UnknownSecretKey`, `SecretKeyWrong` or `SecretUnreadable`.
+ * This database's key for fingerprints of that kind. It is made on first use; two callers at the same time get the
+ * same key. Throws `UnknownSecretKey`, `SecretKeyWrong` or `SecretUnreadable`.
  */
 export async function fingerprintKey(
   db: Kysely<DB>,

@@ -1,6 +1,6 @@
 /**
- * Tells a wrong key under a known id. The id alone says nothing: what is encrypted with a wrong key cannot be read with
- * the right one, and nothing would notice until it is needed.
+ * Finds out whether a secret key is the right one for its id. Without this check, a wrong key would go unnoticed
+ * until its ciphertexts are needed, and the right key could not read them.
  */
 import { createHmac } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
@@ -10,12 +10,15 @@ import { codeOf } from '../engine/errors.ts';
 import type { DB } from '../engine/schema.ts';
 import { decryptSecret, SecretUnreadable, type SecretKey } from './secrets.ts';
 
-/** Ciphertexts looked at together; a pushed body has up to 64 kB. */
+/** Ciphertexts that are read together. The body of a notification has up to 64 kB. */
 const BATCH_ROWS = 50;
-/** The role may only read, or the server takes no writes: whoever encrypts will store it. */
+/**
+ * SQLSTATEs of a role that may only read, and of a server that takes no writes. Whoever encrypts stores the value
+ * later.
+ */
 const MAY_NOT_WRITE = ['42501', '25006'];
 
-/** A key of the settings is not the one its id stands for in this database. */
+/** A key of the settings is not the key that has this id in this database. */
 export class SecretKeyWrong extends ExpectedError {
   override readonly name = 'SecretKeyWrong';
   readonly exitCode = EXIT.usage;
@@ -35,9 +38,9 @@ const wrong = (ids: readonly string[]): SecretKeyWrong =>
   );
 
 interface Known {
-  /** Ids whose key is another than the one known. */
+  /** Ids whose key is not the one known in this database. */
   readonly contradicted: readonly string[];
-  /** Keys nothing is known of yet. */
+  /** Keys whose id is not known in this database. */
   readonly unknown: readonly SecretKey[];
 }
 
@@ -54,7 +57,7 @@ async function compared(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promi
   };
 }
 
-/** A sentence where a key is not the one known under its id, by one look at the values kept; null where none is wrong. */
+/** Compares the keys with the stored check values only. Returns a sentence if a key is wrong, or null. */
 export async function secretKeysProblem(
   db: Kysely<DB>,
   secretKeys: readonly SecretKey[],
@@ -64,9 +67,9 @@ export async function secretKeysProblem(
 }
 
 /**
- * Compares each key with what is known under its id, writing nothing. Where nothing is known yet, as in a database of
- * an earlier version, the key has to read something that was encrypted under its id; returns the keys that did. Throws
- * `SecretKeyWrong`.
+ * Compares each key with the stored check value of its id, and writes nothing. An id may have no check value yet, as
+ * in the database of an earlier version. Then the key has to decrypt something that was encrypted under this id; the
+ * keys that can are returned. Throws `SecretKeyWrong`.
  */
 export async function provenSecretKeys(
   db: Kysely<DB>,
@@ -85,7 +88,7 @@ export async function provenSecretKeys(
   return proven;
 }
 
-/** `provenSecretKeys`, and keeps the check value of those that are proven now. Throws `SecretKeyWrong`. */
+/** Like `provenSecretKeys`, but also stores check values for the keys it returns. Throws `SecretKeyWrong`. */
 export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
   const proven = await provenSecretKeys(db, secretKeys);
   try {
@@ -95,7 +98,7 @@ export async function assertSecretKeys(db: Kysely<DB>, secretKeys: readonly Secr
   }
 }
 
-/** For whoever is about to encrypt: the first key is known from now on. Throws `SecretKeyWrong`. */
+/** Call this before encrypting: it also stores the check value of the first key. Throws `SecretKeyWrong`. */
 export async function adoptSecretKey(db: Kysely<DB>, secretKeys: readonly SecretKey[]): Promise<void> {
   await assertSecretKeys(db, secretKeys);
   await keepCheckValues(db, secretKeys.slice(0, 1));
@@ -108,12 +111,12 @@ async function keepCheckValues(db: Kysely<DB>, keys: readonly SecretKey[]): Prom
     .values(keys.map((key) => ({ key_id: key.id, check_value: checkValueOf(key) })))
     .onConflict((conflict) => conflict.column('key_id').doNothing())
     .execute();
-  // Of two processes that bring different keys under one new id, the second has to be refused.
+  // Two processes may bring different keys under one new id at the same time. The second has to be refused.
   const { contradicted } = await compared(db, keys);
   if (contradicted.length > 0) throw wrong(contradicted);
 }
 
-/** Whether the key reads something stored under its id; null where nothing is stored. Stops at the first it reads. */
+/** Whether the key can decrypt something stored under its id; null if nothing is stored. Stops at the first success. */
 async function readsItsOwn(db: Kysely<DB>, key: SecretKey): Promise<boolean | null> {
   let isSomethingStored = false;
   for (const place of CIPHERTEXT_COLUMNS) {

@@ -1,4 +1,4 @@
-/** Re-encrypts whatever is not encrypted with the first key yet, so that older keys can be taken away. */
+/** Encrypts with the first key what other keys encrypted, so that the other keys can be removed. */
 import { sql, type Kysely } from 'kysely';
 import { CIPHERTEXT_COLUMNS, secretKeysInUse, type CiphertextColumn } from './ciphertexts.ts';
 import { adoptSecretKey } from './key-check.ts';
@@ -11,26 +11,26 @@ import {
   type SecretKey,
 } from './secrets.ts';
 
-/** Rows of one transaction. */
+/** Rows in one transaction. */
 const REKEY_BATCH_ROWS = 200;
-/** Ciphertexts that could not be read and are named; more are only counted. */
+/** How many unreadable ciphertexts get a sentence of their own; the others are only counted. */
 const UNREADABLE_NAMED_MAX = 20;
 
 export interface RekeyReport {
-  /** The key everything is encrypted with now, but for what is unreadable. */
+  /** The key that everything is encrypted with now, except what could not be read. */
   readonly keyId: string;
   readonly rekeyed: readonly { readonly table: string; readonly column: string; readonly count: number }[];
   readonly unreadable: number;
-  /** Sentences for the first of them, naming place and key id. */
+  /** One sentence for each of the first unreadable ones, with its place and key id. */
   readonly problems: readonly string[];
   /** Keys of the settings that no ciphertext needs any more. */
   readonly idle: readonly string[];
 }
 
 /**
- * Goes through every place in batches, each its own transaction: it may be killed and started again, and run beside
- * everything else. What cannot be read is left as it is and told. Throws `UnknownSecretKey` where there is no
- * key, and `SecretKeyWrong` before anything is touched.
+ * Works through every column in batches, each in its own transaction. It may be killed and started again, and other
+ * work may go on beside it. A ciphertext that cannot be read is left as it is and reported. Throws `UnknownSecretKey`
+ * if there is no key, and `SecretKeyWrong` before anything is changed.
  */
 export async function rekey(
   db: Kysely<DB>,
@@ -78,7 +78,7 @@ async function rekeyColumn(
 
 interface Batch {
   readonly count: number;
-  /** The last row looked at; null where there was none. */
+  /** The last row looked at; null if there was none. */
   readonly last: string | null;
 }
 
@@ -93,7 +93,7 @@ async function rekeyBatch(
   const [held, bound, into] = [sql.ref(column), sql.ref(key), sql.table(table)];
   const beyond = after === null ? sql`true` : sql`${bound} > ${after}`;
   return db.transaction().execute(async (trx) => {
-    // In the order of the key's index; rows of the first key are stepped over there.
+    // In the order of the index, which lets the query skip rows of the first key.
     const { rows } = await sql<{ row: string; stored: string }>`
       SELECT ${bound}::text AS row, ${held} AS stored FROM ${into}
       WHERE ${beyond} AND NOT starts_with(${held}, ${`v1:${keys[0].id}:`})
@@ -109,7 +109,7 @@ async function rekeyBatch(
         onUnreadable(error.message);
         continue;
       }
-      // Only over what was read: whoever wrote meanwhile is right.
+      // Only replace the value that was read: if somebody wrote another one meanwhile, that one is right.
       const { numAffectedRows } = await sql`
         UPDATE ${into} SET ${held} = ${encryptSecret(keys, place, secret)}
         WHERE ${bound} = ${row} AND ${held} = ${stored}`.execute(trx);

@@ -1,28 +1,31 @@
-/** Encrypts what must not be readable in the database: AES-256-GCM, keys by id, bound to the row and column it is for. */
+/**
+ * Encrypts secrets for the database with AES-256-GCM. A ciphertext names the id of its key and can only be read in
+ * its own row and column.
+ */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 export interface SecretKey {
-  /** Stored with every ciphertext, so that keys can be added and retired. */
+  /** Stored in every ciphertext, so that keys can be added and removed. */
   readonly id: string;
   /** 32 bytes. */
   readonly key: Buffer;
 }
 
-/** Where a secret is kept. A ciphertext copied anywhere else cannot be read. */
+/** The place where a secret is stored. A ciphertext that is copied to another place cannot be read there. */
 export interface SecretPlace {
   readonly table: string;
   readonly row: string;
   readonly column: string;
 }
 
-/** A key that is needed is not among the settings. */
+/** The settings lack a key that is needed. */
 export class UnknownSecretKey extends ExpectedError {
   override readonly name = 'UnknownSecretKey';
   readonly exitCode = EXIT.usage;
 }
 
-/** The ciphertext is not what was once written at this place with that key. */
+/** The ciphertext is not what was written at this place with that key. */
 export class SecretUnreadable extends ExpectedError {
   override readonly name = 'SecretUnreadable';
   readonly exitCode = EXIT.usage;
@@ -32,7 +35,10 @@ const FORMAT = 'v1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts with the first key: `v1:<key id>:<nonce>:<tag>:<ciphertext>`. Throws `UnknownSecretKey` where there is none. */
+/**
+ * Encrypts with the first key. Returns `v1:<key id>:<nonce>:<tag>:<ciphertext>`. Throws `UnknownSecretKey` if there
+ * is no key.
+ */
 export function encryptSecret(keys: readonly SecretKey[], place: SecretPlace, secret: string): string {
   const [first] = keys;
   if (first === undefined) {
@@ -49,7 +55,7 @@ export function encryptSecret(keys: readonly SecretKey[], place: SecretPlace, se
   return [FORMAT, first.id, ...parts].join(':');
 }
 
-/** Reads what `encryptSecret` wrote at the same place. Throws `UnknownSecretKey` or `SecretUnreadable`. */
+/** Decrypts what `encryptSecret` wrote for the same place. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export function decryptSecret(keys: readonly SecretKey[], place: SecretPlace, stored: string): string {
   const [format, keyId, nonce, tag, ciphertext, ...more] = stored.split(':');
   if (format !== FORMAT || keyId === undefined || ciphertext === undefined || more.length > 0) {

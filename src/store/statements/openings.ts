@@ -1,6 +1,8 @@
-/** Published openings beside the closings published before them, for a whole list of days in one question. */
+/** Compares published openings with the closings published before them, for many days in one query. */
 import { sql, type Kysely } from 'kysely';
+import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { ofAccounts } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 
@@ -9,19 +11,20 @@ export interface AccountOnDay {
   readonly day: BusinessDay;
 }
 
-/** A current statement whose opening does not rest on the account's current statement before. */
+/**
+ * A current statement that does not continue the account's statement before it: the opening differs from that
+ * closing, or was taken from the day's own first entry.
+ */
 export interface LooseOpening extends AccountOnDay {
   readonly opening: string;
-  /** Derived from the day's first entry. */
+  /** The opening was taken from the day's first entry. */
   readonly restarted: boolean;
   readonly previousDay: BusinessDay;
   readonly previousClosing: string;
 }
 
-/** Days of one merchant; without currencies, of every account it has. */
-export interface DaysOfMerchant {
-  readonly merchantNo: string;
-  readonly currencies: readonly string[] | null;
+/** Days of some accounts, both ends included. */
+export interface DaysOfAccounts extends AccountFilter {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
 }
@@ -35,13 +38,12 @@ const asked = (days: readonly AccountOnDay[]) => sql`
     ${arrayLiteral(days.map(({ day }) => day))}::date[]
   ) AS asked (merchant_no, currency, day)`;
 
-/** The published ones of a merchant's days, as such rows. */
-const publishedOf = ({ merchantNo, currencies, from, to }: DaysOfMerchant) => sql`
+/** The published ones of these days, as such rows. */
+const publishedOf = ({ from, to, ...accounts }: DaysOfAccounts) => sql`
   SELECT DISTINCT merchant_no, currency, day FROM statement
-  WHERE merchant_no = ${merchantNo} AND day BETWEEN ${from} AND ${to}
-    AND ${currencies === null ? sql`true` : sql`currency = ANY (${arrayLiteral(currencies)}::text[])`}`;
+  WHERE ${ofAccounts(accounts)} AND day BETWEEN ${from} AND ${to}`;
 
-/** The account's first published day after each: one jump along the statement's primary key. */
+/** For each row of `asked`, the account's next published day: one jump along the primary key of `statement`. */
 const dayAfterEach = sql`
   SELECT asked.merchant_no, asked.currency, later.day
   FROM asked CROSS JOIN LATERAL (
@@ -51,14 +53,16 @@ const dayAfterEach = sql`
   ) AS later`;
 
 /**
- * Of the days, of the published ones `within`, and of the account's published day after each, those that do not open on the closing published before
- * them, or that derive their opening though something was published before. An account's first statement has nothing
- * before it and is never among them.
+ * Finds loose openings among `days`, among the published days of `within`, and among the account's next published day
+ * after each of these. An account's first statement has none before it and is never loose.
+ *
+ * ### Example
+ * The statement of 4 March closes on 70.00 and the one of 5 March opens on 65.00: the day of 5 March is returned.
  */
 export async function looseOpenings(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],
-  within: DaysOfMerchant | null = null,
+  within: DaysOfAccounts | null = null,
 ): Promise<LooseOpening[]> {
   if (days.length === 0 && within === null) return [];
   const all = within === null ? asked(days) : sql`${asked(days)} UNION ${publishedOf(within)}`;
@@ -97,7 +101,7 @@ export async function looseOpenings(
   }));
 }
 
-/** The account's first published day after each of the days. */
+/** The account's next published day after each of the days. */
 export async function publishedDaysAfter(
   db: Kysely<DB>,
   days: readonly AccountOnDay[],

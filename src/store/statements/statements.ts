@@ -1,6 +1,8 @@
-/** Statements published: which days are due, what stands, and what each day rested on. */
+/** Stores published statements, and says which days are due, which revision is current, and what each day rests on. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
+import { ofAccounts, ofCurrencies, ofMerchants } from '../account-filter.ts';
 import type { AccountDayRow, DayFilter } from '../account-days.ts';
 import type { DB, Statement, StatementSummary, SyncWindow } from '../engine/schema.ts';
 
@@ -11,7 +13,7 @@ export type CertificateRow = Pick<
   'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
 > & { readonly certified_at: Date };
 
-/** A merchant's day with accounts to publish. */
+/** A day of a merchant on which accounts are due. */
 export interface DueDay {
   readonly merchantNo: string;
   readonly day: BusinessDay;
@@ -21,12 +23,11 @@ const dueRows = (db: Kysely<DB>, filter: DayFilter) =>
   db
     .selectFrom('account_day')
     .where('publish_due', '=', true)
-    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
-    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .where(ofAccounts(filter))
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!));
 
-/** The first day due after `after` (merchant, then day). Served by account_day_due, which holds nothing else. */
+/** The first due day after `after`, by merchant and then day. Uses account_day_due, an index of due days only. */
 export async function nextDueDay(
   db: Kysely<DB>,
   filter: DayFilter,
@@ -44,7 +45,7 @@ export async function nextDueDay(
   return row === undefined ? undefined : { merchantNo: row.merchant_no, day: row.day };
 }
 
-/** How many merchants' days are due. */
+/** Number of due days, counted once for each merchant. */
 export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<number> {
   const days = dueRows(db, filter).select(['merchant_no', 'day']).distinct().as('days');
   const { count } = await db
@@ -54,9 +55,9 @@ export async function countDueDays(db: Kysely<DB>, filter: DayFilter): Promise<n
   return count;
 }
 
-/** Currencies of that day that are due and pass the filter, in order. */
+/** The currencies of that day that are due and that the filter selects, in order. */
 export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueDay): Promise<string[]> {
-  const rows = await dueRows(db, { ...filter, merchantNo: due.merchantNo })
+  const rows = await dueRows(db, { ...filter, merchants: [due.merchantNo] })
     .where('day', '=', due.day)
     .select('currency')
     .orderBy('currency')
@@ -64,16 +65,14 @@ export async function dueCurrencies(db: Kysely<DB>, filter: DayFilter, due: DueD
   return rows.map(({ currency }) => currency);
 }
 
-/** Account days of a merchant that are due, in order. Served by account_day_due, which holds nothing else. */
-export const dueAccountDays = (
-  db: Kysely<DB>,
-  filter: DayFilter & { readonly merchantNo: string },
-): Promise<AccountDayRow[]> => dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
+/** Account days that are due, by currency and day. Served by account_day_due, which holds nothing else. */
+export const dueAccountDays = (db: Kysely<DB>, filter: DayFilter): Promise<AccountDayRow[]> =>
+  dueRows(db, filter).selectAll().orderBy('currency').orderBy('day').execute();
 
-/** The current statements of a merchant's account days that are due, in order; one look into statement's key each. */
+/** The current statements of account days that are due, by currency and day; one look into statement's key each. */
 export async function statementsOfDueDays(
   db: Kysely<DB>,
-  merchantNo: string,
+  accounts: AccountFilter,
   toDay: BusinessDay,
 ): Promise<StatementRow[]> {
   const { rows } = await sql<StatementRow>`
@@ -82,12 +81,12 @@ export async function statementsOfDueDays(
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
       ORDER BY revision DESC LIMIT 1
     ) AS s
-    WHERE d.merchant_no = ${merchantNo} AND d.publish_due AND d.day <= ${toDay}
+    WHERE ${ofAccounts(accounts, 'd')} AND d.publish_due AND d.day <= ${toDay}
     ORDER BY s.currency, s.day`.execute(db);
   return rows;
 }
 
-/** Every revision of a merchant's day, by currency, oldest first. Served by the primary key of its few accounts. */
+/** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
 export const statementsOfDay = (
   db: Kysely<DB>,
   merchantNo: string,
@@ -102,7 +101,7 @@ export const statementsOfDay = (
     .orderBy('revision')
     .execute();
 
-/** The current statement of the account's last published day before `day`. Served by the primary key. */
+/** The current statement of the account's last published day before `day`. Uses the primary key. */
 export const previousStatement = (
   db: Kysely<DB>,
   account: Account,
@@ -115,7 +114,7 @@ export const previousStatement = (
     .limit(1)
     .executeTakeFirst();
 
-/** One revision of an account's day, or the current one. */
+/** The given revision of an account's day; without a revision, the current one. */
 export const statementOf = (
   db: Kysely<DB>,
   account: Account,
@@ -129,7 +128,7 @@ export const statementOf = (
     .limit(1)
     .executeTakeFirst();
 
-/** What was published last, newest first. */
+/** The statements published last, newest first. */
 export const newestStatements = (
   db: Kysely<DB>,
   limit: number,
@@ -141,7 +140,7 @@ export const newestStatements = (
     .limit(limit)
     .execute();
 
-/** Merchants with a statement of those days, in order. */
+/** Merchants that have a statement of one of those days, in order. */
 export async function publishedMerchants(
   db: Kysely<DB>,
   fromDay: BusinessDay,
@@ -165,23 +164,20 @@ const ofAccount = (db: Kysely<DB>, { merchantNo, currency }: Account) =>
     .where('merchant_no', '=', merchantNo)
     .where('currency', '=', currency);
 
-/** The revisions that an account's day has, oldest first. */
+/** All revisions of an account's day, oldest first. */
 export interface RevisionsOfAccount {
   readonly account: Account;
   readonly revisions: readonly number[];
 }
 
 /**
- * What was published of a day, by merchant and currency. Of merchants that are named, their part of statement's key is
- * looked through; of all, one jump along the key finds each account, as the days of all years lie in between.
+ * What was published of a day, by merchant and currency. With merchants given, reads their part of the primary key.
+ * Otherwise one jump along the key finds each account, because the days of all years lie in between.
  */
 export async function revisionsOnDay(
   db: Kysely<DB>,
   day: BusinessDay,
-  {
-    merchants,
-    currencies,
-  }: { readonly merchants: readonly string[] | null; readonly currencies: readonly string[] | null },
+  { merchants, currencies }: AccountFilter,
 ): Promise<RevisionsOfAccount[]> {
   const everyAccount = sql`
     (SELECT merchant_no, currency FROM statement ORDER BY merchant_no, currency LIMIT 1)
@@ -192,13 +188,13 @@ export async function revisionsOnDay(
       ORDER BY s.merchant_no, s.currency LIMIT 1
     ) AS next`;
   const named = sql`SELECT DISTINCT s.merchant_no, s.currency FROM statement s
-    WHERE s.merchant_no = ANY (${[...(merchants ?? [])]}::text[]) AND s.day = ${day}`;
+    WHERE ${ofMerchants(merchants, 's')} AND s.day = ${day}`;
   const { rows } = await sql<{ merchant_no: string; currency: string; revisions: number[] }>`
     WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : named})
     SELECT account.merchant_no, account.currency, array_agg(s.revision ORDER BY s.revision) AS revisions
     FROM account JOIN statement s
       ON s.merchant_no = account.merchant_no AND s.currency = account.currency AND s.day = ${day}
-    ${currencies === null ? sql`` : sql`WHERE account.currency = ANY (${[...currencies]}::text[])`}
+    WHERE ${ofCurrencies(currencies, 'account')}
     GROUP BY 1, 2 ORDER BY 1, 2`.execute(db);
   return rows.map(({ merchant_no: merchantNo, currency, revisions }) => ({
     account: { merchantNo, currency },
@@ -207,12 +203,11 @@ export async function revisionsOnDay(
 }
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
-export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<StatementRow[]> =>
+export const listStatements = (db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
-    .$if(filter.merchantNo !== undefined, (query) => query.where('merchant_no', '=', filter.merchantNo!))
-    .$if(filter.currencies !== undefined, (query) => query.where('currency', 'in', [...filter.currencies!]))
+    .where(ofAccounts(filter))
     .$if(filter.fromDay !== undefined, (query) => query.where('day', '>=', filter.fromDay!))
     .$if(filter.toDay !== undefined, (query) => query.where('day', '<=', filter.toDay!))
     .orderBy('merchant_no')
@@ -221,7 +216,7 @@ export const listStatements = (db: Kysely<DB>, filter: DayFilter = {}): Promise<
     .orderBy('revision')
     .execute();
 
-/** Every summary of the day, oldest first. */
+/** All revisions of the day's summary, oldest first. */
 export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: BusinessDay): Promise<SummaryRow[]> =>
   db
     .selectFrom('statement_summary')
@@ -231,7 +226,7 @@ export const summariesOfDay = (db: Kysely<DB>, merchantNo: string, day: Business
     .orderBy('revision')
     .execute();
 
-/** Certificates that reach into a window, by time. */
+/** Certificates that overlap a window, by time. */
 export async function certificatesOf(
   db: Kysely<DB>,
   merchantNo: string,
@@ -260,8 +255,8 @@ export async function certificatesOf(
 }
 
 /**
- * Records new revisions and their summary. An account's next published day becomes due, as its manifest names the
- * statement before it.
+ * Stores new revisions and their summary. For each, the account's next published day becomes due, because its
+ * manifest names the statement before it.
  */
 export async function recordStatements(
   trx: Transaction<DB>,
@@ -295,7 +290,7 @@ export async function recordStatements(
   if (summary !== null) await trx.insertInto('statement_summary').values(summary).execute();
 }
 
-/** Keeps everybody else from changing the merchant's account days of that day until the transaction ends. */
+/** Locks the merchant's account days of that day, so that nobody else changes them until the transaction ends. */
 export async function lockAccountDays(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -311,7 +306,7 @@ export async function lockAccountDays(
     .execute();
 }
 
-/** The days are published as they stand. */
+/** Marks the days as not due any more: they are published as they are. */
 export async function clearDue(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -322,7 +317,7 @@ export async function clearDue(
     .updateTable('account_day')
     .set((eb) => ({
       publish_due: false,
-      // Set already, unless the statement was adopted and the figures were made after it.
+      // Already set, unless the statement was adopted and the figures were made after that.
       revision: eb
         .selectFrom('statement')
         .select((nested) => nested.fn.max('revision').as('revision'))

@@ -1,4 +1,4 @@
-/** What should lie in the object store: the current manifests, and what was read back under each key. */
+/** Keeps what should lie in the object store: the current manifests, and what was last read back under each key. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
@@ -8,7 +8,7 @@ import type { StatementRow, SummaryRow } from './statements.ts';
 export type ManifestRow = Selectable<StatementManifest>;
 export type StoredRow = Selectable<StoredObject>;
 
-/** The day's manifest as it has to be, or undefined before the first. Served by the primary key. */
+/** The day's manifest as it should be in the store; undefined before the first one. Uses the primary key. */
 export const manifestOfDay = (
   db: Kysely<DB>,
   merchantNo: string,
@@ -21,7 +21,9 @@ export const manifestOfDay = (
     .where('day', '=', day)
     .executeTakeFirst();
 
-/** Makes this the day's manifest. Written before the object, so that whoever takes over knows of it. */
+/**
+ * Stores this as the day's manifest. Called before the object is written, so that a run which takes over knows of it.
+ */
 export async function recordManifest(trx: Transaction<DB>, row: ManifestRow): Promise<void> {
   await trx
     .insertInto('statement_manifest')
@@ -30,7 +32,7 @@ export async function recordManifest(trx: Transaction<DB>, row: ManifestRow): Pr
     .execute();
 }
 
-/** What was last read back under these keys, by key. Served by the primary key. */
+/** What was last read back under these keys, by key. Uses the primary key. */
 export async function storedObjects(
   db: Kysely<DB>,
   keys: readonly string[],
@@ -44,7 +46,7 @@ export async function storedObjects(
   return new Map(rows.map((row) => [row.object_key, row]));
 }
 
-/** Remembers what was read back. */
+/** Stores what was read back. */
 export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
   if (rows.length === 0) return;
   await trx
@@ -60,7 +62,10 @@ export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRo
     .execute();
 }
 
-/** First and last published day of a merchant, of `within` where that is given; null where nothing was published. */
+/**
+ * The first and the last published day of a merchant; with `within`, inside that range. Null if nothing was
+ * published.
+ */
 export async function publishedSpan(
   db: Kysely<DB>,
   merchantNo: string,
@@ -78,7 +83,7 @@ export async function publishedSpan(
   return from === null || to === null ? null : { from, to };
 }
 
-/** Everything published of a merchant's days, every revision. */
+/** Everything that was published of a merchant's days, all revisions. */
 export interface PublishedDays {
   readonly statements: readonly StatementRow[];
   readonly summaries: readonly SummaryRow[];

@@ -1,30 +1,33 @@
-/** Published statements that were replaced, or came late, and that no run has told yet, as the run may have been killed. */
+/**
+ * Keeps published statements that no run has reported yet, although they replaced another one or came late: the run
+ * that published them may have been killed before its report.
+ */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral } from '../engine/array-literal.ts';
+import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
 import type { StatementRow } from './statements.ts';
 
-/** A day that reads otherwise than it was proven before. */
+/** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {
   readonly merchantNo: string;
   readonly currency: string;
   readonly day: BusinessDay;
-  /** What was current before; null where the day had been read before and had held nothing. */
+  /** The revision before the change; null if the day had been read before and had no entries. */
   readonly oldRevision: number | null;
   readonly revision: number;
-  /** Entries in the one and in the other; 0 where there was no statement. */
+  /** Number of entries before and after the change; 0 where there was no statement. */
   readonly oldRows: number;
   readonly rows: number;
-  /** Entries, figures and verdict are the same: only where the opening was taken from is another. */
+  /** Entries, figures and verdict did not change. Only the source of the opening did. */
   readonly readsTheSame: boolean;
-  /** What changed, as the manifest tells it; null for a day's first statement. */
+  /** What changed, as the manifest says it; null for a day's first statement. */
   readonly reason: string | null;
-  /** Of the run that published it. */
+  /** The run that published it. */
   readonly runId: number | null;
 }
 
-/** What a reader of a statement sees. */
+/** The columns that a reader of a statement sees. */
 const SAME = [
   'sha256',
   'opening',
@@ -40,7 +43,7 @@ const SAME = [
 const sameColumn = (column: (typeof SAME)[number]) =>
   sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
 
-/** Notes revisions in the transaction that records them. */
+/** Notes revisions as not reported yet, in the transaction that stores them. */
 export async function noteUntoldRevisions(
   trx: Transaction<DB>,
   rows: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[],
@@ -55,13 +58,15 @@ export async function noteUntoldRevisions(
     .execute();
 }
 
-/** All that is still to be told of the merchants, by merchant, day and currency: each day once, whatever came in between. */
+/**
+ * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
+ * before its first such revision to its last.
+ */
 export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string[]): Promise<RevisedDay[]> {
-  if (merchants.length === 0) return [];
   const { rows } = await sql<RevisedDay>`
     WITH untold AS (
       SELECT merchant_no, currency, day, min(revision) AS first, max(revision) AS last
-      FROM untold_revision WHERE merchant_no = ANY (${arrayLiteral(merchants)}::text[])
+      FROM untold_revision WHERE ${ofMerchants(merchants)}
       GROUP BY merchant_no, currency, day
     )
     SELECT untold.merchant_no AS "merchantNo", untold.currency, untold.day, first_one.supersedes AS "oldRevision",
@@ -81,14 +86,10 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
   return rows;
 }
 
-/** Forgets them once a run that tells them is on record. */
+/** Deletes the notes, once a run that reports them is on record. */
 export async function forgetUntoldRevisions(
   trx: Transaction<DB>,
   merchants: readonly string[],
 ): Promise<void> {
-  if (merchants.length === 0) return;
-  await trx
-    .deleteFrom('untold_revision')
-    .where('merchant_no', 'in', [...merchants])
-    .execute();
+  await trx.deleteFrom('untold_revision').where(ofMerchants(merchants)).execute();
 }

@@ -1,4 +1,4 @@
-/** Amounts that are not what was booked; times and balances are true, but for the last form. */
+/** Forms of lie: amounts other than what was booked. Times and balances are true, except in the last form. */
 import { balanced, decimal, unitsOf, type Booking } from '../books.ts';
 import { nobodyCanTell, OWN, type Form, type Planted, type Scene } from '../form.ts';
 import type { Line } from '../platform.ts';
@@ -6,7 +6,7 @@ import { changing, dayEntries, formOf, middleOf, neighboursIn, placesOf, saysWro
 
 const form = formOf('amounts');
 
-/** A line with another amount on the side it is on. */
+/** The line with another amount, as the credit or debit it was. */
 const withNet = (line: Line, net: number): Line => ({
   ...line,
   credit: net > 0 ? decimal(net, line.currency) : 'null',
@@ -121,6 +121,6 @@ export const amountForms: readonly Form[] = [
   ),
 ];
 
-/** A balance that many minor units further. */
+/** The balance plus that many minor units. */
 export const moved = (balance: string, currency: string, by: number): string =>
   decimal(unitsOf(balance, currency)! + by, currency);

@@ -1,4 +1,4 @@
-/** Balances that do not follow from the entries; amounts and times are true. */
+/** Forms of lie: balances that do not follow from the entries. Amounts and times are true. */
 import type { Booking } from '../books.ts';
 import type { Form, Planted, Scene } from '../form.ts';
 import type { Line } from '../platform.ts';
@@ -19,7 +19,7 @@ function wrongBalance(scene: Scene, booking: Booking, units: number): Planted {
   };
 }
 
-/** From an entry of the day on, every balance of its account is off. */
+/** All balances of the account are off, from one entry of the day on. */
 const fromEntryOn = (scene: Scene, first: Booking, units: number): Planted => ({
   lies: changing(
     scene.books.filter(({ currency, atMs }) => currency === first.currency && atMs >= first.atMs),

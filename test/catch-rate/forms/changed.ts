@@ -1,4 +1,4 @@
-/** Currencies and types that are not the booked ones, and entries amended after they were read. */
+/** Forms of lie: wrong currencies and types, and entries that change after they were read. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import { nobodyCanTell, type Form, type Setting } from '../form.ts';
 import { stampedAt } from './moved.ts';
@@ -7,10 +7,12 @@ import { accountOf, amending, changing, dayEntries, formOf, middleOf, placesOf, 
 const form = formOf('currency and type');
 const amended = formOf('amended');
 const SAYS_AMENDED = /amended/i;
-/** Ten days read honestly: the oldest lies before the re-sweep, and its account has been quiet since. */
+/**
+ * Ten days are read honestly. The oldest is before the days that are read again, and its account is quiet since then.
+ */
 export const OLD: Setting = { honestDays: 10, resweepDays: 7, perDay: [3, 6] };
 export const OLD_AND_QUIET: Setting = { ...OLD, quietFrom: 3, currencies: 2 };
-/** For checks that come round to each old day after some nights. */
+/** For checks that reach every old day within some nights. */
 const LONG = { nightsAfter: 5 };
 
 export const currencyForms: readonly Form[] = [

@@ -1,4 +1,4 @@
-/** A state that is not the present one, and clocks that are off. */
+/** Forms of lie: an outdated state of the ledger, and clocks that are off. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import { below } from '../../../src/sandbox/random.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
@@ -19,7 +19,7 @@ const behind = (scene: Scene, byMs: number, told: CommandOutput): Planted => ({
   says: SAYS_STALE,
 });
 
-/** Some calls of the night are answered by a machine that lags behind. */
+/** Some calls of the night are answered by a replica that lags behind. */
 function oneReplica(scene: Scene, byMs: number): Planted {
   const parity = below(scene.random, 2);
   const isStale = (nth: number): boolean => nth % 2 === parity;
@@ -33,7 +33,7 @@ function oneReplica(scene: Scene, byMs: number): Planted {
   return { ...behind(scene, byMs, 'one night'), lies };
 }
 
-/** Timestamps, and what is filtered by, are off from the true time. */
+/** Timestamps, and the times the platform filters by, are off from the true time. */
 const clockOff = (scene: Scene, byMs: number): Planted => ({
   lies: {
     clockAheadMs: ({ since }) => (since < 0 ? 0 : byMs),
@@ -50,7 +50,7 @@ const clockOff = (scene: Scene, byMs: number): Planted => ({
   says: SAYS_CLOCK,
 });
 
-/** A run shortly after midnight, and entries shortly before it. */
+/** A run shortly after midnight, with entries shortly before midnight. */
 const AT_MIDNIGHT: Setting = { lateEvenings: true, nightMinutes: 6 };
 
 export const clockForms: readonly Form[] = [

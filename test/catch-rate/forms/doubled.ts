@@ -1,4 +1,4 @@
-/** Entries that are shown, or booked, more than once. */
+/** Forms of lie: entries that are shown, or booked, more than once. */
 import { decimal, unitsOf, type Booking } from '../books.ts';
 import { nobodyCanTell, OWN, type Form, type Planted, type Scene } from '../form.ts';
 import { dayWindow } from '../../../src/ledger/business-day.ts';
@@ -101,6 +101,6 @@ export const doubledForms: readonly Form[] = [
   ),
 ];
 
-/** A balance as it is after the entry was booked once more. */
+/** The balance after the entry is booked once more. */
 const shifted = (balance: string, { currency, net }: Booking): string =>
   decimal(unitsOf(balance, currency)! + net, currency);

@@ -1,4 +1,4 @@
-/** Entries that come late, and entries that vanish again: the books themselves change. */
+/** Forms in which the books themselves change: entries that come late, and entries that vanish. */
 import { balanced, type Booking } from '../books.ts';
 import type { Form, Planted, Scene } from '../form.ts';
 import type { Lies } from '../platform.ts';
@@ -19,7 +19,7 @@ const form = formOf('late and vanished');
 const SAYS_LATE = /\blate\b|revised|came (?:to it )?after/i;
 const SAYS_VANISHED = /vanished|no longer/i;
 
-/** An entry booked late, after one of the day: later balances follow. */
+/** An entry that is booked late, after another one of the day. Later balances follow. */
 function late(scene: Scene, after: Booking): Planted {
   const atMs = after.atMs + 4_000;
   const booking = likeness(after, { net: 3_333, atMs, stampMs: atMs });
@@ -36,14 +36,14 @@ const gone = (scene: Scene, bookings: readonly Booking[]): Planted => ({
   says: SAYS_VANISHED,
 });
 
-/** The books no longer hold the entries, and no balance follows. */
+/** The entries are removed from the books, but no balance changes. */
 const goneAlone = (scene: Scene, bookings: readonly Booking[]): Planted => {
   const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
   const lies: Lies = rewriting((books) => books.filter(({ batchNo }) => !batchNos.has(batchNo)));
   return { lies, where: placesOf(bookings, scene.zone), says: SAYS_VANISHED };
 };
 
-/** In the re-sweep, in an account quiet since its day: nothing but the entry itself is new. */
+/** Within the days read again, in an account that is quiet since. So the entry itself is all that is new. */
 const QUIET = { honestDays: 4, quietFrom: 2, currencies: 2 };
 
 export const lateForms: readonly Form[] = [

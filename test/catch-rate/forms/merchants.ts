@@ -1,4 +1,4 @@
-/** Another merchant's entries, in place of the merchant's own or among them. */
+/** Forms of lie: another merchant's entries, instead of the merchant's own or mixed with them. */
 import { nobodyCanTell, OTHER, OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { lineOf, type Lies, type Line } from '../platform.ts';
 import { accountOf, formOf, isTold, type CommandOutput } from './tools.ts';
@@ -7,7 +7,7 @@ import { entriesOf } from '../books.ts';
 const form = formOf('merchants');
 const SAYS_OTHER = /\b(?:another|other) merchant|under two merchants|belongs? to merchant/i;
 
-/** Answers the merchant's calls by the other's ledger. */
+/** Answers the merchant's calls from the other merchant's ledger. */
 const answeredByOther = (told: CommandOutput, isAnswered: (nth: number) => boolean = () => true): Lies => ({
   reply: (reply, call, at, ask) =>
     call.merchantNo === OWN && isTold(at, told) && isAnswered(call.nth)
@@ -15,7 +15,7 @@ const answeredByOther = (told: CommandOutput, isAnswered: (nth: number) => boole
       : reply,
 });
 
-/** The other's entries of a day, as lines, as many as asked for. */
+/** Up to `most` entries of the other merchant on that day, as lines. */
 const otherLines = (scene: Scene, most: number): Line[] =>
   entriesOf(scene.otherBooks, accountOf(scene), scene.target, scene.zone)
     .slice(0, most)

@@ -1,4 +1,4 @@
-/** Entries that are booked and never shown; totals agree with what is shown. */
+/** Forms of lie: entries that are booked and never shown. Totals fit what is shown. */
 import { balanced, type Booking } from '../books.ts';
 import { nobodyCanTell, type Form, type Scene, type Setting, type AccountView } from '../form.ts';
 import {
@@ -17,7 +17,7 @@ import { BUSY } from './totals.ts';
 
 const form = formOf('missing');
 
-/** A form that hides what is chosen. */
+/** A form that hides the entries that `choose` picks. */
 function missing(
   name: string,
   lie: string,
@@ -26,7 +26,7 @@ function missing(
     readonly told?: CommandOutput;
     readonly sight?: AccountView;
     readonly setting?: Setting;
-    /** The one entry that is missing is told by what stands around it. */
+    /** True if daybook should name the one missing entry by the entries around it. */
     readonly isGapTold?: boolean;
   } = {},
 ): Form {
@@ -42,7 +42,7 @@ function missing(
 const ofAccount = (scene: Scene): Booking[] =>
   scene.books.filter(({ currency }) => currency === accountOf(scene));
 
-/** Two neighbours whose amounts cancel: a set of entries with no trace in any balance. */
+/** Two neighbours whose amounts cancel out. Without them no balance changes. */
 const zeroNet: Form = form(
   'missing-zero-net-pair',
   'Two entries that cancel each other are left out together.',

@@ -1,4 +1,4 @@
-/** Entries shown at another time than they were booked at; amounts and balances are true. */
+/** Forms of lie: entries shown at another time than they were booked. Amounts and balances are true. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import { wallText } from '../../simulation/history-platform.ts';
 import type { Booking } from '../books.ts';
@@ -19,14 +19,14 @@ import {
 const form = formOf('moved in time');
 const DAY_MS = 86_400_000;
 
-/** A line with the timestamp of another instant, and filtered by it. */
+/** The line with the timestamp of another instant. The platform filters by that instant too. */
 export const stampedAt = (line: Line, ms: number, zone: string): Line => ({
   ...line,
   stamp: wallText(ms, zone),
   filterMs: ms,
 });
 
-/** Where entries are, and where they are shown to be. */
+/** Where the entries are, and where they are shown. */
 const bothPlaces = (scene: Scene, moved: ReadonlyMap<Booking, number>) => [
   ...placesOf([...moved.keys()], scene.zone),
   ...[...moved].map(([{ currency }, ms]) => ({ currency, day: dayOf(ms, scene.zone) })),
@@ -47,7 +47,7 @@ function moving(
   return { lies, where: bothPlaces(scene, moved), says: saysWrong('timestamp', ...bookings) };
 }
 
-/** The timestamp alone is another; the platform filters by the true time. */
+/** Only the timestamp is wrong. The platform filters by the true time. */
 const restamped = (scene: Scene, booking: Booking, ms: number): Planted => ({
   ...moving(scene, new Map([[booking, ms]])),
   lies: changing([booking], (line) => ({ ...line, stamp: wallText(ms, scene.zone) })),
@@ -84,7 +84,7 @@ export const movedForms: readonly Form[] = [
   form('stamp-a-day-late', 'An entry is stamped a day too late.', (scene) => {
     const booking = middleOf(scene);
     const planted = moving(scene, new Map([[booking, booking.stampMs + DAY_MS]]));
-    // Where it is shown is still to come: that night, an entry that is missing looks the same.
+    // The day it is shown on is not read yet. In that night it cannot be told from a missing entry.
     const says = new RegExp(`${planted.says.source}|${saysGap(scene, booking).source}`, 'i');
     return { ...planted, says };
   }),

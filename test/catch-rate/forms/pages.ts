@@ -1,4 +1,4 @@
-/** Filters that are not heeded, and pages that do not fit together. */
+/** Forms of lie: filters that are ignored, and pages that do not fit together. */
 import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { PAGE_SIZE_MAX } from '../../../src/platform/wire.ts';
@@ -26,7 +26,7 @@ const heedless = (
 
 type Ask = (call: Call) => Reply;
 
-/** Changes pages of the day, as whatever was asked for. */
+/** Changes the day's pages, whatever the call asked for. */
 function paged(
   scene: Scene,
   told: CommandOutput,

@@ -1,10 +1,10 @@
-/** What forms are put together from: which entries a lie is about, when it is told, and how lines are changed. */
+/** Helpers to make forms: which entries a lie concerns, in which runs the platform lies, and how lines are changed. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import { balanced, decimal, entriesOf, pick, type Booking } from '../books.ts';
 import { OWN, VISIBLE, type Family, type Form, type Place, type Planted, type Scene } from '../form.ts';
 import type { Lies, Line, Moment } from '../platform.ts';
 
-/** In one run only, or from then on. */
+/** The platform lies in one run only, or from that run on. */
 export type CommandOutput = 'one night' | 'for good';
 
 export const isTold = ({ since }: Moment, told: CommandOutput): boolean =>
@@ -12,15 +12,15 @@ export const isTold = ({ since }: Moment, told: CommandOutput): boolean =>
 
 export const accountOf = (scene: Scene): string => scene.currencies[0]!;
 
-/** The account's entries of a day, in order. */
+/** The entries of the first account on a day, in order. */
 export const dayEntries = (scene: Scene, day = scene.target): Booking[] =>
   entriesOf(scene.books, accountOf(scene), day, scene.zone);
 
-/** An entry of the day with others before and after it. */
+/** An entry of the day that has others before and after it. */
 export const middleOf = (scene: Scene, day = scene.target): Booking =>
   pick(scene.random, dayEntries(scene, day).slice(1, -1));
 
-/** Two neighbours of the day, neither its first nor its last entry where it has enough of them. */
+/** Two neighbours of the day. If it has enough entries, not its first nor its last. */
 export function neighboursIn(scene: Scene): [Booking, Booking] {
   const entries = dayEntries(scene);
   const inner = entries.length > 3 ? entries.slice(1, -1) : entries;
@@ -33,12 +33,15 @@ export const placesOf = (bookings: readonly Booking[], zone: string): Place[] =>
 
 const inWords = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** A sentence that says of an entry that its amount, balance or timestamp is wrong. */
+/** Matches a sentence that says that the amount, balance or timestamp of an entry is wrong. */
 export const saysWrong = (what: 'amount' | 'balance' | 'timestamp', ...bookings: Booking[]): RegExp => {
   const batchNo = `(?:${bookings.map((booking) => inWords(booking.batchNo)).join('|')})`;
   return new RegExp(`(?:${what}[^.]*${batchNo}|${batchNo}[^.]*${what})[^.]*\\b(?:wrong|off)\\b`, 'i');
 };
-/** A sentence that says between which entries of its account one is missing, by how much, and that it may be stamped otherwise. */
+/**
+ * Matches a sentence that says between which entries one is missing, its amount, and that it may have another
+ * timestamp.
+ */
 export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegExp {
   const entries = scene.books.filter((one) => one.currency === currency);
   const at = entries.findIndex((one) => one.batchNo === batchNo);
@@ -53,7 +56,7 @@ export function saysGap(scene: Scene, { batchNo, net, currency }: Booking): RegE
 
 export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held entries/i;
 
-/** Shows some of the merchant's lines as others, or not at all. */
+/** Shows some of the merchant's lines changed, or not at all. */
 export const changing = (
   bookings: readonly Booking[],
   change: (line: Line) => Line | readonly Line[],
@@ -71,12 +74,12 @@ export const changing = (
 export const hiding = (bookings: readonly Booking[], told: CommandOutput = 'for good'): Lies =>
   changing(bookings, () => [], told);
 
-/** Changes what the merchant's books truly hold, from the lie's run on; every later balance follows. */
+/** Changes the merchant's true books, from the lie's run on. All later balances follow. */
 export const rewriting = (change: (books: readonly Booking[]) => readonly Booking[]): Lies => ({
   books: (books, { since }) => (since >= 0 && books[0]?.batchNo.startsWith('A') ? change(books) : books),
 });
 
-/** Changes some entries of the books; later balances follow. */
+/** Changes some entries of the books. Later balances follow. */
 export const amending = (
   bookings: readonly Booking[],
   change: (booking: Booking) => Booking | null,
@@ -89,14 +92,14 @@ export const amending = (
   );
 };
 
-/** An entry like another one, under a number of its own. */
+/** A copy of the entry with a batchNo of its own. */
 export const likeness = (booking: Booking, change: Partial<Booking> = {}): Booking => ({
   ...booking,
   batchNo: `A8${booking.batchNo.slice(1)}`,
   ...change,
 });
 
-/** Some of what a form is, with the rest as it mostly is. */
+/** Makes a form of one family. Whatever is not given has its usual value. */
 export const formOf =
   (family: Family) =>
   (

@@ -1,4 +1,4 @@
-/** Totals that are not how many entries there are. */
+/** Forms of lie: totals that are not the number of entries. */
 import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Call, Lies, Moment, Reply } from '../platform.ts';
@@ -8,7 +8,7 @@ const form = formOf('totals');
 const SAYS_TOTAL =
   /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing|total of a span .* different entries/i;
 
-/** Changes the replies to calls that reach into the day, or the first of them only. */
+/** Changes the replies to calls that include the day, or only the first of them. */
 function repliesFor(
   scene: Scene,
   told: CommandOutput | 'one call',
@@ -47,13 +47,13 @@ const empty = (reply: Reply): Reply => ({ ...reply, total: 0, lines: [] });
 const plus =
   (by: number) =>
   (reply: Reply): Reply => ({ ...reply, total: reply.total + by });
-/** As if the ledger ended with the first page. */
+/** The reply as if the ledger ended with its first page. */
 const firstPageOnly = (reply: Reply, { pageNum }: Call): Reply => ({
   ...reply,
   total: Math.min(100, reply.total),
   lines: pageNum === 1 ? reply.lines : [],
 });
-/** Long enough that a weekday without entries is odd. */
+/** Long enough that a weekday without entries is suspicious. */
 export const BUSY: Setting = { perDay: [13, 20], honestDays: 29, resweepDays: 1, nightsAfter: 1 };
 const TWO_PAGES: Setting = { perDay: [110, 130], currencies: 1, honestDays: 2, nightsAfter: 1 };
 

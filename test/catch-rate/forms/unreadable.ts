@@ -1,4 +1,4 @@
-/** Entries that cannot be read. */
+/** Forms of lie: entries that cannot be read. */
 import type { Form, Planted, Scene } from '../form.ts';
 import type { Line } from '../platform.ts';
 import { changing, dayEntries, formOf, middleOf, placesOf, type CommandOutput } from './tools.ts';

@@ -1,4 +1,4 @@
-/** Timestamps in another zone than the one daybook is set to. */
+/** Forms of lie: timestamps in another zone than the one daybook is set to. */
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Booking } from '../books.ts';
 import type { Lies } from '../platform.ts';
@@ -8,7 +8,7 @@ const form = formOf('zone');
 const SAYS_ZONE = /PLATFORM_TIME_ZONE is|another (?:time )?zone|time zone is wrong|clock change/i;
 const everywhere = (lies: Lies, says = SAYS_ZONE): Planted => ({ lies, where: 'everywhere', says });
 
-/** Written in another zone, where asked for. */
+/** Timestamps are written in another zone, for some entries. */
 const writtenIn = (
   zone: string,
   told: CommandOutput,
@@ -18,7 +18,7 @@ const writtenIn = (
   zoneOf: (booking, at) => (isTold(at, told) && isOther(booking) ? zone : scene.zone),
 });
 
-/** Filtered by an instant that is off, while timestamps are right. */
+/** The instant the platform filters by is off. Timestamps are right. */
 const filteredOff = (byMs: number): Lies => ({
   lines: (lines, { since }) =>
     since < 0 ? lines : lines.map((line) => ({ ...line, filterMs: line.filterMs + byMs })),
@@ -26,7 +26,7 @@ const filteredOff = (byMs: number): Lies => ({
 
 const isOdd = ({ batchNo }: Booking): boolean => Number(batchNo.at(-1)) % 2 === 1;
 const SHANGHAI: Setting = { zone: 'Asia/Shanghai' };
-/** The clock changes on the day the lie's run reads first; until then both zones agree. */
+/** The clock changes on the day that the lie's run reads first. Until then both zones have the same time. */
 const SPRING = { honestDays: 3, firstDay: '2026-03-26' };
 const AUTUMN = { honestDays: 3, firstDay: '2026-10-22' };
 

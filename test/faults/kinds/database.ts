@@ -1,4 +1,4 @@
-/** The database fails: its wire, its server, or what an operator does to it. */
+/** Faults of the database: its connection, its server, and what an operator does to it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rm, writeFile } from 'node:fs/promises';
 import { execFileSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const SLOW_MS_MAX = 15;
 const STATEMENT_MS_MAX = 25;
 const TABLES = ['ledger_entry', 'sync_window', 'account_day', 'statement', 'lease', 'run'] as const;
 
-/** Says something to the server past the proxy, as its operator. */
+/** Sends a statement to the server without the proxy, as its operator would. */
 async function operator(scene: Scene, statement: ReturnType<typeof sql>): Promise<void> {
   const { db, close } = await scene.world.admin();
   try {
@@ -39,7 +39,7 @@ const whole = (scene: Scene, planted: Planted = {}): Planted => {
   return planted;
 };
 
-/** The server goes down as asked, and comes back after a while. */
+/** The server is stopped with that signal, and starts again after a while. */
 function halted(scene: Scene, signal: 'SIGQUIT' | 'SIGINT'): Planted {
   let restart = Promise.resolve();
   atByte(scene, 'database', 'up', async (): Promise<Fate> => {
@@ -50,7 +50,7 @@ function halted(scene: Scene, signal: 'SIGQUIT' | 'SIGINT'): Planted {
   return { mend: () => restart };
 }
 
-/** Somebody else's transaction keeps a table locked, for so long or until the run has ended. */
+/** Another transaction locks a table, for that long or until the run has ended. */
 function locked(scene: Scene, forMs: number | null): Planted {
   let holder: Promise<void> = Promise.resolve();
   let letGo = (): void => undefined;
@@ -302,7 +302,7 @@ export const DATABASE_KINDS: readonly Kind[] = [
   },
 ];
 
-/** More than any disk here holds. */
+/** Writes more than any disk here can hold. */
 export function* endless(): Generator<Buffer> {
   const chunk = Buffer.alloc(256 * 1_024);
   for (let chunks = 0; chunks < 4_096; chunks += 1) yield chunk;

@@ -1,4 +1,4 @@
-/** Somebody, or a disk, changes what lies in the folders while a run is at work, or a run's objects. */
+/** Faults in which a person or a disk changes files or objects during a run. */
 import { execFile } from 'node:child_process';
 import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const PREFIX = 'ledger/statements/';
 
 const statementsOf = ({ dataDir }: Site): string => join(dataDir, 'statements');
 
-/** Every file that has its name already. */
+/** All files that have their final name already. */
 async function namedFiles(site: Site): Promise<string[]> {
   const keys: string[] = [];
   for await (const key of site.objects.list(MERCHANTS_PREFIX)) keys.push(key);
@@ -33,7 +33,9 @@ async function spoil({ site, world }: Scene, key: string, how: 'delete' | 'alter
   client.destroy();
 }
 
-/** A file of a day that no late entry touches, while the ledger is still being read: the run has yet to look at it. */
+/**
+ * Spoils a file of a day without late entries, while the ledger is still being read. The run checks that file later.
+ */
 const spoiledBefore =
   (how: 'delete' | 'alter') =>
   (scene: Scene): Planted => {
@@ -46,9 +48,9 @@ const spoiledBefore =
   };
 
 /**
- * A file of the merchant that is being published, before another one of it gets its name: the comparing is yet to come.
- * That of another merchant is over, and what happens to its files from then on is for the next run: so is that of one
- * whose last day has its manifest, where nothing of the next one has a name yet.
+ * Spoils a file of the merchant that is being published, right before another file of that merchant gets its name.
+ * The run compares this file later. It does not compare files of merchants it has finished, whose changes only the
+ * next run sees. A merchant is also finished once its last day has a manifest, even if the next one has no file yet.
  */
 const spoiledMeanwhile =
   (how: 'delete' | 'alter') =>
@@ -168,7 +170,8 @@ export const FOLDER_KINDS: readonly Kind[] = [
       ...atEffect(scene, 'database', () =>
         rm(join(scene.site.dataDir, 'db'), { recursive: true, force: true }),
       ),
-      // The ledger is read anew; who was added by hand has to be added again, and what was published taken over.
+      // The ledger is read anew. A merchant that was added by hand is added again, and the published statements are
+      // adopted.
       mend: async () => {
         await scene.site.addMerchant();
         await scene.site.adopt();

@@ -1,4 +1,4 @@
-/** The S3 server fails, or answers what it should not. */
+/** Faults of the S3 server: it fails, or answers wrongly. */
 import type { Fate } from '../../support/proxy.ts';
 import { atByte, atNth, calls, puts, type Kind, type Scene } from '../kind.ts';
 import { wireAway, wireGone, wireHalfOpen, wireSlow } from './wires.ts';

@@ -1,4 +1,4 @@
-/** The platform fails, or answers what it should not. */
+/** Faults of the platform: it fails, or answers wrongly. */
 import type { Fate } from '../../support/proxy.ts';
 import { PLACES, pickOf } from '../case.ts';
 import { atByte, atNth, calls, type Kind, type Scene } from '../kind.ts';

@@ -1,4 +1,4 @@
-/** The run itself is killed, stopped or frozen, and clocks move. */
+/** Faults of the run itself: it is killed, stopped or frozen, or clocks change. */
 import type { ChildProcess } from 'node:child_process';
 import { sql } from 'kysely';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
@@ -20,10 +20,10 @@ import {
 const SERVER_PLACES = ['directory', 's3'] as const;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Looks at the clock in a run, and more than there are. */
+/** More than the number of times a run reads the clock. */
 const CLOCK_LOOKS = 400;
 
-/** The lease is over by its row, as it is for every other run after a minute. */
+/** Ends the lease by its row, as if a minute had passed for every other run. */
 async function expireLease({ world, site }: Scene): Promise<void> {
   const url = `${world.server.url}/${site.databaseName}`;
   const { db, close } = await openDatabase({ databaseUrl: url, dataDir: '' });
@@ -31,7 +31,7 @@ async function expireLease({ world, site }: Scene): Promise<void> {
   await close();
 }
 
-/** Stands still past its lease while another run does the work. */
+/** Stops the run until its lease is over, while another run does the work. */
 const overtaken = (scene: Scene) => async (): Promise<void> => {
   await expireLease(scene);
   await anotherRun(scene, [0]);
@@ -90,7 +90,7 @@ export const PROCESS_KINDS: readonly Kind[] = [
     name: 'run-asked-to-stop',
     fault: 'SIGTERM at a byte to the database or the platform',
     places: SERVER_PLACES,
-    // Before it has begun to listen for it, the signal itself ends it.
+    // A signal that comes before the run listens for it ends the process.
     exits: [0, 4, null],
     names: /stopped/,
     plant: (scene) => {
@@ -174,7 +174,7 @@ export const PROCESS_KINDS: readonly Kind[] = [
     name: 'clock-wrong',
     fault: 'its clock is up to 30 days ahead or behind',
     places: PLACES,
-    // An S3 server may refuse what is signed at another time.
+    // An S3 server may refuse requests that are signed with another time.
     exits: [0, 2, 4],
     names: /clock/,
     plant: (scene) => {

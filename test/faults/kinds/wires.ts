@@ -1,13 +1,13 @@
-/** What can happen to the wire of any server a run talks to, from a byte that daybook sends on. */
+/** Faults of a connection, alike for all servers a run talks to. They begin at some byte that daybook sends. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fate } from '../../support/proxy.ts';
 import { atByte, type Kind } from '../kind.ts';
 import type { WireName } from '../world.ts';
 
-/** What is away for a while is back within this time. */
+/** What is away only for a while is back within this time. */
 export const AWAY_MS_MAX = 3_000;
 
-/** It is gone for up to `AWAY_MS_MAX`. */
+/** The connection is away for up to `AWAY_MS_MAX`. */
 export const wireAway =
   (wire: WireName): Kind['plant'] =>
   (scene) => {
@@ -21,7 +21,7 @@ export const wireAway =
     return { mend: () => back };
   };
 
-/** It stays away. */
+/** The connection stays away. */
 export const wireGone =
   (wire: WireName): Kind['plant'] =>
   (scene) => {
@@ -32,7 +32,7 @@ export const wireGone =
     return {};
   };
 
-/** Each message takes up to `msMax` longer. */
+/** Each message takes up to `msMax` ms longer. */
 export const wireSlow =
   (wire: WireName, msMax: number): Kind['plant'] =>
   (scene) => {
@@ -41,7 +41,7 @@ export const wireSlow =
     return {};
   };
 
-/** It swallows everything and stays open. */
+/** The connection stays open and delivers nothing. */
 export const wireHalfOpen =
   (wire: WireName): Kind['plant'] =>
   (scene) => {

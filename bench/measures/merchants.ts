@@ -1,0 +1,130 @@
+/** A night of many small merchants, against a script that makes the fewest calls there can be and proves nothing. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import type { FewestCallsInput } from '../fewest-calls.ts';
+import { count, withDatabase, withSandbox, type Bench, type Measure, type Measured } from '../measure.ts';
+import { addMerchants, manyMerchants, type ManyMerchants } from '../merchants.ts';
+import { runScript } from '../processes.ts';
+import { ZONE } from '../scenario.ts';
+
+const RESWEEP_DAYS = 7;
+const ENTRIES_PER_DAY = 20;
+/** Of daybook's calls and of the script's merchants. */
+const AT_ONCE = 16;
+const TARGET = { atLeast: 0.4 } as const;
+
+/** Nights to do at once: one, and those after some days without daybook. */
+const shapes = (short: boolean): readonly { readonly merchants: number; readonly nights: number }[] =>
+  short
+    ? [{ merchants: 20, nights: 1 }]
+    : [
+        { merchants: 2_000, nights: 1 },
+        { merchants: 1_000, nights: 6 },
+      ];
+
+export const merchants: Measure = {
+  name: 'merchants',
+  measure: async (bench) => {
+    const measured: Measured[] = [];
+    for (const shape of shapes(bench.short)) measured.push(await measureNights(bench, shape));
+    return measured;
+  },
+};
+
+async function measureNights(
+  bench: Bench,
+  { merchants: number, nights }: { readonly merchants: number; readonly nights: number },
+): Promise<Measured> {
+  const many = manyMerchants({
+    merchants: number,
+    days: RESWEEP_DAYS + 1 + nights,
+    entriesPerDay: ENTRIES_PER_DAY,
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'daybook-bench-'));
+  try {
+    return await withSandbox(bench, many.scenario, async ({ url }) => {
+      const figure = number / ((await daybookMs(bench, many, { url, nights, folder })) / 1_000);
+      const limit = number / ((await scriptMs(bench, many, { url, nights, folder })) / 1_000);
+      return {
+        what: `${nights === 1 ? 'a night' : `${nights} nights caught up`} of ${count(number)} merchants, ${ENTRIES_PER_DAY} entries a day each`,
+        figure,
+        limit,
+        limitIs: 'the fewest calls, one upsert and one CSV a merchant, no proof',
+        unit: 'merchants/s',
+        ratio: figure / limit,
+        target: TARGET,
+      };
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Where {
+  readonly url: string;
+  readonly nights: number;
+  readonly folder: string;
+}
+
+/** Daybook's time for the last nights, once it knows the days before. */
+const daybookMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> =>
+  withDatabase(bench, async (database) => {
+    const last = many.range.to;
+    const env = (yesterday: string) => ({
+      ...keys,
+      PLATFORM_BASE_URL: url,
+      PLATFORM_TIME_ZONE: ZONE,
+      PLATFORM_CONCURRENCY: String(AT_ONCE),
+      DATABASE_URL: database.url,
+      STATEMENTS_URL: pathToFileURL(join(folder, 'daybook')).href,
+      DAYBOOK_NOW: new Date(dayWindow(yesterday, ZONE).endMs + 3_600_000).toISOString(),
+    });
+    const keys = await addMerchants(database, many);
+    const before = addDays(last, -nights);
+    const what = `${nights === 1 ? 'a night' : `${nights} nights`} of ${count(many.merchants.length)} merchants`;
+    await bench.daybook({
+      what: `${what}: the days before`,
+      command: 'run',
+      range: { from: many.range.from, to: before },
+      env: env(before),
+    });
+    await database.settle();
+    const { elapsedMs, figures } = await bench.daybook({ what, command: 'run', range: null, env: env(last) });
+    const expected = {
+      inserted: many.merchants.length * nights * ENTRIES_PER_DAY,
+      published: many.merchants.length * nights,
+    };
+    for (const [name, value] of Object.entries(expected)) {
+      const found = figures[name as keyof typeof expected];
+      if (found !== value) throw new Error(`${what}: ${name} ${found}, not ${value}`);
+    }
+    return elapsedMs;
+  });
+
+/** The script's time for the same windows, with the days before stored as well. */
+const scriptMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> =>
+  withDatabase(bench, async (database) => {
+    const last = many.range.to;
+    const files = join(folder, 'script');
+    await mkdir(files, { recursive: true });
+    const script = (from: string, to: string) => {
+      const input: FewestCallsInput = {
+        baseUrl: url,
+        databaseUrl: database.url,
+        merchants: many.merchants,
+        beginMs: dayWindow(from, ZONE).beginMs,
+        endMs: dayWindow(to, ZONE).endMs,
+        lastDayBeginMs: dayWindow(addDays(last, 1 - nights), ZONE).beginMs,
+        atOnce: AT_ONCE,
+        folder: files,
+      };
+      return runScript<{ elapsedMs: number }>('./fewest-calls.ts', input);
+    };
+    await script(many.range.from, addDays(last, -nights));
+    await database.settle();
+    const { elapsedMs } = await script(addDays(last, 1 - nights - RESWEEP_DAYS), last);
+    return elapsedMs;
+  });

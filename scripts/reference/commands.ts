@@ -1,0 +1,62 @@
+/** docs/reference/commands.md: the commands as commander knows them. */
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+import { block, cell, code, MADE_BY, table } from './markdown.ts';
+
+/** Options that every command has, told once. */
+const EVERYWHERE = ['--json', '--config'];
+
+const ownOptions = (command: Command) =>
+  command.options.filter(({ long, hidden }) => !hidden && !EVERYWHERE.includes(long ?? ''));
+
+/** Whether it does something by itself, and is not only the name its subcommands go under. */
+const worksAlone = (command: Command, subcommands: readonly Command[]): boolean =>
+  subcommands.length === 0 || command.registeredArguments.length > 0 || ownOptions(command).length > 0;
+
+const withPaths = (command: Command, above: readonly string[] = []): [string, Command][] => {
+  const path = [...above, command.name()];
+  const subcommands = command.commands.filter((one) => one.name() !== 'help');
+  const own: [string, Command][] = worksAlone(command, subcommands) ? [[path.join(' '), command]] : [];
+  return [...own, ...subcommands.flatMap((one) => withPaths(one, path))];
+};
+
+/** What follows a command's options in its help: its examples, and how it ends. */
+function afterHelp(command: Command): string {
+  let text = '';
+  const write = (more: string): void => void (text += more);
+  command.configureOutput({ writeOut: write, writeErr: write });
+  command.outputHelp();
+  const plain = command.createHelp().formatHelp(command, command.createHelp());
+  return text.slice(text.indexOf(plain.trimEnd()) + plain.trimEnd().length).trim();
+}
+
+function commandSection([path, command]: readonly [string, Command]): string {
+  const parts = command.registeredArguments.map((argument) => [
+    code(argument.required ? `<${argument.name()}>` : `[${argument.name()}]`),
+    cell(argument.description),
+  ]);
+  const flags = ownOptions(command).map((option) => [code(option.flags), cell(option.description)]);
+  const more = afterHelp(command);
+  return [
+    `## ${path}`,
+    `${command.description()}.`,
+    table(
+      ['argument', 'what it is'],
+      parts.filter(([, what]) => what !== ''),
+    ),
+    table(['option', 'what it does'], flags),
+    more === '' ? '' : block('text', more),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** docs/reference/commands.md, before formatting. */
+export function commandsPage(program: Command = createProgram()): string {
+  return [
+    '# Commands',
+    MADE_BY,
+    'Every command takes `--json`, which prints one JSON document, and `--config FILE`, settings as YAML.',
+    ...withPaths(program).map(commandSection),
+  ].join('\n\n');
+}

@@ -1,0 +1,118 @@
+/** What the columns and fields of published files mean; which there are is taken from the code that writes them. */
+
+export type Meanings = Readonly<Record<string, string>>;
+
+const CURRENCY_AMOUNT = 'in units of the currency';
+
+export const STATEMENT_MEANINGS: Meanings = {
+  batch_no: 'the platform’s number of the entry',
+  booked_at: 'when it was booked, `YYYY-MM-DD HH:mm:ss` of the platform’s zone, as the platform sent it',
+  currency: 'currency code of the account',
+  transaction_type: 'the platform’s code for the kind of entry',
+  credit: `amount added, ${CURRENCY_AMOUNT}; empty where the entry is a debit`,
+  debit: `amount taken away, ${CURRENCY_AMOUNT}; empty where the entry is a credit`,
+  balance: `balance of the account after the entry, ${CURRENCY_AMOUNT}`,
+};
+
+const DAY_FIGURES: Meanings = {
+  opening: `the balance it starts from, ${CURRENCY_AMOUNT}`,
+  credit_total: 'sum of the credits',
+  credit_count: 'how many credits',
+  debit_total: 'sum of the debits',
+  debit_count: 'how many debits',
+  closing: 'the balance it ends on',
+};
+
+export const SUMMARY_MEANINGS: Meanings = {
+  merchant_no: 'the platform’s number of the merchant',
+  day: 'the business day',
+  currency: 'currency code of the account',
+  ...DAY_FIGURES,
+  verdict: '`continuous`, `reordered` or `broken`',
+  breaks: 'how many breaks the statement was published with',
+  revision: 'revision of the statement',
+  file: 'name of the statement’s file',
+  sha256: 'SHA-256 of that file, in hex',
+};
+
+export const EXPLAINED_MEANINGS: Meanings = {
+  explained: 'how many of the breaks a person resolved',
+  explanations: 'what was said of them, up to 20; the manifest has up to 1,000',
+};
+
+export const MONTH_MEANINGS: Meanings = {
+  merchant_no: 'the platform’s number of the merchant',
+  currency: 'currency code of the account',
+  month: '`YYYY-MM`',
+  ...DAY_FIGURES,
+  opening: 'opening of the first published day; empty where no day is',
+  closing: 'closing of the last published day; empty where no day is',
+  days_published: 'how many days have a statement',
+  days_broken: 'how many of them are broken',
+  open_days: 'days without a statement, or with one that is out of date: `2026-03-05 2026-03-08/2026-03-31`',
+};
+
+const REVISION_MEANINGS = (path: string, of: string): Meanings => ({
+  [`${path}.revision`]: `revision of the ${of}, from 1`,
+  [`${path}.file`]: 'name of its file, in the same folder',
+  [`${path}.sha256`]: 'SHA-256 of the file, in hex',
+});
+
+export const MANIFEST_MEANINGS: Meanings = {
+  format: 'names this format',
+  merchantNo: 'the platform’s number of the merchant',
+  day: 'the business day',
+  revision: 'grows with every manifest of the day; 0 in those from before it was kept',
+  epoch: 'epoch of the lease it was written under; 0 in those from before it was kept',
+  timeZone: 'IANA zone of the business day and of `booked_at`',
+  timeZoneProof: 'only where the zone was taken on trust',
+  checked: 'what the run that wrote it looked at beyond the days it read (`DAYBOOK_CHECKS`)',
+  statements: 'the current statement of each currency',
+  'statements[].currency': 'currency code of the account',
+  ...REVISION_MEANINGS('statements[]', 'statement'),
+  'statements[].bytes': 'size of the file',
+  'statements[].columns': 'columns of the file, in order; without it the first seven',
+  'statements[].rows': 'how many entries the file has',
+  'statements[].opening': 'the balance the day starts from, an exact decimal',
+  'statements[].openingDerived': 'whether the opening does not rest on the statement before',
+  'statements[].openingReason': 'why not, where there is a statement before',
+  'statements[].creditTotal': 'sum of the credits',
+  'statements[].creditCount': 'how many credits',
+  'statements[].debitTotal': 'sum of the debits',
+  'statements[].debitCount': 'how many debits',
+  'statements[].closing': 'the balance the day ends on',
+  'statements[].verdict': 'whether the entries chain',
+  'statements[].breaks': 'how many breaks have an entry of the day on either side',
+  'statements[].breaksAfter':
+    'of these, those before an entry of a later day, which no row shows; 0 where absent',
+  'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
+  'statements[].explanations': 'what was said of them, up to 1,000',
+  'statements[].explanations[].id': 'number of the break',
+  'statements[].explanations[].afterBatchNo': 'the entry in front of it; null where there is none',
+  'statements[].explanations[].beforeBatchNo': 'the entry behind it',
+  'statements[].explanations[].missingNet': 'net amount of what is missing, a credit above zero',
+  'statements[].explanations[].note': 'what the person said',
+  'statements[].explanations[].by': 'who it was; null where that was not kept',
+  'statements[].explanations[].at': 'when, an instant',
+  'statements[].publishedAt': 'when it was published, an instant',
+  'statements[].previousDay': 'day of the account’s statement before; null for the first',
+  'statements[].previousSha256': 'SHA-256 of that statement; null for the first',
+  'statements[].superseded': 'revisions that a later one replaced, oldest first',
+  ...REVISION_MEANINGS('statements[].superseded[]', 'statement'),
+  'statements[].superseded[].bytes': 'size of the file',
+  'statements[].superseded[].publishedAt': 'when it was published, an instant',
+  'statements[].superseded[].supersededBy': 'the revision that replaced it',
+  'statements[].superseded[].reason': 'why it was replaced, a sentence',
+  summary: 'the current summary; null where there is none',
+  ...REVISION_MEANINGS('summary', 'summary'),
+  'summary.superseded': 'summaries that a later one replaced, oldest first',
+  ...REVISION_MEANINGS('summary.superseded[]', 'summary'),
+  certificates: 'the readings of the ledger that prove the day complete',
+  'certificates[].beginMs': 'first ms of the span that was read, since 1970',
+  'certificates[].endMs': 'last ms of that span, included',
+  'certificates[].currency': 'the currency that was read; null where every currency was',
+  'certificates[].total': 'how many records the platform said it has there',
+  'certificates[].distinct': 'how many distinct entries came',
+  'certificates[].quarantined': 'how many records came that could not be read as entries',
+  'certificates[].certifiedAt': 'when it was certified, an instant',
+};

@@ -1,0 +1,205 @@
+/** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
+import * as z from 'zod';
+import { STATEMENT_COLUMNS } from '../../src/statements/csv.ts';
+import {
+  fileOf,
+  manifestFileBeside,
+  manifestKey,
+  statementKey,
+  STORE_MARK_KEY,
+  summaryKey,
+} from '../../src/statements/keys.ts';
+import { manifestSchema } from '../../src/statements/manifest.ts';
+import { monthCsv, monthOf } from '../../src/statements/month.ts';
+import { markContent } from '../../src/statements/store-owner.ts';
+import { summaryCsv } from '../../src/statements/summary.ts';
+import {
+  EXPLAINED_MEANINGS,
+  MANIFEST_MEANINGS,
+  MONTH_MEANINGS,
+  STATEMENT_MEANINGS,
+  SUMMARY_MEANINGS,
+  type Meanings,
+} from './file-meanings.ts';
+import { block, cell, code, MADE_BY, table } from './markdown.ts';
+
+/** A key's pattern: made for one statement, whose names are then put in braces. */
+const patternOf = (key: string): string =>
+  key
+    .replaceAll('MERCHANT', '{merchantNo}')
+    .replaceAll('CCC', '{CCC}')
+    .replaceAll('2026-03-31', '{YYYY-MM-DD}')
+    .replace('.r1.', '.r{N}.');
+
+const DAY = '2026-03-31';
+const STATEMENT_KEY = statementKey({ merchantNo: 'MERCHANT', currency: 'CCC' }, DAY, 1);
+
+const keyRows = (): string[][] =>
+  [
+    [patternOf(STATEMENT_KEY), 'a statement: the entries of one account day'],
+    [patternOf(summaryKey('MERCHANT', DAY, 1)), 'the summary of a merchant’s day: a line a currency'],
+    [
+      patternOf(manifestKey('MERCHANT', DAY)),
+      'the pointer to the current revisions. It is written last, so what it names is there',
+    ],
+    [STORE_MARK_KEY, 'the mark: which database the statements belong to'],
+  ].map(([key, what]) => [code(key!), what!]);
+
+/** Each name with what it means. Throws where one has no meaning, or a meaning has no such name. */
+export function withMeanings(names: readonly string[], meanings: Meanings): string[] {
+  const unused = Object.keys(meanings).filter((name) => !names.includes(name));
+  if (unused.length > 0) throw new Error(`no file has ${unused.join(', ')}: take the meaning out`);
+  return names.map((name) => {
+    const meaning = meanings[name];
+    if (meaning === undefined) throw new Error(`say in file-meanings.ts what ${name} means`);
+    return meaning;
+  });
+}
+
+function columnTable(columns: readonly string[], meanings: Meanings): string {
+  const said = withMeanings(columns, meanings);
+  return table(
+    ['column', 'what it holds'],
+    columns.map((column, index) => [code(column), cell(said[index]!)]),
+  );
+}
+
+const headerOf = (csv: string): string[] => csv.split('\r\n')[0]!.split(',');
+
+/** A field of a JSON document. */
+export interface Field {
+  /** `statements[].superseded[].file`. */
+  readonly path: string;
+  readonly type: string;
+  readonly isAlways: boolean;
+}
+
+type Schema = z.core.JSONSchema.JSONSchema;
+
+const typeOf = ({ type, anyOf, enum: choices, const: only }: Schema): string => {
+  if (anyOf !== undefined) return anyOf.map((one) => typeOf(one)).join(' or ');
+  const values = choices ?? (only === undefined ? [] : [only]);
+  if (values.length > 0) return values.map((value) => code(String(value))).join(', ');
+  return [type].flat().join(' or ');
+};
+
+/** Every field of a document, by its JSON schema, outer ones first. */
+export function fieldsOf(schema: Schema, above = ''): Field[] {
+  const inner = schema.anyOf?.find((one) => one.type === 'object');
+  if (inner !== undefined) return fieldsOf(inner, above);
+  if (schema.type === 'array') return fieldsOf(schema.items as Schema, `${above}[]`);
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const path = above === '' ? name : `${above}.${name}`;
+    const own = {
+      path,
+      type: typeOf(property as Schema),
+      isAlways: schema.required?.includes(name) ?? false,
+    };
+    return [own, ...fieldsOf(property as Schema, path)];
+  });
+}
+
+function manifestTable(): string {
+  const fields = fieldsOf(z.toJSONSchema(manifestSchema));
+  const said = withMeanings(
+    fields.map(({ path }) => path),
+    MANIFEST_MEANINGS,
+  );
+  return table(
+    ['field', 'type', 'always', 'what it holds'],
+    fields.map(({ path, type, isAlways }, index) => [
+      code(path),
+      type,
+      isAlways ? 'yes' : 'no',
+      cell(said[index]!),
+    ]),
+  );
+}
+
+function objectStoreSections(): string[] {
+  const summary = headerOf(summaryCsv([]));
+  const explained = headerOf(summaryCsv([], new Map([['CCC', []]])));
+  return [
+    '## The object store',
+    'Below `STATEMENTS_URL`, an S3 bucket or a folder. `{merchantNo}` and `{CCC}` are percent-encoded: letters, digits, `-`, ' +
+      '`_` and dots stay, but dots at the start.',
+    table(['key', 'what it is'], keyRows()),
+    'A published revision is never overwritten; `{N}` counts from 1, and summaries count apart from statements. A file still ' +
+      'being written has a name in a folder that starts with a dot and ends with `.part`, and in S3 is an unfinished upload: ' +
+      'both are taken away by a later run, and are nothing to read.',
+    '## Statement',
+    'CSV by RFC 4180: UTF-8 without BOM, lines end with CRLF, a header line first, cells quoted where they hold a comma, a ' +
+      'quote or a line’s end. Rows stand in the order of the balance chain. Amounts are plain decimals with a dot and without ' +
+      'grouping, with the decimals of the currency, and more only where the platform sent more. No cell is altered. A day ' +
+      'without entries has the header alone.',
+    columnTable(STATEMENT_COLUMNS, STATEMENT_MEANINGS),
+    'A later version may add columns behind these. The manifest names the columns that each file has.',
+    '## Summary',
+    'CSV of the same kind, a line for each currency, sorted by currency.',
+    columnTable(summary, SUMMARY_MEANINGS),
+    'On a day with a break that a person resolved, behind these:',
+    columnTable(explained.slice(summary.length), EXPLAINED_MEANINGS),
+    '## Manifest',
+    'JSON, indented by two spaces. A later version may add fields. Instants are ISO 8601 in UTC.',
+    manifestTable(),
+    'Its law: an `opening` is the `closing` of the statement that `previousDay` names, or `openingDerived` is true.',
+    '## The mark',
+    `\`${STORE_MARK_KEY}\` names the one database that may publish here, and since when. \`daybook statements adopt\` writes it anew.`,
+    block(
+      'json',
+      markContent('00000000-0000-4000-8000-000000000000', new Date(`${DAY}T00:00:00Z`)).toString(),
+    ),
+  ];
+}
+
+const downloadSections = (): string[] => {
+  const file = fileOf(STATEMENT_KEY);
+  return [
+    '## Downloads',
+    '`daybook statements get` puts files where `--out` says:',
+    table(
+      ['file', 'what it is'],
+      [
+        [patternOf(file), 'the statement, as it was published'],
+        [patternOf(manifestFileBeside(file)), 'the day’s manifest, for `daybook verify`'],
+        [
+          patternOf(file).replace(/\.csv$/, '.spreadsheet.csv'),
+          'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe; amounts stay as they are',
+        ],
+        [
+          'statements-{YYYY-MM}.zip, statements-{YYYY-MM}-{merchantNo}.zip',
+          'with `--month`: of all merchants that were asked for, or of one',
+        ],
+      ].map(([name, what]) => [name!.split(', ').map(code).join(', '), what!]),
+    ),
+    'The ZIP of a month holds every current statement, summary and manifest under its key of the object store, and ' +
+      '`month-{YYYY-MM}.csv`, a line for each account. With `--currency` there are no summaries, and the manifest lies beside each ' +
+      `statement under the name \`${patternOf(manifestFileBeside(file))}\`.`,
+    columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),
+  ];
+};
+
+const dataFolderSections = (): string[] => [
+  '## The data folder',
+  '`DAYBOOK_DATA_DIR`. It is made on first use, for its owner alone; one that others may open is refused.',
+  table(
+    ['file', 'what it is'],
+    [
+      [
+        code('db'),
+        'the embedded database, where no `DATABASE_URL` is set. Its files are PostgreSQL’s own: back up or move the whole folder while nothing runs',
+      ],
+      [
+        `${code('db.lock')}, ${code('db.lock-journal')}`,
+        'locked while a process has the embedded database open. Nothing to read',
+      ],
+      [code('db.holder'), 'which process that is or was, `host:pid:boot`'],
+      [code('statements'), 'the object store, where no `STATEMENTS_URL` is set'],
+    ],
+  ),
+  '`npm start` and `npm run demo:onboarding` put a settings file and a data folder of their own into `.daybook`.',
+];
+
+/** docs/reference/files.md, before formatting. */
+export const filesPage = (): string =>
+  ['# Files', MADE_BY, ...objectStoreSections(), ...downloadSections(), ...dataFolderSections()].join('\n\n');

@@ -1,0 +1,52 @@
+/** docs/reference/settings.md: the settings as their schema and the annotated example know them. */
+import { SECTIONS, SETTING_PLACES, settingsSchema } from '../../src/settings/schema.ts';
+import { cell, code, MADE_BY, table } from './markdown.ts';
+
+/** The comment above each key of the annotated example: `section.key` to text. */
+export function commentsOf(example: string): ReadonlyMap<string, string> {
+  const comments = new Map<string, string>();
+  let section = '';
+  let lines: string[] = [];
+  for (const line of example.split('\n')) {
+    const [, name] = /^([a-zA-Z0-9]+):/.exec(line) ?? [];
+    const [, key] = /^ {2}([a-zA-Z0-9]+):/.exec(line) ?? [];
+    const [, comment] = /^ {2}# ?(?! {2})(.*)$/.exec(line) ?? [];
+    if (name !== undefined) section = name;
+    if (comment !== undefined) lines.push(comment.trim());
+    else {
+      if (key !== undefined) comments.set(`${section}.${key}`, lines.join(' '));
+      lines = [];
+    }
+  }
+  return comments;
+}
+
+const defaultOf = (section: string, key: string): string => {
+  const { shape } = settingsSchema.shape[section as keyof typeof settingsSchema.shape];
+  const read = (shape as Record<string, { safeParse: (value: unknown) => { data?: unknown } }>)[key]!;
+  const { data } = read.safeParse(undefined);
+  if (data === undefined || data === null) return '';
+  return typeof data === 'string' ? data : JSON.stringify(data);
+};
+
+/** docs/reference/settings.md, before formatting. `example` is the annotated example's text. */
+export function settingsPage(example: string): string {
+  const comments = commentsOf(example);
+  const rowsOf = (section: string) =>
+    SETTING_PLACES.filter((place) => place.section === section).map(({ key, environmentName, secret }) => [
+      code(environmentName),
+      code(`${section}.${key}`),
+      code(defaultOf(section, key)),
+      cell((comments.get(`${section}.${key}`) ?? '') + (secret ? ' **Secret.**' : '')).trim(),
+    ]);
+  return [
+    '# Settings',
+    MADE_BY,
+    'From the environment, or from a YAML file (`--config FILE`, `DAYBOOK_CONFIG`), where the environment wins. ' +
+      '`NAME_FILE=PATH` reads a secret from a file. `config/daybook.example.yaml` holds them all.',
+    ...SECTIONS.flatMap((section) => [
+      `## ${section}`,
+      table(['environment', 'file', 'default', 'what it is'], rowsOf(section)),
+    ]),
+  ].join('\n\n');
+}

@@ -1,0 +1,134 @@
+import type { Kysely } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
+import {
+  changedDays,
+  earliestChangedDays,
+  firstDays,
+  lastDays,
+  listAccountDays,
+  restartedDays,
+} from '../../src/store/account-days.ts';
+import { listAmendments, listVanished } from '../../src/store/amendments.ts';
+import { listBreaks } from '../../src/store/breaks/breaks.ts';
+import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { looseOpenings } from '../../src/store/statements/openings.ts';
+import {
+  dueAccountDays,
+  listStatements,
+  revisionsOnDay,
+  statementsOfDueDays,
+} from '../../src/store/statements/statements.ts';
+import { freshDatabase, freshEmbedded } from '../support/database.ts';
+import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';
+
+/** What a query answered is about: an account, in the words of a table or of the program. */
+type About =
+  | { readonly merchant_no: string; readonly currency: string }
+  | { readonly account: { readonly merchantNo: string; readonly currency: string } };
+
+const nameOf = (about: About): string =>
+  'account' in about
+    ? `${about.account.merchantNo} ${about.account.currency}`
+    : `${about.merchant_no} ${about.currency}`;
+
+const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Promise<readonly About[]>][] = [
+  ['changed days', changedDays],
+  ['first changed days', earliestChangedDays],
+  ['restarted days', restartedDays],
+  ['last days', lastDays],
+  ['account days', listAccountDays],
+  ['days that are due', dueAccountDays],
+  ['statements of days that are due', (db, accounts) => statementsOfDueDays(db, accounts, LAST_DAY)],
+  ['statements', listStatements],
+  ['revisions of a day', (db, accounts) => revisionsOnDay(db, LAST_DAY, accounts)],
+  ['loose openings', (db, accounts) => looseOpenings(db, [], { ...accounts, from: FIRST_DAY, to: LAST_DAY })],
+  ['breaks', listBreaks],
+  [
+    'breaks to heal',
+    async (db, accounts) => (await breaksToHeal(db, { accounts, spanMsMax: 1_000, limit: 1_000 })).newest,
+  ],
+  [
+    'amendments',
+    async (db, accounts) =>
+      (await listAmendments(db, accounts)).map(({ merchantNo, after: { currency } }) => ({
+        account: { merchantNo, currency },
+      })),
+  ],
+  [
+    'vanished entries',
+    async (db, accounts) =>
+      (await listVanished(db, accounts)).map(({ merchantNo, entry: { currency } }) => ({
+        account: { merchantNo, currency },
+      })),
+  ],
+];
+
+/** More rows than this come for no account: a query may ask twice for two days. */
+const ROWS_AN_ACCOUNT_MAX = 4;
+
+const FILTERS: readonly [string, AccountFilter, readonly string[]][] = [
+  [
+    'two merchants and two currencies',
+    { merchants: [merchantOf(7), merchantOf(3)], currencies: ['USD', 'EUR'] },
+    ['M0003 EUR', 'M0003 USD', 'M0007 EUR', 'M0007 USD'],
+  ],
+  [
+    'one merchant',
+    { merchants: [merchantOf(7)], currencies: null },
+    CURRENCIES.map((currency) => `M0007 ${currency}`),
+  ],
+  ['a merchant named twice', { merchants: ['M0007', 'M0007'], currencies: ['USD'] }, ['M0007 USD']],
+  ['a merchant that nothing is known of', { merchants: ['M-OTHER'], currencies: null }, []],
+  ['no merchant', { merchants: [], currencies: null }, []],
+  ['no currency', { merchants: null, currencies: [] }, []],
+];
+
+describe.each([
+  ['PostgreSQL', freshDatabase],
+  ['embedded', freshEmbedded],
+])('%s, with the accounts of many merchants', (_, open) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await open();
+    await fillAccounts(database.db);
+  });
+  afterAll(() => database.close());
+
+  describe.each(QUERIES)('%s', (__, query) => {
+    it.each(FILTERS)('of %s are all that the server sends', async (___, accounts, expected) => {
+      const { db, rowsSent } = counting(database.db);
+      const answered = new Set((await query(db, accounts)).map(nameOf));
+      expect([...answered].sort()).toEqual(expected);
+      expect(rowsSent()).toBeLessThanOrEqual(expected.length * ROWS_AN_ACCOUNT_MAX);
+    });
+
+    it('of one currency are those of every merchant', async () => {
+      const answered = new Set(
+        (await query(database.db, { merchants: null, currencies: ['KWD'] })).map(nameOf),
+      );
+      expect(answered).toEqual(new Set(Array.from({ length: 40 }, (___, n) => `${merchantOf(n + 1)} KWD`)));
+    });
+
+    it('of every account are told without a filter', async () => {
+      expect(new Set((await query(database.db, EVERY_ACCOUNT)).map(nameOf)).size).toBe(
+        40 * CURRENCIES.length,
+      );
+    });
+  });
+
+  it('first days of a merchant are those of the currencies asked for', async () => {
+    const { db, rowsSent } = counting(database.db);
+    expect(await firstDays(db, merchantOf(7), ['USD'])).toEqual(new Map([['USD', FIRST_DAY]]));
+    expect(rowsSent()).toBe(1);
+  });
+
+  it('open breaks are counted by the server', async () => {
+    const { db, rowsSent } = counting(database.db);
+    const accounts = { merchants: [merchantOf(7), merchantOf(3)], currencies: ['USD'] };
+    expect(await countOpenBreaks(db, accounts)).toBe(4);
+    expect(rowsSent()).toBe(1);
+  });
+});
