@@ -26,7 +26,9 @@ export interface RunEnd {
   readonly elapsedMs: () => number;
 }
 
-/** Judges a run, and stores and returns its report. Throws what the database throws, unless that is why the run ended. */
+/**
+ * Judges a run, and stores and returns its report. Throws what the database throws, unless that is why the run ended.
+ */
 export async function endRun(run: ActiveRun, end: RunEnd): Promise<RunReport> {
   const { deps, runId } = run;
   const { outcome, failures, causes } = end;

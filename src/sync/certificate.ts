@@ -10,12 +10,14 @@
  * Why that is proof. Let S be the set of entries that match the query. Nobody promises an order of entries.
  * - S did not change while the pages were read. Each page shows members of S, so |S| distinct entries are all of S,
  *   whatever the order of each reply. A changing order can make the count too low, but never make it look right.
- * - S only grew (a late entry) or only shrank. The total on a page is |S| at that moment, so equal totals on *all* pages
- *   mean that S did not change. The first and the last page alone would not do, as pages are read at the same time.
+ * - S only grew (a late entry) or only shrank. The total on a page is |S| at that moment, so equal totals on *all*
+ *   pages mean that S did not change. The first and the last page alone would not do, as pages are read at the same
+ *   time.
  * - An entry moved inside the window, as its time was amended. S did not change as a set: the first case.
- * - The total is wrong. If the last page is short, nothing follows it whatever the total says. If it is full (one window
- *   in a hundred), one more page is asked for. It must be empty, or the last page again, as some platforms answer. Any
- *   other content means that the total is wrong, even if all of it came before: order may have hidden what is new.
+ * - The total is wrong. If the last page is short, nothing follows it whatever the total says. If it is full (one
+ *   window in a hundred), one more page is asked for. It must be empty, or the last page again, as some platforms
+ *   answer. Any other content means that the total is wrong, even if all of it came before: order may have hidden what
+ *   is new.
  *
  * ### Example
  *
@@ -25,8 +27,9 @@
  * Several readings of one second together are proof if each entry was seen before and after one instant: see
  * `uniteReadings`.
  *
- * What it cannot show (docs/decisions/what-a-certificate-proves.md): one entry leaves S and another joins it between two
- * pages of one reading; two entries are amended in between; identical unreadable entries without batchNo on two pages.
+ * What it cannot show (docs/decisions/what-a-certificate-proves.md): one entry leaves S and another joins it between
+ * two pages of one reading; two entries are amended in between; identical unreadable entries without batchNo on two
+ * pages.
  */
 import type { LedgerEntry, RejectedEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
@@ -185,7 +188,9 @@ function wrecksOn(page: LedgerPage): Map<string, RejectedSeen> {
   return wrecks;
 }
 
-/** A key for each record of a page. Identical unreadable entries get one each, an entry that is there twice gets one. */
+/**
+ * A key for each record of a page. Identical unreadable entries get one each, an entry that is there twice gets one.
+ */
 const recordKeys = (page: LedgerPage): string[] => [
   ...new Set(page.entries.map(keyOf)),
   ...[...wrecksOn(page)].flatMap(([key, { times }]) =>
@@ -193,7 +198,10 @@ const recordKeys = (page: LedgerPage): string[] => [
   ),
 ];
 
-/** What is wrong with the length of a page. It must be full, or hold the rest, or (the extra one) nothing or the last again. */
+/**
+ * What is wrong with the length of a page. It must be full, or hold the rest, or (the extra one) nothing or the last
+ * again.
+ */
 function pageProblem(pages: readonly LedgerPage[], index: number): string | null {
   const [{ total }, page] = [pages[0]!, pages[index]!];
   const due = Math.min(PAGE_SIZE_MAX, Math.max(0, total - index * PAGE_SIZE_MAX));

@@ -22,9 +22,9 @@ const isPutBack = (ms: number, zone: string): boolean =>
   offsetMinutesOf(zone, ms) < offsetMinutesOf(zone, ms - 1);
 
 /**
- * What to ask for, so that every entry booked in the window comes. Of the parts of a second, all but the first are moved
- * instead of widened, so that they do not overlap. No window reaches beyond an instant at which the clock is put back: on
- * the other side, the same timestamp would mean another hour.
+ * What to ask for, so that every entry booked in the window comes. Of the parts of a second, all but the first are
+ * moved instead of widened, so that they do not overlap. No window reaches beyond an instant at which the clock is put
+ * back: on the other side, the same timestamp would mean another hour.
  */
 function widened({ beginMs, endMs }: Window, slackMs: number, zone: string): Window {
   const isPart = beginMs % 1_000 !== 0;

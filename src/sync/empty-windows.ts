@@ -1,6 +1,6 @@
 /**
- * Lets empty windows wait for the zone's proof: an empty reply proves nothing about the zone, and a certificate must not
- * be stored without a proof.
+ * Lets empty windows wait for the zone's proof: an empty reply proves nothing about the zone, and a certificate must
+ * not be stored without a proof.
  *
  * If entries of an empty window are stored already, the platform may have changed its zone. Without a proof, such a
  * window is not stored, and its entries stay as they are.
@@ -37,9 +37,9 @@ export interface EmptyWindows {
   /** To be called when the zone is proven: stores what waits, and from now on every reading. */
   readonly release: () => Promise<void>;
   /**
-   * To be called at the end: stores what waits. Without a proof, windows with stored entries are left out if a wrong zone
-   * may be why they came back empty; the platform is asked about that if `mayAsk`. Returns the windows that were left
-   * out. Throws `TimeZoneWrong`, and the error of the probe.
+   * To be called at the end: stores what waits. Without a proof, windows with stored entries are left out if a wrong
+   * zone may be why they came back empty; the platform is asked about that if `mayAsk`. Returns the windows that were
+   * left out. Throws `TimeZoneWrong`, and the error of the probe.
    */
   readonly settle: (mayAsk: boolean) => Promise<readonly UncertifiedSpan[]>;
 }
@@ -55,8 +55,8 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
   };
 
   /**
-   * Whether a wrong zone is certainly not why these windows are empty. That is so if the newest entry stored in them, or
-   * the newest one before, proves the zone, or if the platform has that entry at no time that any zone could mean.
+   * Whether a wrong zone is certainly not why these windows are empty. That is so if the newest entry stored in them,
+   * or the newest one before, proves the zone, or if the platform has that entry at no time that any zone could mean.
    */
   const isNoZone = async (spans: readonly Asked[]): Promise<boolean> => {
     const windows = spans.map(({ window }) => window);

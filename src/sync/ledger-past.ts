@@ -7,8 +7,8 @@ import { INSTANT_MS_MIN } from '../platform/wire.ts';
 const TOTAL_MAX = 1_000_000_000;
 
 /**
- * The platform's total for all time before `beforeMs`, from one call. Null if it refuses such a wide window or sends what
- * cannot be read. Undefined if it could not be reached, so that another night asks again.
+ * The platform's total for all time before `beforeMs`, from one call. Null if it refuses such a wide window or sends
+ * what cannot be read. Undefined if it could not be reached, so that another night asks again.
  */
 export async function entriesBefore(
   reader: LedgerReader,

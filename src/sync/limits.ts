@@ -16,9 +16,9 @@ export interface ReadLimits {
   /** How often a window of one page is read. */
   readonly onePageReadsMax: number;
   /**
-   * How often a window of several pages is read that cannot be split. If each reply has its own order, one reading shows
-   * 63 % of the entries, and 16 readings miss one of 10,000 with a probability of 1 in 900. The limit is twice that, as
-   * every entry has to be seen twice.
+   * How often a window of several pages is read that cannot be split. If each reply has its own order, one reading
+   * shows 63 % of the entries, and 16 readings miss one of 10,000 with a probability of 1 in 900. The limit is twice
+   * that, as every entry has to be seen twice.
    */
   readonly indivisibleReadsMax: number;
   /** Calls that one planned window may spend on readings that do not add up ... */

@@ -1,7 +1,7 @@
 /**
- * Reads the newest window before all others, so that the newest entry proves the zone before a row is written. On a day
- * on which the platform's clock changes, an older entry would prove the offset of yesterday. Other windows are read at the
- * same time.
+ * Reads the newest window before all others, so that the newest entry proves the zone before a row is written. On a
+ * day on which the platform's clock changes, an older entry would prove the offset of yesterday. Other windows are
+ * read at the same time.
  *
  * No page is read twice for this: the reading of windows gets the page that was read here, once.
  */
@@ -18,9 +18,9 @@ export interface NewestPage {
   /** For the reading of windows. A page that `newest` has read is returned once instead of read again. */
   readonly reader: LedgerReader;
   /**
-   * Entries of the newest window that has any, the newest first; null if the newest windows are empty. Of a window with
-   * several pages, the first and the last are read: whether the platform sends old or new entries first, the newest is on
-   * one of them. If it sends them in no order, it may be on neither.
+   * Entries of the newest window that has any, the newest first; null if the newest windows are empty. Of a window
+   * with several pages, the first and the last are read: whether the platform sends old or new entries first, the
+   * newest is on one of them. If it sends them in no order, it may be on neither.
    */
   readonly newest: () => Promise<{ readonly entries: readonly LedgerEntry[]; readonly asked: Asked } | null>;
 }

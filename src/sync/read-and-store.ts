@@ -114,7 +114,9 @@ async function readAll(pass: Pass): Promise<void> {
   await readings.dropDoubts();
 }
 
-/** The report of a pass that failed, if the failure is the merchant's own. Throws the error if it concerns everybody. */
+/**
+ * The report of a pass that failed, if the failure is the merchant's own. Throws the error if it concerns everybody.
+ */
 async function reportFailed(pass: Pass, error: unknown): Promise<SyncReport> {
   const { options, readings, empty } = pass;
   const { signal } = options;

@@ -1,8 +1,8 @@
 /**
  * Reads many windows of one merchant at the same time, and holds no more pages in memory than the limits say.
  *
- * Older windows go first, so that the oldest ones are certified if the platform fails half-way. This decides which window
- * is begun and which one gets memory; in the transport, it decides which call is sent.
+ * Older windows go first, so that the oldest ones are certified if the platform fails half-way. This decides which
+ * window is begun and which one gets memory; in the transport, it decides which call is sent.
  */
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
@@ -17,7 +17,9 @@ export interface ReadWindowsOptions {
   readonly asked: readonly Asked[];
   readonly limits?: Partial<ReadLimits> | undefined;
   readonly signal: AbortSignal;
-  /** Called at once for each first page. The reading of its window is taken after this resolves; a rejection stops all. */
+  /**
+   * Called at once for each first page. The reading of its window is taken after this resolves; a rejection stops all.
+   */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => Promise<void>;
   /** Takes the reading of a window or a part; its pages count as in memory until this resolves. */
   readonly onReading: (asked: Asked, reading: NotedReading) => Promise<void>;

@@ -11,9 +11,10 @@ export type { SyncOptions, SyncProgress } from './sync-options.ts';
 export { NOTHING_SYNCED, type SyncReport } from './sync-report.ts';
 
 /**
- * Reads and stores the windows. What is the merchant's own trouble ends in `failure`: the platform fails, no entry proves
- * the zone (`TimeZoneUnproven`; nothing was written under that offset), a token cannot be read, a fault. An aborted
- * signal ends in `interrupted`. Throws what concerns every merchant: `TimeZoneWrong`, `LeaseLost`, a database in trouble.
+ * Reads and stores the windows. What is the merchant's own trouble ends in `failure`: the platform fails, no entry
+ * proves the zone (`TimeZoneUnproven`; nothing was written under that offset), a token cannot be read, a fault. An
+ * aborted signal ends in `interrupted`. Throws what concerns every merchant: `TimeZoneWrong`, `LeaseLost`, a database
+ * in trouble.
  */
 export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
   const { db, lease, now } = options;

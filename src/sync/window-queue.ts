@@ -58,7 +58,8 @@ export class WindowQueue {
       beginMs: window.beginMs,
       task: () => ({ window, currency, grain, patience, second }),
     });
-    // All in one place: they cover their window, so that only a window of another currency can begin between two of them.
+    // All in one place: they cover their window, so that only a window of another currency can begin between two of
+    // them.
     const at = this.#waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
     this.#waiting.splice(at, 0, ...parts.map(partOf).reverse());
   }

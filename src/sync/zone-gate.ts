@@ -24,9 +24,9 @@ export interface ZoneGate {
    */
   readonly check: (probe: Probe, entries: readonly LedgerEntry[], window: Window) => Promise<void>;
   /**
-   * Resolves once the zone is proven at the offset of the first of these entries, by an entry that is as new or newer. If
-   * the first one gives no clear answer, the others are asked about. Rejects like `check`, and with `TimeZoneUnproven` if
-   * there is no entry.
+   * Resolves once the zone is proven at the offset of the first of these entries, by an entry that is as new or newer.
+   * If the first one gives no clear answer, the others are asked about. Rejects like `check`, and with
+   * `TimeZoneUnproven` if there is no entry.
    */
   readonly prove: (probe: Probe, entries: readonly LedgerEntry[]) => Promise<void>;
   /** Whether the zone is proven at any offset, or a person answers for it. */

@@ -4,9 +4,9 @@ import { offsetMinutesOf, TimeZoneWrong, type Probe } from './time-zone-proof.ts
 
 export interface ZoneProofs {
   /**
-   * Resolves once the zone is proven at the offset it has when the first of these entries is booked. A proof that somebody
-   * else began serves too, if its entry is booked at `throughMs` or later; else these entries prove it. Rejects with what
-   * `proveBy` rejects with.
+   * Resolves once the zone is proven at the offset it has when the first of these entries is booked. A proof that
+   * somebody else began serves too, if its entry is booked at `throughMs` or later; else these entries prove it.
+   * Rejects with what `proveBy` rejects with.
    */
   readonly ensure: (probe: Probe, entries: readonly LedgerEntry[], throughMs?: number) => Promise<void>;
   /** Whether the zone is proven at any offset. */
