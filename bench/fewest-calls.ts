@@ -1,6 +1,7 @@
 /**
- * The quickest script one could write for a night of many merchants, without any proof: of each merchant as few pages as
- * its total needs, one upsert, one CSV file of the last day. So many merchants at once as daybook makes calls at once.
+ * The fastest possible script for a night of many merchants, without any proof. For each merchant it reads as few
+ * pages as the total needs, does one upsert, and writes one CSV file of the last day. It works on as many merchants
+ * at once as daybook makes calls at once.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ export interface FewestCallsInput {
   readonly merchants: readonly { readonly merchantNo: string; readonly token: string }[];
   readonly beginMs: number;
   readonly endMs: number;
-  /** Entries from then on are written to the file. */
+  /** Entries from this time on are written to the file. */
   readonly lastDayBeginMs: number;
   readonly atOnce: number;
   readonly folder: string;

@@ -1,4 +1,4 @@
-/** Many merchants, as the sandbox acts them out and as daybook knows them. */
+/** Makes many merchants, for the sandbox and for daybook's database. */
 import { randomBytes } from 'node:crypto';
 import { addDays } from '../src/ledger/business-day.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
@@ -14,7 +14,7 @@ export interface ManyMerchants {
 
 const FIRST_DAY = '2026-03-01';
 
-/** Merchants with a stable ledger in one currency each, every day alike. */
+/** Merchants with an unchanging ledger in one currency each. All their days have the same size. */
 export function manyMerchants(options: {
   readonly merchants: number;
   readonly days: number;
@@ -39,7 +39,7 @@ export function manyMerchants(options: {
   };
 }
 
-/** Adds them to a database as `daybook merchants add` would. Returns the settings that open their tokens. */
+/** Adds them to a database as `daybook merchants add` does. Returns the settings that decrypt their tokens. */
 export async function addMerchants(
   { db }: Pick<BenchDatabase, 'db'>,
   { merchants }: Pick<ManyMerchants, 'merchants'>,

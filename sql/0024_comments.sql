@@ -53,7 +53,7 @@ COMMENT ON COLUMN ledger_entry.booked_ms IS
   'The instant of booked_at, in ms since 1970. It tells the two passes of a repeated hour apart.';
 COMMENT ON COLUMN ledger_entry.first_seen_at IS 'When the entry was first stored.';
 COMMENT ON COLUMN ledger_entry.version IS
-  'How often the content has changed, from 1. Earlier contents are in ledger_entry_version.';
+  'Which version of its content this is, from 1. Earlier ones are in ledger_entry_version.';
 COMMENT ON COLUMN ledger_entry.vanished_at IS
   'When it was taken for certain that the platform no longer shows the entry. Null while it shows it.';
 

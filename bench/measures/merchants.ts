@@ -1,4 +1,7 @@
-/** A night of many small merchants, against a script that makes the fewest calls there can be and proves nothing. */
+/**
+ * Times a night of many small merchants. The limit is a script that makes the fewest possible calls and proves
+ * nothing.
+ */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,11 +15,11 @@ import { ZONE } from '../scenario.ts';
 
 const RESWEEP_DAYS = 7;
 const ENTRIES_PER_DAY = 20;
-/** Of daybook's calls and of the script's merchants. */
+/** How many calls daybook makes at once, and how many merchants the script reads at once. */
 const AT_ONCE = 16;
 const TARGET = { atLeast: 0.4 } as const;
 
-/** Nights to do at once: one, and those after some days without daybook. */
+/** How many nights are done at once: a single one, or several after days without daybook. */
 const shapes = (short: boolean): readonly { readonly merchants: number; readonly nights: number }[] =>
   short
     ? [{ merchants: 20, nights: 1 }]
@@ -69,7 +72,7 @@ interface Where {
   readonly folder: string;
 }
 
-/** Daybook's time for the last nights, once it knows the days before. */
+/** How many ms daybook takes for the last nights, once it has the days before. */
 const daybookMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> =>
   withDatabase(bench, async (database) => {
     const last = many.range.to;
@@ -104,7 +107,7 @@ const daybookMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: W
     return elapsedMs;
   });
 
-/** The script's time for the same windows, with the days before stored as well. */
+/** How many ms the script takes for the same windows. It has the days before stored too. */
 const scriptMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> =>
   withDatabase(bench, async (database) => {
     const last = many.range.to;

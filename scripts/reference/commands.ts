@@ -1,15 +1,15 @@
-/** docs/reference/commands.md: the commands as commander knows them. */
+/** Makes docs/reference/commands.md, from the commands in commander. */
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { block, cell, code, MADE_BY, table } from './markdown.ts';
 
-/** Options that every command has, told once. */
+/** Options that every command has. The page explains them once, at its top. */
 const EVERYWHERE = ['--json', '--config'];
 
 const ownOptions = (command: Command) =>
   command.options.filter(({ long, hidden }) => !hidden && !EVERYWHERE.includes(long ?? ''));
 
-/** Whether it does something by itself, and is not only the name its subcommands go under. */
+/** Whether the command does something itself, and is not only a name for its subcommands. */
 const worksAlone = (command: Command, subcommands: readonly Command[]): boolean =>
   subcommands.length === 0 || command.registeredArguments.length > 0 || ownOptions(command).length > 0;
 
@@ -20,7 +20,7 @@ const withPaths = (command: Command, above: readonly string[] = []): [string, Co
   return [...own, ...subcommands.flatMap((one) => withPaths(one, path))];
 };
 
-/** What follows a command's options in its help: its examples, and how it ends. */
+/** The end of a command's help: its examples and exit codes. */
 function afterHelp(command: Command): string {
   let text = '';
   const write = (more: string): void => void (text += more);
@@ -51,7 +51,7 @@ function commandSection([path, command]: readonly [string, Command]): string {
     .join('\n\n');
 }
 
-/** docs/reference/commands.md, before formatting. */
+/** docs/reference/commands.md, before it is formatted. */
 export function commandsPage(program: Command = createProgram()): string {
   return [
     '# Commands',

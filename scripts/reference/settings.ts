@@ -1,8 +1,8 @@
-/** docs/reference/settings.md: the settings as their schema and the annotated example know them. */
+/** Makes docs/reference/settings.md, from the settings' schema and the annotated example file. */
 import { SECTIONS, SETTING_PLACES, settingsSchema } from '../../src/settings/schema.ts';
 import { cell, code, MADE_BY, table } from './markdown.ts';
 
-/** The comment above each key of the annotated example: `section.key` to text. */
+/** The comment above each key of the example file, by `section.key`. */
 export function commentsOf(example: string): ReadonlyMap<string, string> {
   const comments = new Map<string, string>();
   let section = '';
@@ -29,7 +29,7 @@ const defaultOf = (section: string, key: string): string => {
   return typeof data === 'string' ? data : JSON.stringify(data);
 };
 
-/** docs/reference/settings.md, before formatting. `example` is the annotated example's text. */
+/** docs/reference/settings.md, before it is formatted. `example` is the text of the example file. */
 export function settingsPage(example: string): string {
   const comments = commentsOf(example);
   const rowsOf = (section: string) =>

@@ -1,4 +1,4 @@
-/** docs/reference/tables.md: tables, views and columns as a migrated database and its comments know them. */
+/** Makes docs/reference/tables.md: tables, views and columns, from a migrated database and its comments. */
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { cell, code, MADE_BY, table } from './markdown.ts';
@@ -7,22 +7,22 @@ import { cell, code, MADE_BY, table } from './markdown.ts';
 export interface Relation {
   readonly name: string;
   readonly isView: boolean;
-  /** Null where nobody has said what it holds. */
+  /** Null if it has no comment. */
   readonly comment: string | null;
-  /** Columns of the primary key, in order; none for a view. */
+  /** The columns of the primary key, in order. A view has none. */
   readonly key: readonly string[];
   readonly columns: readonly RelationColumn[];
 }
 
 export interface RelationColumn {
   readonly name: string;
-  /** As SQL spells it. */
+  /** The type as SQL writes it. */
   readonly type: string;
-  /** Null where nobody has said what it holds. */
+  /** Null if it has no comment. */
   readonly comment: string | null;
 }
 
-/** Every table and view of a migrated database but those of the migrations, in the order they were made. */
+/** All tables and views of a migrated database, except those of the migrations, in the order of their creation. */
 export async function relationsOf(db: Kysely<DB>): Promise<Relation[]> {
   const { rows } = await sql<Relation>`
     SELECT
@@ -68,7 +68,7 @@ function relationSection({ name, comment, key, columns }: Relation): string {
     .join('\n\n');
 }
 
-/** docs/reference/tables.md, before formatting. */
+/** docs/reference/tables.md, before it is formatted. */
 export function tablesPage(relations: readonly Relation[]): string {
   const sections = (isView: boolean) =>
     relations.filter((relation) => relation.isView === isView).map(relationSection);

@@ -2,32 +2,11 @@
 import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { placesOf, type EntryPlaces } from '../statements/entry-places.ts';
-import type { QuarantineRow } from '../store/amendments.ts';
-import type { BreakRow } from '../store/breaks/breaks.ts';
-import {
-  breaksBeside,
-  ENTRIES_FOUND_MAX,
-  findEntries,
-  quarantinedOfNumber,
-  type EntryHistory,
-} from '../store/entry-history.ts';
+import { placesOf } from '../statements/entry-places.ts';
+import { breaksBeside, ENTRIES_FOUND_MAX, findEntries, quarantinedOfNumber } from '../store/entry-history.ts';
 import { offlineSettings, print, withApp } from './context.ts';
-import { entriesText } from './output/entries-text.ts';
+import { entriesText, type FoundByNumber, type FoundEntry } from './output/entries-text.ts';
 import { timesOf } from './output/times.ts';
-
-/** A merchant's entry with its history, its places in statements, and the breaks beside it. */
-export interface FoundEntry extends EntryHistory, EntryPlaces {
-  readonly breaks: readonly BreakRow[];
-}
-
-export interface FoundByNumber {
-  readonly batchNo: string;
-  readonly entries: readonly FoundEntry[];
-  readonly quarantined: readonly QuarantineRow[];
-  /** More merchants may have this number than are shown. */
-  readonly isCut: boolean;
-}
 
 interface FindFlags {
   readonly merchant?: string;

@@ -6,6 +6,7 @@ import { ZipFile } from 'yazl';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { monthCsv, monthOf, type AccountMonth, type Month } from '../statements/month.ts';
 import { merchantMonth, type MonthFile } from '../statements/month-files.ts';
+import type { StatementFormat } from '../statements/formats/format.ts';
 import { recordDeed } from '../store/audit.ts';
 import { publishedMerchants } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
@@ -27,7 +28,7 @@ export interface MonthFlags {
 const OPEN_SHOWN_MAX = 20;
 
 /** Throws `UsageError` for what is no month, or for a month without statements; `StatementDamaged`. */
-export async function getMonth(flags: MonthFlags, self: Command): Promise<void> {
+export async function getMonth(flags: MonthFlags, format: StatementFormat, self: Command): Promise<void> {
   const month = monthOf(flags.month);
   if (month === null) throw new UsageError(`--month ${flags.month} is no month; write it as YYYY-MM.`);
   if (flags.revision !== undefined || flags.forSpreadsheet === true)
@@ -39,7 +40,7 @@ export async function getMonth(flags: MonthFlags, self: Command): Promise<void> 
     const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
     const months = [];
     for (const merchantNo of merchants)
-      months.push(await merchantMonth({ db, objects }, merchantNo, month, currencies));
+      months.push(await merchantMonth({ db, objects, format }, merchantNo, month, currencies));
     const accounts = months.flatMap((one) => one.accounts);
     const files = months.flatMap((one) => one.files);
     if (files.length === 0) {

@@ -1,11 +1,15 @@
 /** `statements`: lists what was published, and downloads it with proof. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { recordDeed } from '../store/audit.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
-import { fetchStatement } from '../statements/fetch.ts';
-import { fileOf, manifestFileBeside, manifestKey } from '../statements/keys.ts';
+import { fetchInFormat } from '../statements/fetch.ts';
+import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import { CSV } from '../statements/formats/csv.ts';
+import type { StatementFormat } from '../statements/formats/format.ts';
+import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
+import { fileOf, manifestFileBeside, manifestKey, nameIn } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import {
@@ -54,6 +58,12 @@ export function addStatementsCommand(program: Command): void {
     .option('--day <day>', 'business day, YYYY-MM-DD')
     .option('--month <month>', 'a whole month, YYYY-MM, as one ZIP with manifests and a summary')
     .option('--revision <n>', 'an earlier revision; without it the current one')
+    .addOption(
+      new Option('--format <name>', 'the format to get it in, made from the canonical CSV')
+        .choices(STATEMENT_FORMATS.map(({ name }) => name))
+        .default(CSV.name)
+        .conflicts('forSpreadsheet'),
+    )
     .option(
       '--for-spreadsheet',
       'text that would start a formula gets a leading apostrophe; not the canonical file',
@@ -66,28 +76,28 @@ export function addStatementsCommand(program: Command): void {
         '  daybook statements get --month 2026-03 --merchant 10001',
     )
     .action(async (given: GivenFlags, self: Command) => {
-      if (given.month !== undefined) return getMonth({ ...given, month: given.month }, self);
-      const flags = flagsOfDay(given);
+      if (given.month !== undefined) return getMonth({ ...given, month: given.month }, formatOf(given), self);
+      const flags = { ...flagsOfDay(given), format: formatOf(given) };
       await withApp(offlineSettings(self), async (app) => {
         const found = await chosenStatement(app, flags);
         await recordDeed(app.database.db, deedOf(self, found.object_key), app.now());
-        const bytes = fetchStatement(app.objects, found, { forSpreadsheet: flags.forSpreadsheet ?? false });
+        const bytes = fetchInFormat(app.objects, found, flags.format);
         if (flags.stdout === true) {
           for await (const part of bytes) process.stdout.write(part);
           return;
         }
-        const path = await download(bytes, flags.out, fileName(found, flags));
-        if (flags.forSpreadsheet !== true) await downloadManifest(app, found, flags.out);
+        const path = await download(bytes, flags.out, nameIn(flags.format, fileOf(found.object_key)));
+        if (flags.format.isPublished) await downloadManifest(app, found, flags.out);
         print(self, { document: { ...found, path }, text: path });
       });
     });
 }
 
 type GivenFlags = Omit<MonthFlags, 'month'> &
-  Pick<GetFlags, 'revision' | 'forSpreadsheet'> & { readonly day?: string; readonly month?: string };
+  Pick<GetFlags, 'revision'> & { readonly format: string; readonly day?: string; readonly month?: string };
 
 /** Throws `UsageError` if the flags do not name one statement. */
-function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): GetFlags {
+function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): Omit<GetFlags, 'format'> {
   if (day === undefined) throw new UsageError('say which: --day YYYY-MM-DD, or a whole --month YYYY-MM.');
   const [merchantNo, ...merchants] = merchant;
   const [code, ...codes] = currency;
@@ -98,21 +108,25 @@ function flagsOfDay({ merchant, currency, day, ...rest }: GivenFlags): GetFlags 
   return { ...rest, day, merchant: merchantNo, currency: code };
 }
 
+/** `--for-spreadsheet` is an older name of one format. */
+const formatOf = ({
+  format,
+  forSpreadsheet,
+}: Pick<GivenFlags, 'format' | 'forSpreadsheet'>): StatementFormat =>
+  forSpreadsheet === true ? SPREADSHEET : STATEMENT_FORMATS.find(({ name }) => name === format)!;
+
 interface GetFlags {
   readonly merchant: string;
   readonly currency: string;
   readonly day: string;
   readonly revision?: string;
-  readonly forSpreadsheet?: boolean;
+  readonly format: StatementFormat;
   readonly out: string;
   readonly stdout?: boolean;
 }
 
 const nameOf = (row: StatementRow, revision = row.revision): string =>
   JSON.stringify([row.merchant_no, row.currency, row.day, revision]);
-
-const fileName = ({ object_key }: StatementRow, { forSpreadsheet }: GetFlags): string =>
-  forSpreadsheet === true ? fileOf(object_key).replace(/\.csv$/, '.spreadsheet.csv') : fileOf(object_key);
 
 async function chosenStatement({ database }: App, flags: GetFlags): Promise<StatementRow> {
   const { merchant, revision } = flags;

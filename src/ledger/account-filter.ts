@@ -1,19 +1,19 @@
-/** Which accounts a question is about: those of some merchants and some currencies. */
+/** Selects accounts by merchant and currency, for queries. */
 import type { Account } from './entry.ts';
 
-/** Some names of a kind; null for every one there is, an empty list for none. */
+/** Some names. Null means all, an empty list means none. */
 export type Chosen = readonly string[] | null;
 
-/** An account passes where both its merchant and its currency are chosen. */
+/** Selects an account if both its merchant and its currency are chosen. */
 export interface AccountFilter {
   readonly merchants: Chosen;
   readonly currencies: Chosen;
 }
 
-/** Lets every account pass. */
+/** Selects all accounts. */
 export const EVERY_ACCOUNT: AccountFilter = { merchants: null, currencies: null };
 
-/** Those of one merchant's accounts whose currency is chosen. */
+/** Selects the accounts of one merchant in the chosen currencies. */
 export const accountsOf = (merchantNo: Account['merchantNo'], currencies: Chosen = null): AccountFilter => ({
   merchants: [merchantNo],
   currencies,

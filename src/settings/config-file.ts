@@ -2,7 +2,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
 import type { SettingsProblem } from './invalid.ts';
-import type { SettingsSource } from './load.ts';
+import type { SettingsSource } from './source.ts';
 import type { RawSettings } from './raw.ts';
 import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 

@@ -1,6 +1,6 @@
 /** Reads settings from environment variables, and reports misspelled names. */
 import type { SettingsProblem } from './invalid.ts';
-import type { SettingsSource } from './load.ts';
+import type { SettingsSource } from './source.ts';
 import type { RawSettings } from './raw.ts';
 import { SETTING_PLACES, type SettingPlace } from './schema.ts';
 import { didYouMean } from './suggest.ts';

@@ -7,25 +7,11 @@ import { readConfigFile } from './config-file.ts';
 import { readEnvironment } from './environment.ts';
 import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
 import type { RawSettings } from './raw.ts';
+import type { SettingsSource } from './source.ts';
 import type { PlatformSection, Settings, SettingsWithoutPlatform } from './settings.ts';
 import { didYouMean } from './suggest.ts';
 
 const SHOWN_VALUE_CHARACTERS_MAX = 60;
-
-export interface SettingsSource {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly readFile: (path: string) => string;
-  /** Mode of a file, to check that others cannot read it. Without this function nothing is checked. */
-  readonly modeOf?: (path: string) => number;
-  /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
-  readonly configPath?: string | undefined;
-  /** The folder from which a relative data directory starts; by default the process's working directory. */
-  readonly cwd?: string;
-  /** Parts that must be complete. `verify` and `statements` need none. */
-  readonly needs?: readonly 'platform'[];
-  /** Environment variables that look like settings and are not, such as the one that `--token-env` names. */
-  readonly otherNames?: readonly string[];
-}
 
 const shown = (value: unknown, isSecret: boolean): string => {
   if (isSecret || !['string', 'number', 'boolean'].includes(typeof value)) return '';

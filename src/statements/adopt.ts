@@ -19,6 +19,7 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import type { Figures } from './figures.ts';
+import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-day.ts';
 import { putReplacing } from './put-revision.ts';
 import { MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
@@ -186,7 +187,7 @@ async function readRevision(
     const { digest, figures, columns } = await figuresOfFile(bytes);
     return digest.sha256 === sha256 ? { ...figures, columns } : altered;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return altered;
+    if (error instanceof UnreadableRows) return altered;
     throw error;
   }
 }

@@ -9,9 +9,11 @@ import {
   publishedDays,
   storedObjects,
   type ManifestRow,
+  type PublishedDays,
   type StoredRow,
 } from '../store/statements/stored-files.ts';
-import { dayPrefix, manifestKey, merchantPrefix } from './keys.ts';
+import { dayPrefix, fileOf, manifestKey, merchantPrefix } from './keys.ts';
+import { otherFormatsIn } from './manifest.ts';
 import { readManifest } from './put-revision.ts';
 import { storedRow } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
@@ -25,6 +27,7 @@ const LAST = '\u{10ffff}';
 /** A published file, and the row that says what it has to hold. */
 export type PublishedFile = { readonly day: BusinessDay; readonly key: string; readonly sha256: string } & (
   | { readonly kind: 'statement'; readonly row: StatementRow }
+  | { readonly kind: 'other-format'; readonly row: StatementRow; readonly format: string }
   | { readonly kind: 'summary'; readonly row: SummaryRow }
   | { readonly kind: 'manifest'; readonly row: ManifestRow }
 );
@@ -84,6 +87,7 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
       key: row.object_key,
       ...about(row),
     })),
+    ...filesInOtherFormats(merchantNo, published),
     ...published.summaries.map((row): PublishedFile => ({
       kind: 'summary',
       key: row.object_key,
@@ -113,6 +117,22 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
   }
   const unrecorded = unrecordedDays(published.statements, published.summaries, published.manifests);
   return { files: files.length, damaged, unrecorded, proven };
+}
+
+/** Files in other formats have no rows: the manifests list them. */
+function filesInOtherFormats(merchantNo: string, published: PublishedDays): PublishedFile[] {
+  return published.manifests.flatMap((manifest) => {
+    const { day } = manifest;
+    const listed = otherFormatsIn(manifest);
+    return published.statements
+      .filter((row) => listed.size > 0 && row.day === day)
+      .flatMap((row) =>
+        (listed.get(fileOf(row.object_key)) ?? []).map(({ format, file, sha256 }): PublishedFile => ({
+          ...{ kind: 'other-format', day, row, format, sha256 },
+          key: dayPrefix(merchantNo, day) + file,
+        })),
+      );
+  });
 }
 
 const about = <Row extends { readonly day: BusinessDay; readonly sha256: string }>(row: Row) => ({

@@ -12,8 +12,10 @@ import { readAccount } from '../store/entries.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import { STATEMENT_HEADER, statementLines } from './csv.ts';
-import { sameFigures, type Figures } from './figures.ts';
+import { figuresOf, sameFigures, type Figures } from './figures.ts';
+import { STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
+import { CSV } from './formats/csv.ts';
+import type { RowCells } from './formats/format.ts';
 
 /** Whether a day would be published as it stands; its rows are read only where the figures leave it open. */
 export async function isAsPublished(
@@ -29,6 +31,8 @@ export interface DayContentOptions {
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly signal: AbortSignal;
+  /** Of the rows; without it, those of every statement. */
+  readonly columns?: readonly EntryColumn[];
 }
 
 /** The stored entries do not say what the day's figures say: reconciling did not see what publishing sees. */
@@ -47,29 +51,43 @@ export async function* dayContent(
   day: BusinessDay,
   options: DayContentOptions,
 ): AsyncGenerator<Uint8Array> {
-  const { db, zone, clockToleranceS, signal } = options;
-  const together = await daysTogether(db, account, day);
+  const { columns = STATEMENT_COLUMNS } = options;
+  const together = await daysTogether(options.db, account, day);
   if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
+  const rows = rowsOf(account, day, together, { ...options, columns });
+  yield* CSV.write({ account, day, figures: figuresOf(ownOf(day, together)), columns, rows });
+}
+
+/** The day's rows in chain order, some at a time. */
+async function* rowsOf(
+  account: Account,
+  day: BusinessDay,
+  together: DaysTogether,
+  options: DayContentOptions & { readonly columns: readonly EntryColumn[] },
+): AsyncGenerator<readonly RowCells[]> {
+  const { db, zone, clockToleranceS, signal, columns } = options;
   const start = startOf(together);
   const chain = createChain<LedgerEntry>({ clockToleranceS, start });
   const check = checkSteps(account, day, start?.balance ?? null);
-  const lines = (steps: readonly ChainStep<LedgerEntry>[]): Uint8Array => {
+  const rowsIn = (steps: readonly ChainStep<LedgerEntry>[]): RowCells[] => {
     check.take(steps);
     const own = steps.filter((step) => step.day === day);
-    return Buffer.from(statementLines(own.map(({ entry }) => entry)));
+    return own.map(({ entry }) => columns.map(({ cell }) => cell(entry)));
   };
-  yield Buffer.from(STATEMENT_HEADER);
   for (const chained of together.days) {
     for await (const entries of readAccount(db, account, dayWindow(chained.day, zone))) {
       signal.throwIfAborted();
-      const bytes = lines(chain.push(entries));
-      if (bytes.byteLength > 0) yield bytes;
+      const rows = rowsIn(chain.push(entries));
+      if (rows.length > 0) yield rows;
     }
   }
-  const rest = lines(chain.end());
+  const rest = rowsIn(chain.end());
   check.end(together);
-  if (rest.byteLength > 0) yield rest;
+  if (rest.length > 0) yield rest;
 }
+
+const ownOf = (day: BusinessDay, { days }: DaysTogether): AccountDayRow =>
+  days.find((one) => one.day === day)!;
 
 /** Where the chain of these days takes up; null where they begin anew. */
 function startOf({ days: [first], before }: DaysTogether) {
@@ -97,9 +115,10 @@ function checkSteps(account: Account, day: BusinessDay, opening: string | null) 
     }
     keep(fold.push(steps));
   };
-  const end = ({ days, before }: DaysTogether): void => {
+  const end = (together: DaysTogether): void => {
+    const { days, before } = together;
     keep(fold.end());
-    const figures = days.find((one) => one.day === day)!;
+    const figures = ownOf(day, together);
     const found = written ?? quietDay(figures, before, days);
     const differences = differencesOf(found, figures);
     if (differences.length === 0) return;

@@ -4,7 +4,7 @@
  * nearly the same place, hardly any are held. Where the files have little in common, they are read again and again, each
  * time for another share of the batch numbers.
  */
-import { cellsOf, NoStatement, recordsOf } from './csv-records.ts';
+import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
 
 /** Rows held of both files at once, and differences found: some 200 bytes each. */
 const HELD_ROWS_MAX = 200_000;

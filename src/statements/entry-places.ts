@@ -1,4 +1,4 @@
-/** Where an entry stands in the published statements, and where it stood before. */
+/** Finds the lines of an entry in published statements, in current and in superseded revisions. */
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
@@ -9,10 +9,10 @@ import { StatementDamaged } from './fetch.ts';
 import { findLine, type FoundLine } from './find-line.ts';
 import { fileOf } from './keys.ts';
 
-/** Newest revisions of an account's day that are read; what a statement was published as before those is history. */
+/** Most revisions of an account's day that are read, the newest first; older ones are only counted. */
 const REVISIONS_READ_MAX = 10;
 
-/** A revision of a statement that is, or was, the entry's. */
+/** A revision of a statement in which the entry is or may be. */
 export interface EntryPlace {
   readonly currency: string;
   readonly day: BusinessDay;
@@ -21,22 +21,22 @@ export interface EntryPlace {
   readonly file: string;
   readonly objectKey: string;
   readonly publishedAt: Date;
-  /** Null while it is the current one. */
+  /** When the next revision was published; null for the current revision. */
   readonly supersededAt: Date | null;
-  /** Why the file could not be read; null where it was. */
+  /** Why the file could not be read; null if it was. */
   readonly problem: string | null;
-  /** The entry in it; null where it is not there, or could not be read. */
+  /** The entry's line in the file; null if it is not there or the file could not be read. */
   readonly found: FoundLine | null;
 }
 
 export interface EntryPlaces {
-  /** By the account's days, the newest revision of each in front. */
+  /** By account day, the newest revision of each first. */
   readonly places: readonly EntryPlace[];
-  /** Older revisions that were not read. */
+  /** How many older revisions were not read. */
   readonly unread: number;
 }
 
-/** Reads the statements of every account's day that the contents were booked on, one file after the other. */
+/** Reads the statements of every account day on which one of the contents was booked, one file after the other. */
 export async function placesOf(
   { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
   merchantNo: string,
@@ -54,7 +54,7 @@ export async function placesOf(
       const next = revisions[at - 1];
       const read: Reading =
         away === null ? await readFor(objects, row, batchNo) : { ...NOT_FOUND, problem: away };
-      // A store that does not answer is not asked for one file after the other.
+      // If the store does not answer, it is not asked for further files.
       if (read.isAway) away = read.problem;
       places.push({
         currency,
@@ -80,7 +80,7 @@ interface Reading {
 }
 const NOT_FOUND: Reading = { found: null, problem: null, isAway: false };
 
-/** What the store does not give is told of the file; the rest of the answer needs no file. */
+/** A file that cannot be read becomes a problem of its place. The rest of the answer does not need it. */
 async function readFor(objects: ObjectStore, row: StatementRow, batchNo: string): Promise<Reading> {
   try {
     return { ...NOT_FOUND, found: await findLine(objects, row, batchNo) };
@@ -90,7 +90,7 @@ async function readFor(objects: ObjectStore, row: StatementRow, batchNo: string)
   }
 }
 
-/** Days and currencies as its contents had them: an amended entry may have moved. */
+/** The account days of all contents: an amended entry may have moved to another day or currency. */
 function accountDaysOf(contents: readonly LedgerEntry[]) {
   const days = contents.map(({ batchNo, currency, bookedAt }) => ({
     batchNo,

@@ -1,4 +1,7 @@
-/** What a day's files tell of breaks that a person resolved: they stay breaks, and the verdict stays broken. */
+/**
+ * Finds the breaks that a person resolved, for manifests and summaries. They remain breaks, and the verdict stays
+ * `broken`.
+ */
 import type { Kysely, Transaction } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -6,12 +9,12 @@ import { explainedBreaks, type ExplainedBreak } from '../store/breaks/break-case
 import type { DB } from '../store/engine/schema.ts';
 import { lockAccountDays, type StatementRow } from '../store/statements/statements.ts';
 
-/** By currency, the resolved breaks of a day; only of currencies that have one. */
+/** The resolved breaks of a day, by currency; only currencies that have one. */
 export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;
 
 export const NOTHING_EXPLAINED: Explained = new Map();
 
-/** Of the day's `current` statements. Asks nothing where none of them is broken. */
+/** The resolved breaks of the day's `current` statements. Makes no query if none of them is broken. */
 export async function explainedOf(
   db: Kysely<DB>,
   merchantNo: string,
@@ -29,8 +32,9 @@ export async function explainedOf(
 }
 
 /**
- * Whether what was published of the day's breaks is still so. People resolve breaks while a run publishes: the days are
- * locked first, so that whoever resolves after this finds them done, and makes them due again.
+ * Whether the breaks that were published as resolved are still the resolved ones. A person may resolve a break while
+ * a run publishes. The account days are locked first: a person who resolves one after this waits until they are
+ * published, and then makes them due again.
  */
 export async function isStillExplained(
   trx: Transaction<DB>,

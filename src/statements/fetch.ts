@@ -2,7 +2,10 @@
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { metered, type ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { forSpreadsheet } from './spreadsheet.ts';
+import { figuresOf } from './figures.ts';
+import { columnsNamed, columnsOf, STATEMENT_COLUMNS, type StatementColumn } from './formats/columns.ts';
+import { CSV } from './formats/csv.ts';
+import { UnreadableRows, type RowCells, type StatementFormat } from './formats/format.ts';
 
 /** The object is missing, or holds other bytes than were published. */
 export class StatementDamaged extends ExpectedError {
@@ -11,23 +14,61 @@ export class StatementDamaged extends ExpectedError {
 }
 
 /**
- * A statement's bytes, or its spreadsheet variant. Throws `StatementDamaged` at the end of a stream that was not what
+ * A published file's bytes. Throws `StatementDamaged` at the end of a stream that was not what
  * was published, so a reader must not trust it before its end; `ObjectStoreUnreachable` when cut short.
  */
 export async function* fetchStatement(
   objects: ObjectStore,
-  statement: Pick<StatementRow, 'object_key' | 'sha256'>,
-  options: { readonly forSpreadsheet?: boolean } = {},
+  { object_key: key, sha256 }: Pick<StatementRow, 'object_key' | 'sha256'>,
 ): AsyncGenerator<Uint8Array> {
-  const { object_key: key, sha256 } = statement;
   const bytes = await objects.get(key);
   if (bytes === null) {
     throw new StatementDamaged(`${objects.location}: ${key} is missing; it was published. ${TODO}`);
   }
   const source = metered(() => bytes);
-  yield* options.forSpreadsheet === true ? forSpreadsheet(source.stream) : source.stream;
+  yield* source.stream;
   if (source.digest().sha256 !== sha256) {
     throw new StatementDamaged(alteredText(objects, key));
+  }
+}
+
+/**
+ * A statement in one of its formats, made from the published CSV. `known` tells the kinds of its columns. Throws what
+ * `fetchStatement` throws, at the end as well.
+ */
+export async function* fetchInFormat(
+  objects: ObjectStore,
+  statement: StatementRow,
+  format: StatementFormat,
+  known: readonly StatementColumn[] = STATEMENT_COLUMNS,
+): AsyncGenerator<Uint8Array> {
+  const published = fetchStatement(objects, statement);
+  if (format.name === CSV.name) {
+    yield* published;
+    return;
+  }
+  const columns = columnsOf(statement.columns?.split(','));
+  try {
+    yield* format.write({
+      account: { merchantNo: statement.merchant_no, currency: statement.currency },
+      day: statement.day,
+      figures: figuresOf(statement),
+      columns: columnsNamed(columns, known),
+      rows: withoutHeader(CSV.reader.rows(published, columns)),
+    });
+  } catch (error) {
+    if (!(error instanceof UnreadableRows)) throw error;
+    throw new StatementDamaged(alteredText(objects, statement.object_key));
+  }
+}
+
+async function* withoutHeader(
+  batches: AsyncIterable<readonly RowCells[]>,
+): AsyncGenerator<readonly RowCells[]> {
+  let isFirst = true;
+  for await (const batch of batches) {
+    yield isFirst ? batch.slice(1) : batch;
+    isFirst = false;
   }
 }
 

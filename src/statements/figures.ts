@@ -1,7 +1,7 @@
-/** What a statement says of its day in figures. Pure. */
+/** The figures that an account day and its statement have in common, and how they are compared. Pure. */
 import { compareAmounts } from '../ledger/money.ts';
 
-/** Columns that account_day and statement share: the day's figures. */
+/** The columns of figures that account_day and statement share. */
 export interface Figures {
   readonly opening: string;
   readonly credit_total: string;
@@ -11,9 +11,9 @@ export interface Figures {
   readonly closing: string;
   readonly verdict: string;
   readonly break_count: number;
-  /** Of the breaks, those between an entry of the day and the entry of another day that comes next. */
+  /** How many of the breaks lie between an entry of this day and the next entry, on another day. */
   readonly breaks_after: number;
-  /** The opening was derived from the first entry: it does not follow from the day before. */
+  /** The opening was taken from the day's first entry and not from the day before. */
   readonly restarted: boolean;
 }
 

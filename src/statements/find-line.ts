@@ -1,9 +1,9 @@
 /** Finds an entry's line in a published statement, reading it as a stream. */
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { columnsOf } from './csv.ts';
-import { cellsOf } from './csv-records.ts';
 import { fetchStatement } from './fetch.ts';
+import { columnsOf } from './formats/columns.ts';
+import { cellsOf } from './formats/csv-records.ts';
 
 /** An entry as a statement's file has it. */
 export interface FoundLine {

@@ -1,5 +1,6 @@
 /** Names of published objects: promised in docs/reference/files.md, and safe whatever a merchant number holds. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { StatementFormat } from './formats/format.ts';
 
 /** Percent-encodes all but letters, digits, `-`, `_` and inner dots: such a name is one path part everywhere. */
 const encoded = (part: string): string =>
@@ -35,6 +36,13 @@ export const manifestKey = (merchantNo: string, day: BusinessDay): string =>
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
-/** What a day's manifest is called beside one statement that was downloaded by itself: of all its revisions the same. */
+/** What a statement's file, or its key, is called in another format. */
+export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statement: string): string =>
+  statement.replace(/\.csv$/, `.${extension}`);
+
+/**
+ * What a day's manifest is called beside one statement that was downloaded by itself: of all its revisions, and in every
+ * format, the same.
+ */
 export const manifestFileBeside = (statementFile: string): string =>
-  statementFile.replace(/\.r\d+\.csv$/, '.manifest.json');
+  statementFile.replace(/\.r\d+\.[a-z0-9.]+$/, '.manifest.json');

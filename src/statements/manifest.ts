@@ -4,6 +4,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
 import type { Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
 import { currentOf } from './summary.ts';
@@ -14,6 +15,9 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const amount = z.string().regex(/^-?\d+(\.\d+)?$/);
 const count = z.int().nonnegative();
 
+/** The same rows and figures in another format, made from the CSV. */
+const otherFormatSchema = z.object({ format: z.string(), file: z.string(), sha256, bytes: count });
+
 const supersededSchema = z.object({
   revision: z.int().positive(),
   file: z.string(),
@@ -23,6 +27,7 @@ const supersededSchema = z.object({
   supersededBy: z.int().positive(),
   /** Why it was replaced. */
   reason: z.string(),
+  otherFormats: z.array(otherFormatSchema).nonempty().optional(),
 });
 
 const explanationSchema = z.object({
@@ -48,6 +53,7 @@ const statementSchema = z.object({
   bytes: count,
   /** Of the file, in order; those of the first version where absent. */
   columns: z.array(z.string()).nonempty().optional(),
+  otherFormats: z.array(otherFormatSchema).nonempty().optional(),
   rows: count,
   opening: amount,
   /** The opening does not rest on the statement before: it was derived from the day's own entries. */
@@ -107,6 +113,24 @@ export const manifestSchema = z.object({
 
 export type Manifest = z.infer<typeof manifestSchema>;
 export type ManifestStatement = z.infer<typeof statementSchema>;
+export type OtherFormat = z.infer<typeof otherFormatSchema>;
+
+/** By the file name of a statement, its files in other formats; only of statements that have one. */
+export type OtherFormats = ReadonlyMap<string, readonly OtherFormat[]>;
+
+/** The files in other formats that a recorded manifest lists. Hardly any has one, and it is taken apart only then. */
+export function otherFormatsIn({ content }: Pick<ManifestRow, 'content'>): OtherFormats {
+  const manifest = content.includes('"otherFormats":') ? parseManifest(content) : null;
+  return manifest === null ? new Map() : otherFormatsOf(manifest);
+}
+
+/** Of current and superseded statements. */
+const otherFormatsOf = ({ statements }: Manifest): OtherFormats =>
+  new Map(
+    statements
+      .flatMap((statement) => [statement, ...statement.superseded])
+      .flatMap(({ file, otherFormats }) => (otherFormats === undefined ? [] : [[file, otherFormats]])),
+  );
 
 /** Reads a manifest; null where the text is none. */
 export function parseManifest(text: string): Manifest | null {
@@ -134,6 +158,7 @@ export interface ManifestSources {
   readonly summaries: readonly SummaryRow[];
   readonly certificates: readonly CertificateRow[];
   readonly explained: Explained;
+  readonly otherFormats: OtherFormats;
 }
 
 /** The manifest's text. The same rows give the same bytes, so that a rerun can see that it is already there. */
@@ -158,6 +183,7 @@ export function manifestText(sources: ManifestSources): string {
         sha256: row.sha256,
         bytes: row.byte_count,
         ...(row.columns === null ? {} : { columns: row.columns.split(',') }),
+        ...listedFormats(row, sources.otherFormats),
         rows: row.row_count,
         opening: row.opening,
         ...openingIn(row, before),
@@ -173,7 +199,7 @@ export function manifestText(sources: ManifestSources): string {
         publishedAt: row.published_at.toISOString(),
         previousDay: before?.day ?? null,
         previousSha256: before?.sha256 ?? null,
-        superseded: supersededBefore(row, statements),
+        superseded: supersededBefore(row, sources),
       };
     }),
     summary:
@@ -230,6 +256,14 @@ const explainedIn = (
           })),
       };
 
+function listedFormats(
+  { object_key }: StatementRow,
+  otherFormats: OtherFormats,
+): Pick<ManifestStatement, 'otherFormats'> {
+  const [first, ...others] = otherFormats.get(fileOf(object_key)) ?? [];
+  return first === undefined ? {} : { otherFormats: [first, ...others] };
+}
+
 const summaryIn = ({ revision, object_key, sha256: digest }: SummaryRow) => ({
   revision,
   file: fileOf(object_key),
@@ -238,7 +272,7 @@ const summaryIn = ({ revision, object_key, sha256: digest }: SummaryRow) => ({
 
 function supersededBefore(
   current: StatementRow,
-  statements: readonly StatementRow[],
+  { statements, otherFormats }: ManifestSources,
 ): ManifestStatement['superseded'] {
   const revisions = statements.filter((row) => row.currency === current.currency);
   return revisions.slice(0, -1).map((row, index) => ({
@@ -249,5 +283,6 @@ function supersededBefore(
     publishedAt: row.published_at.toISOString(),
     supersededBy: revisions[index + 1]!.revision,
     reason: revisions[index + 1]!.reason ?? '',
+    ...listedFormats(row, otherFormats),
   }));
 }

@@ -6,9 +6,13 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { firstDays, listAccountDays } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { listStatements, summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
-import { fetchStatement, StatementDamaged } from './fetch.ts';
-import { manifestFileBeside, manifestKey } from './keys.ts';
+import { fetchInFormat, fetchStatement, StatementDamaged } from './fetch.ts';
+import { CSV } from './formats/csv.ts';
+import type { StatementFormat } from './formats/format.ts';
+import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn } from './keys.ts';
+import { otherFormatsIn, type OtherFormats } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
 import { currentOf } from './summary.ts';
 
@@ -25,13 +29,21 @@ export interface MerchantMonth {
   readonly files: readonly MonthFile[];
 }
 
+export interface MonthSources {
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+  /** CSV: everything as it lies in the store. Any other: the statements alone, made from their CSV. */
+  readonly format: StatementFormat;
+}
+
 /** One merchant's month, of its accounts in these currencies. */
 export async function merchantMonth(
-  { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
+  sources: MonthSources,
   merchantNo: string,
   month: Month,
   currencies: Chosen,
 ): Promise<MerchantMonth> {
+  const { db, objects, format } = sources;
   const filter = { ...accountsOf(merchantNo, currencies), fromDay: month.from, toDay: month.to };
   const byDay = Map.groupBy(await listStatements(db, filter), ({ day }) => day);
   const current = [...byDay.values()].flatMap((rows) => currentOf(rows));
@@ -52,24 +64,50 @@ export async function merchantMonth(
     });
   const files: MonthFile[] = [];
   for (const [day, rows] of byDay) {
-    files.push(...(await dayFiles({ db, objects }, merchantNo, day, currentOf(rows), currencies === null)));
+    const statements = currentOf(rows);
+    if (format.name === CSV.name)
+      files.push(...(await dayFiles(sources, merchantNo, day, statements, currencies === null)));
+    else files.push(...statements.map((row) => fileInFormat(objects, row, format)));
   }
   return { accounts, files };
 }
 
+const fileInFormat = (objects: ObjectStore, row: StatementRow, format: StatementFormat): MonthFile => ({
+  key: nameIn(format, row.object_key),
+  publishedAt: row.published_at,
+  read: () => fetchInFormat(objects, row, format),
+});
+
+/** The files in other formats that the day's manifest lists of the statements. */
+async function otherFormatFiles(
+  { db, objects }: MonthSources,
+  merchantNo: string,
+  day: BusinessDay,
+  statements: readonly StatementRow[],
+): Promise<MonthFile[]> {
+  const recorded = await manifestOfDay(db, merchantNo, day);
+  const listed: OtherFormats = recorded === undefined ? new Map() : otherFormatsIn(recorded);
+  return statements.flatMap(({ object_key, published_at: publishedAt }) =>
+    (listed.get(fileOf(object_key)) ?? []).map(({ file, sha256 }): MonthFile => {
+      const key = dayPrefix(merchantNo, day) + file;
+      return { key, publishedAt, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
+    }),
+  );
+}
+
 /** A day's statements and manifest; of some currencies only, the manifest lies beside each statement by itself. */
 async function dayFiles(
-  { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
+  sources: MonthSources,
   merchantNo: string,
   day: BusinessDay,
   statements: readonly StatementRow[],
   isWhole: boolean,
 ): Promise<MonthFile[]> {
-  const published = statements.map((row): MonthFile => ({
-    key: row.object_key,
-    publishedAt: row.published_at,
-    read: () => fetchStatement(objects, row),
-  }));
+  const { db, objects } = sources;
+  const published = [
+    ...statements.map((row) => fileInFormat(objects, row, CSV)),
+    ...(await otherFormatFiles(sources, merchantNo, day, statements)),
+  ];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
   const manifest = async function* () {
     const bytes = await readWhole(objects, manifestKey(merchantNo, day));

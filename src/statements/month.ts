@@ -3,7 +3,7 @@ import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { addAmounts } from '../ledger/money.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { csvText } from './csv.ts';
+import { csvText } from './formats/csv.ts';
 
 export interface Month {
   /** `2026-03`. */

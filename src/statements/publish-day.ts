@@ -5,13 +5,11 @@
  * manifest is not in the store still are due, and the next run finds nothing changed and writes the manifest. Each step
  * can also be the one a run is frozen in until another took over: see docs/decisions/late-writes.md.
  */
-import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf, type Fence, type ObjectStore } from '../objects/object-store.ts';
 import { accountDay } from '../store/account-days.ts';
 import { askLease, type Lease } from '../store/engine/lease.ts';
-import type { DB } from '../store/engine/schema.ts';
 import {
   clearDue,
   recordStatements,
@@ -23,11 +21,15 @@ import {
 import { recordManifest, recordStored, type StoredRow } from '../store/statements/stored-files.ts';
 import { noteUntoldRevisions } from '../store/statements/untold-revisions.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { STATEMENT_COLUMNS } from './csv.ts';
-import { dayContent, isAsPublished, StatementMisfit } from './day-content.ts';
+import { dayContent, isAsPublished, StatementMisfit, type DayContentOptions } from './day-content.ts';
 import { explainedOf, isStillExplained, type Explained } from './explained.ts';
 import { figuresOf, rowsIn } from './figures.ts';
-import { dayPrefix, manifestKey, statementKey, summaryKey } from './keys.ts';
+import { STATEMENT_FORMATS } from './formats/all.ts';
+import { STATEMENT_COLUMNS } from './formats/columns.ts';
+import type { StatementFormat } from './formats/format.ts';
+import { dayPrefix, fileOf, manifestKey, statementKey, summaryKey } from './keys.ts';
+import type { OtherFormats } from './manifest.ts';
+import { putOtherFormats, type WrittenFormat } from './other-formats.ts';
 import { putRevision } from './put-revision.ts';
 import { reasonBetween } from './revision-reason.ts';
 import { nextManifest, writeManifest, storedRow } from './write-manifest.ts';
@@ -36,21 +38,19 @@ import { currentOf, summaryCsv } from './summary.ts';
 /** Accounts of a day written at once; each upload holds a few parts in memory. */
 const ACCOUNTS_AT_ONCE_MAX = 3;
 
-export interface PublishDayOptions {
-  readonly db: Kysely<DB>;
+export interface PublishDayOptions extends DayContentOptions {
   readonly lease: Lease;
   readonly objects: ObjectStore;
-  readonly zone: string;
   /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
   /** What the run looks at beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
-  readonly clockToleranceS: number;
   /** Whether the account's day was proven before to hold nothing; its first statement then counts as revised. Never where absent. */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
+  /** Formats that statements come in; without it, all there are. */
+  readonly formats?: readonly StatementFormat[];
   readonly runId: number;
   readonly now: () => Date;
-  readonly signal: AbortSignal;
 }
 
 /** An account whose stored entries do not say what the day's figures say; nothing of it was made current. */
@@ -65,8 +65,11 @@ interface Written<Row> {
   readonly stored: StoredRow;
 }
 
-/** `isRevised`: the day reads otherwise than it was proven before. */
-type WrittenStatement = Written<StatementRow> & { readonly isRevised: boolean };
+interface WrittenStatement extends Written<StatementRow> {
+  /** The day reads otherwise than it was proven before. */
+  readonly isRevised: boolean;
+  readonly otherFormats: readonly WrittenFormat[];
+}
 
 /**
  * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
@@ -107,7 +110,8 @@ export async function publishDay(
   const explained = await explainedOf(db, merchantNo, day, options.zone, current);
   const summary = await newSummary(merchantNo, day, { current, explained }, summaries.at(-1), options);
   const allSummaries = summary === null ? summaries : [...summaries, summary.row];
-  const sources = { statements: all, summaries: allSummaries, explained };
+  const otherFormats = newOtherFormats(written);
+  const sources = { statements: all, summaries: allSummaries, explained, otherFormats };
   const manifest = await nextManifest(merchantNo, day, sources, options);
   if (rows.length > 0 || summary !== null || manifest.isNew) {
     await writeTransaction(db, lease, async (trx) => {
@@ -118,7 +122,11 @@ export async function publishDay(
       );
       await recordStored(
         trx,
-        [...written, ...(summary === null ? [] : [summary])].map(({ stored }) => stored),
+        [
+          ...written,
+          ...written.flatMap((one) => one.otherFormats),
+          ...(summary === null ? [] : [summary]),
+        ].map(({ stored }) => stored),
       );
       if (manifest.isNew) await recordManifest(trx, manifest.row);
     });
@@ -131,6 +139,13 @@ export async function publishDay(
   });
   return { written: rows, misfits };
 }
+
+const newOtherFormats = (written: readonly WrittenStatement[]): OtherFormats =>
+  new Map(
+    written
+      .filter(({ otherFormats }) => otherFormats.length > 0)
+      .map(({ row, otherFormats }) => [fileOf(row.object_key), otherFormats.map(({ listed }) => listed)]),
+  );
 
 /** By currency, oldest revision first: as the database hands them out. */
 const inOrder = (rows: readonly StatementRow[]): StatementRow[] =>
@@ -151,7 +166,9 @@ async function newRevision(
   standing: readonly StatementRow[],
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
-  const { db, now, comesLate = () => false } = options;
+  const { db, now, objects, comesLate = () => false } = options;
+  const { columns = STATEMENT_COLUMNS, formats = STATEMENT_FORMATS } = options;
+  const fence = leaseFence(options);
   options.signal.throwIfAborted();
   const content = () => dayContent(account, day, options);
   const current = standing.findLast((row) => row.currency === account.currency);
@@ -159,12 +176,12 @@ async function newRevision(
   if (current !== undefined && (await isAsPublished(current, figures, content))) return null;
   const wanted = (current?.revision ?? 0) + 1;
   const stored = await putRevision({
-    objects: options.objects,
+    objects,
     revision: wanted,
     keyOf: (revision) => statementKey(account, day, revision),
     manifestKey: manifestKey(account.merchantNo, day),
     content,
-    fence: leaseFence(options),
+    fence,
   });
   const row = {
     merchant_no: account.merchantNo,
@@ -175,7 +192,7 @@ async function newRevision(
     byte_count: stored.bytes,
     row_count: rowsIn(figures),
     object_key: stored.key,
-    columns: STATEMENT_COLUMNS.join(','),
+    columns: columns.map(({ name }) => name).join(','),
     ...figuresOf(figures),
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
@@ -188,7 +205,9 @@ async function newRevision(
         ? null
         : await reasonBetween(current, row, options);
   const isRevised = row.supersedes !== null || (comesLate(account, day) && rowsIn(figures) > 0);
-  return { row: { ...row, reason }, stored: storedRow(stored.key, stored), isRevised };
+  const statement = { ...row, reason };
+  const otherFormats = await putOtherFormats(statement, { objects, fence, formats, columns });
+  return { row: statement, stored: storedRow(stored.key, stored), isRevised, otherFormats };
 }
 
 const forgotten = (revision: number): string =>

@@ -8,10 +8,9 @@ import {
   type ObjectStore,
   type StoredDigest,
 } from '../objects/object-store.ts';
+import { CSV } from './formats/csv.ts';
 import { fileOf } from './keys.ts';
 import { parseManifest, type Manifest } from './manifest.ts';
-
-export const CSV_CONTENT_TYPE = 'text/csv; charset=utf-8; header=present';
 
 /** An object that changes between looking and writing this often has another writer. */
 const REPLACE_TRIES_MAX = 5;
@@ -71,7 +70,7 @@ export async function putRevision(options: {
   readonly fence: Fence;
 }): Promise<StoredDigest & { readonly revision: number; readonly key: string }> {
   const { objects, keyOf, content } = options;
-  const put = { fence: options.fence, contentType: CSV_CONTENT_TYPE };
+  const put = { fence: options.fence, contentType: CSV.contentType };
   for (let revision = options.revision; ; revision += 1) {
     const key = keyOf(revision);
     try {

@@ -1,11 +1,13 @@
-/** Why a revision replaces another, for finance to read: `2 late entries (59101, 59102), opening moved by 10.00`. Pure. */
+/**
+ * Words why a revision replaces another, for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure.
+ */
 import type { Account } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 import { rowsIn, type Figures } from './figures.ts';
 import { placeText, type CausedRow } from './row-causes.ts';
 
-/** Entries of one kind named; the rest are counted. */
+/** Most entries of one kind that are named; the rest is counted. */
 export const ENTRIES_NAMED_MAX = 5;
 
 const KINDS = [
@@ -21,7 +23,7 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
-/** What happened to so many entries, one and more. */
+/** The words for each kind of change, by the number of entries. */
 const SAID: Readonly<Record<Kind, (count: number) => string>> = {
   late: (count) => counted(count, 'late entry', 'late entries'),
   returned: (count) => `${entries(count)} that came back`,
@@ -35,10 +37,10 @@ const SAID: Readonly<Record<Kind, (count: number) => string>> = {
 };
 const entries = (count: number): string => counted(count, 'entry', 'entries');
 
-/** What happened to entries from one revision to the next: how many of each kind, and the first of them by name. */
+/** What happened to entries from one revision to the next: the number of each kind, and the first few batch numbers. */
 export type RowChanges = ReadonlyMap<Kind, { readonly count: number; readonly named: readonly string[] }>;
 
-/** Counts rows as they come; only those to be named are kept. */
+/** Counts rows as they come. Of the rows themselves, only the batch numbers to be named are kept. */
 export function countChanges(account: Account): {
   readonly take: (rows: readonly CausedRow[]) => void;
   readonly changes: RowChanges;
@@ -79,7 +81,7 @@ function rowsSaid(changes: RowChanges): string[] {
   });
 }
 
-/** Where the rows could not be compared, no more than how many there are. */
+/** If the rows could not be compared, only their number can be. */
 function rowCountSaid(before: Figures, after: Figures): string[] {
   const more = rowsIn(after) - rowsIn(before);
   return more === 0 ? [] : [more > 0 ? SAID.more(more) : SAID.fewer(-more)];
@@ -90,7 +92,7 @@ function breaksSaid(more: number, where: string): string[] {
   return more < 0 ? [counted(-more, `break healed${where}`, `breaks healed${where}`)] : [];
 }
 
-/** `changes` null: the earlier revision cannot be read, so that its rows are not known. */
+/** The reason as one text. `changes` is null if the earlier revision cannot be read, so that its rows are not known. */
 export function reasonOf(before: Figures, after: Figures, changes: RowChanges | null): string {
   const said = changes === null ? rowCountSaid(before, after) : rowsSaid(changes);
   const openingMoved = subtractAmounts(after.opening, before.opening);

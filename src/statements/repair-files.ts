@@ -22,10 +22,13 @@ import {
   type UnrecordedDay,
 } from './compare-files.ts';
 import { dayContent, StatementMisfit } from './day-content.ts';
+import { fetchInFormat, StatementDamaged } from './fetch.ts';
+import { STATEMENT_FORMATS } from './formats/all.ts';
+import { CSV } from './formats/csv.ts';
 import { dayPrefix, manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
 import { leaseFence, type PublishDayOptions } from './publish-day.ts';
-import { CSV_CONTENT_TYPE, putReplacing } from './put-revision.ts';
+import { putReplacing } from './put-revision.ts';
 import {
   MANIFEST_CONTENT_TYPE,
   manifestRow,
@@ -135,16 +138,14 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   const made = await contentOf(file, options);
   if (typeof made === 'string') return made;
   const { db, lease, objects } = options;
-  const contentType = file.kind === 'manifest' ? MANIFEST_CONTENT_TYPE : CSV_CONTENT_TYPE;
-  const stored: StoredDigest = await putReplacing(objects, file.key, made.content, {
-    fence: leaseFence(options),
-    contentType,
-  });
+  const { content, contentType } = made;
+  const put = { fence: leaseFence(options), contentType };
+  const stored: StoredDigest = await putReplacing(objects, file.key, content, put);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.key, stored)]));
   return null;
 }
 
-type Made = { readonly content: ObjectContent } | string;
+type Made = { readonly content: ObjectContent; readonly contentType: string } | string;
 
 /** The bytes that were published under this name, or why they cannot be had. */
 function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
@@ -155,6 +156,8 @@ function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<
       return summaryContent(file.row, options);
     case 'statement':
       return statementContent(file.row, options);
+    case 'other-format':
+      return otherFormatContent(file, options);
   }
 }
 
@@ -165,22 +168,41 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
   const content = (): AsyncIterable<Uint8Array> => dayContent(account, row.day, options);
   try {
     const { sha256 } = await digestOf(content());
-    if (sha256 === row.sha256) return { content };
+    if (sha256 === row.sha256) return { content, contentType: CSV.contentType };
   } catch (error) {
     if (!(error instanceof StatementMisfit)) throw error;
   }
   return `its entries have changed since, so that it cannot be made again: ${RESTORE}`;
 }
 
+/** Made from the CSV in the store, which was looked at before. */
+async function otherFormatContent(
+  { row, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
+  { objects, formats = STATEMENT_FORMATS, columns }: RepairOptions,
+): Promise<Made> {
+  const format = formats.find((one) => one.name === name);
+  if (format === undefined) return `this daybook knows no format ${name}: ${RESTORE}`;
+  const content = (): AsyncIterable<Uint8Array> => fetchInFormat(objects, row, format, columns);
+  try {
+    const made = await digestOf(content());
+    if (made.sha256 === sha256) return { content, contentType: format.contentType };
+  } catch (error) {
+    if (!(error instanceof StatementDamaged)) throw error;
+    return `the CSV that it is made from cannot be read: ${error.message}`;
+  }
+  return `the CSV gives other bytes in this format by now: ${RESTORE}`;
+}
+
 /** A summary lists what was current after some run, which each statement names; told more, it was kept. */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
-  if (row.content !== null) return { content: Buffer.from(row.content) };
+  const { contentType } = CSV;
+  if (row.content !== null) return { content: Buffer.from(row.content), contentType };
   const statements = await statementsOfDay(db, row.merchant_no, row.day);
   const runs = new Set(statements.map(({ run_id }) => run_id ?? 0));
   for (const run of [...runs].sort((a, b) => b - a)) {
     const then = statements.filter(({ run_id }) => (run_id ?? 0) <= run);
     const content = Buffer.from(summaryCsv(currentOf(then)));
-    if ((await digestOf(bytesOf(content))).sha256 === row.sha256) return { content };
+    if ((await digestOf(bytesOf(content))).sha256 === row.sha256) return { content, contentType };
   }
   return `the statements it listed are not known any more: ${RESTORE}`;
 }
@@ -189,7 +211,8 @@ async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<M
 async function manifestContent(key: string, row: ManifestRow, { objects }: RepairOptions): Promise<Made> {
   const text = (await readWhole(objects, key))?.toString('utf8');
   const found = text === undefined ? null : parseManifest(text);
-  if (found === null || found.revision <= row.revision) return { content: Buffer.from(row.content) };
+  if (found === null || found.revision <= row.revision)
+    return { content: Buffer.from(row.content), contentType: MANIFEST_CONTENT_TYPE };
   return (
     `it is revision ${found.revision}, and this database knows revision ${row.revision} only: was it restored from a ` +
     `backup, or does another daybook write there? Bring back the newer database, or move the manifest away so that ` +

@@ -4,10 +4,10 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { ENTRIES_ASKED_MAX, healedBreaks, pastOfEntries } from '../store/entry-past.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { NoStatement } from './csv-records.ts';
-import { columnsOf } from './csv.ts';
 import { differingRows, type ComparedFile, type RowDifference } from './differing-rows.ts';
 import { alteredText, fetchStatement, StatementDamaged } from './fetch.ts';
+import { columnsOf } from './formats/columns.ts';
+import { NoStatement } from './formats/csv-records.ts';
 import { causeOf, healedBy, type CausedRow } from './row-causes.ts';
 
 /** What it takes to read a revision. */

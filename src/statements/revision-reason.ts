@@ -1,4 +1,7 @@
-/** Why a new revision replaces the one before, from their rows: what is said in manifests, lists and reports of runs. */
+/**
+ * Finds out why a new revision replaces the one before, from their rows. Manifests, lists and reports of runs have
+ * it.
+ */
 import type { Kysely } from 'kysely';
 import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -8,8 +11,9 @@ import { countChanges, reasonOf } from './reason.ts';
 import { causesOf, rowsBetween, type Revision } from './revision-diff.ts';
 
 /**
- * Compares the two files. A file that is missing, altered or out of reach (put into an archive, say) keeps no day from being
- * published: the reason then goes by the figures alone, and says so. Throws `StoreUnreachable`, or the signal's reason.
+ * Compares the two files. If a file is missing, altered or not available (moved to an archive, for example), the day
+ * is still published: the reason is then worded from the figures alone, and says so. Throws `StoreUnreachable`, or
+ * the signal's reason.
  */
 export async function reasonBetween(
   before: Revision & Figures,

@@ -1,19 +1,22 @@
-/** Why a row of a statement came, went or changed from one revision to another. Pure. */
+/** Finds out why a row of a statement came, went or changed from one revision to another. Pure. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { EntryContent, EntryPast, HealedBreak } from '../store/entry-past.ts';
 import type { Cells, RowDifference } from './differing-rows.ts';
 
-/** What the platform did to the entry. */
+/** What happened to the entry at the platform. */
 export type Cause =
-  /** It came only after the earlier revision was published. */
+  /** It came after the earlier revision was published. */
   | { readonly kind: 'late'; readonly since: Date }
-  /** The platform had taken it back when the earlier revision was published. */
+  /** It counted as vanished when the earlier revision was published, and is shown again. */
   | { readonly kind: 'returned' }
-  /** The platform holds it no longer; `since` null where it holds it again by now. */
+  /** The platform no longer shows it; `since` is null if it shows it again by now. */
   | { readonly kind: 'vanished'; readonly since: Date | null }
-  /** The platform amended it: this version is what the later revision shows. */
+  /** The platform amended it. The later revision shows this version. */
   | { readonly kind: 'amended'; readonly version: number; readonly since: Date }
-  /** The platform amended its time or currency, so that it belongs to another account day: from there, or to there. */
+  /**
+   * The platform amended its time or currency, so that it moved here from that account day, or away to that account
+   * day.
+   */
   | {
       readonly kind: 'moved-here' | 'moved-away';
       readonly currency: string;
@@ -21,13 +24,13 @@ export type Cause =
       readonly version: number;
       readonly since: Date;
     }
-  /** This database does not hold what it takes to tell. */
+  /** This database does not know enough to say. */
   | { readonly kind: 'unknown' };
 
-/** A row with what it comes from. */
+/** A row with its cause. */
 export interface CausedRow extends RowDifference {
   readonly cause: Cause;
-  /** Numbers of the breaks that this row healed. */
+  /** Ids of the breaks that healed because of this row. */
   readonly heals: readonly number[];
 }
 
@@ -38,7 +41,7 @@ export interface Between {
   readonly publishedAt: Date;
 }
 
-/** `past` of the row's entry, undefined where this database holds nothing of it. */
+/** The cause of a row. `past` is that of its entry; undefined if this database knows nothing of the entry. */
 export function causeOf(
   { before, after }: RowDifference,
   past: EntryPast | undefined,
@@ -75,7 +78,7 @@ const isOf = (content: EntryContent, account: Account, day: BusinessDay): boolea
   content.currency === account.currency && content.day === day;
 const placeOf = ({ currency, day }: EntryContent) => ({ currency, day });
 
-/** The newest of the contents that reads like the row. */
+/** The newest content that equals the row. */
 const shownIn = (row: Cells, contents: readonly EntryContent[]): EntryContent | undefined =>
   contents.findLast((content) =>
     Object.entries(cellsOf(content)).every(([column, cell]) => (row[column] ?? cell) === cell),
@@ -90,7 +93,7 @@ const cellsOf = (content: EntryContent): Cells => ({
   balance: content.balance,
 });
 
-/** Those of the breaks that lay where the entry is booked, or beside it. */
+/** Ids of the healed breaks right beside the entry, or in whose span it is booked. */
 export const healedBy = (
   batchNo: string,
   past: EntryPast | undefined,
@@ -105,7 +108,7 @@ export const healedBy = (
     )
     .map(({ id }) => id);
 
-/** A clause for a person; `time` spells an instant. */
+/** A clause for a person; `time` formats an instant. */
 export function causeText({ cause, heals }: CausedRow, account: Account, time: (at: Date) => string): string {
   const healed = heals.length === 0 ? '' : `; heals break ${heals.join(', ')}`;
   return `${ownText(cause, account, time)}${healed}`;
@@ -136,7 +139,7 @@ function ownText(cause: Cause, account: Account, time: (at: Date) => string): st
   }
 }
 
-/** A day, with its currency where that is another. */
+/** A day, with its currency if that is not the account's. */
 export const placeText = (
   { currency, day }: { readonly currency: string; readonly day: BusinessDay },
   account: Account,

@@ -1,6 +1,6 @@
 /**
- * Statements have one owner: the database whose rows name them. A mark in the store names that database, so that
- * another one, empty or of another installation, does not publish over what it knows nothing of.
+ * Makes sure that a store of statements has one owner: the database whose rows name them. A mark in the store names
+ * that database, so that another one does not publish over statements that it does not know.
  */
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
@@ -18,15 +18,18 @@ import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
 import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 
 const FORMAT = 'daybook-store/1';
-/** Statements of an older daybook's that are looked for in a store without a mark. */
+/**
+ * In a store without a mark, this many known statements are looked for: an older version of daybook may have
+ * published them.
+ */
 const KNOWN_FILES_TRIED_MAX = 5;
 
 const markSchema = z.object({ format: z.literal(FORMAT), database: z.uuid(), since: z.iso.datetime() });
 
-/** What the store says of its owner. */
+/** What the store says about its owner. */
 export type StoreMark = z.infer<typeof markSchema>;
 
-/** The store's statements are another database's. Nothing was written. */
+/** The statements in the store belong to another database. Nothing was written. */
 export class StoreOwnedByAnother extends ObjectStoreRefused {}
 
 export interface OwnerOptions {
@@ -34,7 +37,7 @@ export interface OwnerOptions {
   readonly objects: ObjectStore;
 }
 
-/** The mark, `unreadable`, or null where there is none. Throws `ObjectStoreUnreachable`. */
+/** The mark; `unreadable` if it cannot be read; null if there is none. Throws `ObjectStoreUnreachable`. */
 export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | 'unreadable' | null> {
   const bytes = await readWhole(objects, STORE_MARK_KEY);
   if (bytes === null) return null;
@@ -45,16 +48,16 @@ export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | '
   }
 }
 
-/** The mark's text. */
+/** The text of a mark. */
 export const markContent = (database: string, since: Date): Buffer =>
   Buffer.from(
     `${JSON.stringify({ format: FORMAT, database, since: since.toISOString() } satisfies StoreMark, null, 2)}\n`,
   );
 
 /**
- * Whether this database may publish here: `ours` by the mark, or `unclaimed` where the store is empty, or holds what
- * this database published before there were marks. Writes nothing. Throws `StoreOwnedByAnother`, and
- * `ObjectStoreUnreachable`.
+ * Whether this database may publish here. `ours`: the mark says so. `unclaimed`: there is no mark, and the store is
+ * empty or holds what this database published before there were marks. Writes nothing. Throws `StoreOwnedByAnother`
+ * and `ObjectStoreUnreachable`.
  */
 export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' | 'unclaimed'> {
   const database = await databaseIdentity(db);
@@ -82,8 +85,8 @@ const ADOPT = (database: string): string =>
   `If ${database} is to go on with what lies there, run \`daybook statements adopt\` once.`;
 
 /**
- * Marks the store as this database's, unless it is already. Throws what `storeOwner` throws, also where another
- * database was faster.
+ * Marks the store as this database's, if it is not yet. Throws what `storeOwner` throws, also if another database was
+ * faster.
  */
 export async function claimStore(
   options: OwnerOptions & { readonly fence: Fence; readonly now: () => Date },
@@ -96,7 +99,7 @@ export async function claimStore(
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  // A server that knows no conditions let the later of two writers win: the mark that stands decides.
+  // A store without conditional writes lets the later of two writers win. So the mark is read again, and it decides.
   await storeOwner(options);
 }
 

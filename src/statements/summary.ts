@@ -1,8 +1,8 @@
 /** The day's summary: one line a currency, for finance to see at a glance. */
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { csvText } from './csv.ts';
 import { NOTHING_EXPLAINED, type Explained } from './explained.ts';
+import { csvText } from './formats/csv.ts';
 import { fileOf } from './keys.ts';
 
 const SUMMARY_COLUMNS = [

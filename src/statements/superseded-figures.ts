@@ -1,29 +1,36 @@
 /** The figures of a statement that was replaced, from its rows: a manifest keeps them of current ones only. */
-import { parse } from 'csv-parse';
-import { pipeline } from 'node:stream/promises';
 import { compareAmounts } from '../ledger/money.ts';
 import { metered, type Digest } from '../objects/object-store.ts';
-import { STATEMENT_COLUMNS } from './csv.ts';
 import type { Figures } from './figures.ts';
-import { createSums } from './row-sums.ts';
+import { CSV } from './formats/csv.ts';
+import { UnreadableRows, type RowCells } from './formats/format.ts';
+import { createSums, type RowAmounts } from './row-sums.ts';
 
 /**
  * Reads a statement whole: its digest, columns and figures. The verdict tells broken and whole apart, and nothing finer.
+ * Throws `UnreadableRows`, and what reading the bytes throws.
  */
 export async function figuresOfFile(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly digest: Digest; readonly figures: Figures; readonly columns: string }> {
   const source = metered(() => bytes);
   const made = createFigures();
-  let columns: string[] = [];
-  const rows = parse({ columns: (header: string[]) => (columns = header), record_delimiter: '\r\n' });
-  await pipeline(source.stream, rows, async (parsed: AsyncIterable<Row>) => {
-    for await (const row of parsed) made.take(row);
-  });
-  return { digest: source.digest(), figures: made.end(), columns: columns.join(',') };
+  let columns: readonly string[] | null = null;
+  for await (const rows of CSV.reader.rows(source.stream, [])) {
+    for (const cells of rows) {
+      if (columns === null) columns = cells;
+      else made.take(amountsOf(cells, columns));
+    }
+  }
+  return { digest: source.digest(), figures: made.end(), columns: (columns ?? []).join(',') };
 }
 
-type Row = Readonly<Record<(typeof STATEMENT_COLUMNS)[number], string>>;
+function amountsOf(cells: RowCells, columns: readonly string[]): RowAmounts {
+  if (cells.length !== columns.length)
+    throw new UnreadableRows(`a row has ${cells.length} cells instead of ${columns.length}`);
+  const cell = (name: string): string => cells[columns.indexOf(name)] ?? '';
+  return { credit: cell('credit'), debit: cell('debit'), balance: cell('balance') };
+}
 
 function createFigures() {
   const sums = createSums();
@@ -31,7 +38,7 @@ function createFigures() {
   let reached = '0';
   let breaks = 0;
   return {
-    take: (row: Row): void => {
+    take: (row: RowAmounts): void => {
       const before = sums.take(row);
       if (opening === null) opening = before;
       else if (compareAmounts(before, reached) !== 0) breaks += 1;

@@ -2,7 +2,8 @@
 import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../ledger/money.ts';
-import { columnsOf } from './csv.ts';
+import { columnsOf } from './formats/columns.ts';
+import type { StatementReader } from './formats/format.ts';
 import type { ManifestStatement } from './manifest.ts';
 import { createSums, type RowAmounts, type Sums } from './row-sums.ts';
 
@@ -16,14 +17,19 @@ const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
 const MIDNIGHT_MS = 60_000;
 
 export interface RowCheck {
-  /** Takes the file's rows in order, its header first. */
+  /** Takes the file's rows in order, its header first where it has one. */
   readonly take: (cells: readonly string[]) => void;
   /** What does not hold, a sentence each. */
   readonly end: () => string[];
 }
 
 /** Checks the rows of a statement of `day`, whose times are of `zone`. */
-export function checkRows(statement: ManifestStatement, day: string, zone: string): RowCheck {
+export function checkRows(
+  statement: ManifestStatement,
+  day: string,
+  zone: string,
+  { hasHeader }: Pick<StatementReader, 'hasHeader'>,
+): RowCheck {
   const { say, told, all } = createProblems();
   const columns = columnsOf(statement.columns);
   const lacking = COLUMNS_CHECKED.filter((name) => !columns.includes(name));
@@ -44,7 +50,7 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
   return {
     take: (cells) => {
       line += 1;
-      if (line === 1) {
+      if (line === 1 && hasHeader) {
         const header = cells.join(',');
         if (header !== columns.join(',')) say(`the header is '${header}', not '${columns.join(',')}'`);
       } else if (cells.length !== columns.length) {
@@ -52,7 +58,7 @@ export function checkRows(statement: ManifestStatement, day: string, zone: strin
       } else if (lacking.length === 0) takeRow(cells);
     },
     end: () => {
-      if (line === 0) say('the file is empty');
+      if (line === 0 && hasHeader) say('the file is empty');
       if (lacking.length > 0)
         return [...told, `its rows cannot be checked: they have no column ${lacking.join(', ')}`];
       balances.end();

@@ -1,22 +1,17 @@
 /** Checks downloaded statements against their manifests, offline: bytes, sums, chain, and day after day. */
-import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { parse } from 'csv-parse';
-import { addDays } from '../ledger/business-day.ts';
-import { compareAmounts } from '../ledger/money.ts';
-import { digestOf, metered } from '../objects/object-store.ts';
-import { manifestFileBeside, STORE_MARK_KEY } from './keys.ts';
+import { digestOf, metered, type Digest } from '../objects/object-store.ts';
+import { filesUnder, isManifest } from './downloaded-files.ts';
+import { expectedFiles, type ExpectedFile } from './expected-files.ts';
+import { STATEMENT_FORMATS } from './formats/all.ts';
+import { columnsOf } from './formats/columns.ts';
+import { UnreadableRows, type StatementFormat } from './formats/format.ts';
+import { manifestFileBeside } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
+import { problemsWithDayBefore, type ReadManifest } from './verify-days.ts';
 import { checkRows } from './verify-rows.ts';
-
-/** A path that is not there. */
-class NothingToVerify extends ExpectedError {
-  override readonly name = 'NothingToVerify';
-  readonly exitCode = EXIT.usage;
-}
 
 /** One file that a manifest names, and what does not hold of it. */
 export interface VerifiedFile {
@@ -43,30 +38,23 @@ export interface VerifyReport {
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
 }
 
-interface Found {
-  readonly path: string;
-  /** By way of a folder, or a manifest that was named: then what it lists must be there. */
-  readonly whole: boolean;
-}
-
-interface ReadManifest extends Found {
-  readonly manifest: Manifest;
-}
-
 /**
  * Checks files and folders, in the layout of the store or all in one folder. A statement named alone is checked by the
  * manifest beside it. Throws `NothingToVerify` for a path that does not exist.
  */
-export async function verifyPaths(paths: readonly string[]): Promise<VerifyReport> {
+export async function verifyPaths(
+  paths: readonly string[],
+  formats: readonly StatementFormat[] = STATEMENT_FORMATS,
+): Promise<VerifyReport> {
   const found = await filesUnder(paths);
   const problems: { path: string; problem: string }[] = [];
   const manifests: ReadManifest[] = [];
-  for (const file of found.filter(({ path }) => path.endsWith('.json'))) {
+  for (const file of found.filter(({ path }) => isManifest(path))) {
     const manifest = parseManifest(await readFile(file.path, 'utf8'));
     if (manifest !== null) manifests.push({ ...file, manifest });
     else problems.push({ path: file.path, problem: 'this is no manifest of daybook' });
   }
-  const sheets = found.filter(({ path }) => path.endsWith('.csv')).map(({ path }) => path);
+  const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
   const files: VerifiedFile[] = [];
   for (const one of manifests) {
@@ -81,51 +69,23 @@ export async function verifyPaths(paths: readonly string[]): Promise<VerifyRepor
       }
       for (const path of copies) {
         named.add(path);
-        files.push(await verifyFile(path, one.manifest, expected));
+        files.push(await verifyFile(path, one.manifest, expected, formats));
       }
     }
     for (const problem of problemsWithDayBefore(one.manifest, manifests)) {
       problems.push({ path: one.path, problem });
     }
   }
+  const isStatement = (path: string): boolean =>
+    formats.some(({ isPublished, extension }) => isPublished && path.endsWith(`.${extension}`));
   for (const path of sheets) {
-    if (!named.has(path)) problems.push({ path, problem: 'no manifest here names this file' });
+    if (isStatement(path) && !named.has(path))
+      problems.push({ path, problem: 'no manifest here names this file' });
   }
   if (manifests.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
   return { manifests: manifests.length, files, problems };
-}
-
-/** Every CSV and JSON file under the paths; beside a file named alone, its manifest; beside a manifest, what it lists. */
-async function filesUnder(paths: readonly string[]): Promise<Found[]> {
-  const found = new Map<string, Found>();
-  const add = (path: string, whole: boolean): void => {
-    if (basename(path) === STORE_MARK_KEY) return;
-    if (/\.(csv|json)$/.test(path) && !found.has(path)) found.set(path, { path, whole });
-  };
-  for (const path of paths) {
-    const kind = await stat(path).catch(() => null);
-    if (kind === null) throw new NothingToVerify(`${path} does not exist`);
-    if (kind.isDirectory()) {
-      const entries = await readdir(path, { recursive: true, withFileTypes: true });
-      for (const entry of entries.filter((one) => one.isFile() && !one.name.startsWith('.'))) {
-        add(join(entry.parentPath, entry.name), true);
-      }
-    } else if (path.endsWith('.json')) {
-      add(path, true);
-      for (const name of await readdir(dirname(path))) {
-        if (name.endsWith('.csv')) add(join(dirname(path), name), true);
-      }
-    } else {
-      add(path, false);
-      for (const name of ['manifest.json', manifestFileBeside(basename(path))]) {
-        const beside = join(dirname(path), name);
-        if ((await stat(beside).catch(() => null)) !== null) add(beside, false);
-      }
-    }
-  }
-  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** Whether a manifest answers for a file: for all it lists, unless its name says it came with one statement only. */
@@ -144,45 +104,14 @@ const hasOtherRevision = (one: ReadManifest, { file, currency }: ExpectedFile, s
       sheets.includes(join(dirname(one.path), other.file)),
   );
 
-interface ExpectedFile {
-  readonly file: string;
-  readonly sha256: string;
-  /** Null where the manifest does not say. */
-  readonly bytes: number | null;
-  readonly revision: number;
-  readonly currency: string | null;
-  readonly current: boolean;
-  /** Set for current statements. */
-  readonly statement: ManifestStatement | null;
-}
-
-function expectedFiles({ statements, summary }: Manifest): ExpectedFile[] {
-  return [
-    ...statements.flatMap((statement): ExpectedFile[] => [
-      { ...statement, current: true, statement },
-      ...statement.superseded.map((old) => ({
-        ...old,
-        currency: statement.currency,
-        current: false,
-        statement: null,
-      })),
-    ]),
-    ...(summary === null
-      ? []
-      : [summary, ...summary.superseded].map((one, index) => ({
-          ...one,
-          bytes: null,
-          currency: null,
-          current: index === 0,
-          statement: null,
-        }))),
-  ];
-}
-
-async function verifyFile(path: string, manifest: Manifest, expected: ExpectedFile): Promise<VerifiedFile> {
+async function verifyFile(
+  path: string,
+  manifest: Manifest,
+  expected: ExpectedFile,
+  formats: readonly StatementFormat[],
+): Promise<VerifiedFile> {
   const { statement } = expected;
-  const rows = statement === null ? null : checkRows(statement, manifest.day, manifest.timeZone);
-  const { bytes, sha256, unreadable } = await readSheet(path, rows?.take ?? null);
+  const { bytes, sha256, problemsInRows } = await readSheet(path, manifest, expected, formats);
   const problems: string[] = [];
   if (expected.bytes !== null && bytes !== expected.bytes) {
     problems.push(`the file has ${bytes} bytes, ${expected.bytes} were published`);
@@ -192,8 +121,7 @@ async function verifyFile(path: string, manifest: Manifest, expected: ExpectedFi
       `its SHA-256 is ${sha256}, ${expected.sha256} was published: it is another file, or was changed`,
     );
   }
-  if (unreadable !== null) problems.push(`it cannot be read as CSV: ${unreadable}`);
-  if (rows !== null && unreadable === null) problems.push(...rows.end());
+  problems.push(...problemsInRows);
   return {
     path,
     merchantNo: manifest.merchantNo,
@@ -209,64 +137,25 @@ async function verifyFile(path: string, manifest: Manifest, expected: ExpectedFi
   };
 }
 
-/** Digest and rows of a file in one reading. */
-async function readSheet(path: string, take: ((cells: readonly string[]) => void) | null) {
-  if (take === null) return { ...(await digestOf(createReadStream(path))), unreadable: null };
-  const source = metered(() => createReadStream(path));
-  const rows = parse({ relax_column_count: true, record_delimiter: '\r\n' });
-  try {
-    await pipeline(source.stream, rows, async (parsed: AsyncIterable<string[]>) => {
-      for await (const cells of parsed) take(cells);
-    });
-    return { ...source.digest(), unreadable: null };
-  } catch (error) {
-    if (source.sourceError() !== undefined) throw error;
-    const unreadable = error instanceof Error ? error.message : String(error);
-    return { ...(await digestOf(createReadStream(path))), unreadable };
-  }
-}
-
-/** What does not fit the account's statement before, where that one is among the manifests. */
-function problemsWithDayBefore(manifest: Manifest, manifests: readonly ReadManifest[]): string[] {
-  return manifest.statements.flatMap((statement) => {
-    const { currency, previousDay, previousSha256 } = statement;
-    const before = manifests
-      .filter(({ manifest: other }) => other.merchantNo === manifest.merchantNo && other.day === previousDay)
-      .flatMap(({ manifest: other }) => other.statements.filter((one) => one.currency === currency))[0];
-    if (before === undefined) {
-      // A later statement among those here contradicts what this one was written after.
-      return skippedDays(manifest, statement, manifests);
-    }
-    const problems: string[] = [];
-    if (before.sha256 !== previousSha256) {
-      problems.push(
-        `${currency}: the statement of ${previousDay ?? ''} here is not the one this day was published after: ` +
-          `download both days again`,
-      );
-    }
-    if (!statement.openingDerived && compareAmounts(before.closing, statement.opening) !== 0) {
-      problems.push(
-        `${currency}: the opening is ${statement.opening}, but ${previousDay ?? ''} closed on ${before.closing}`,
-      );
-    }
-    return problems;
-  });
-}
-
-function skippedDays(
+/** Digest of a file, and what its rows say otherwise than its manifest, in one reading. */
+async function readSheet(
+  path: string,
   manifest: Manifest,
-  { currency, previousDay }: ManifestStatement,
-  manifests: readonly ReadManifest[],
-): string[] {
-  const yesterday = addDays(manifest.day, -1);
-  const skipped = manifests.some(
-    ({ manifest: other }) =>
-      other.merchantNo === manifest.merchantNo &&
-      other.day === yesterday &&
-      yesterday !== previousDay &&
-      other.statements.some((one) => one.currency === currency),
-  );
-  return skipped
-    ? [`${currency}: ${yesterday} is not named as the statement before: download ${manifest.day} again`]
-    : [];
+  { statement, format }: ExpectedFile,
+  formats: readonly StatementFormat[],
+): Promise<Digest & { readonly problemsInRows: readonly string[] }> {
+  const reader = formats.find(({ name }) => name === format)?.reader;
+  if (statement === null || reader === undefined)
+    return { ...(await digestOf(createReadStream(path))), problemsInRows: [] };
+  const source = metered(() => createReadStream(path));
+  const check = checkRows(statement, manifest.day, manifest.timeZone, reader);
+  try {
+    for await (const rows of reader.rows(source.stream, columnsOf(statement.columns)))
+      for (const cells of rows) check.take(cells);
+    return { ...source.digest(), problemsInRows: check.end() };
+  } catch (error) {
+    if (!(error instanceof UnreadableRows)) throw error;
+    const problem = `it cannot be read as ${format.toUpperCase()}: ${error.message}`;
+    return { ...(await digestOf(createReadStream(path))), problemsInRows: [problem] };
+  }
 }

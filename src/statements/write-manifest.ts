@@ -16,7 +16,7 @@ import {
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from './digest.ts';
 import { manifestKey } from './keys.ts';
-import { manifestText, parseManifest, type ManifestSources } from './manifest.ts';
+import { manifestText, otherFormatsIn, parseManifest, type ManifestSources } from './manifest.ts';
 import { putReplacing, readManifest } from './put-revision.ts';
 import { currentOf } from './summary.ts';
 
@@ -45,11 +45,15 @@ export const manifestRow = (
   content,
 });
 
-/** The manifest that these rows call for: the recorded one where it says the same, else the next revision. */
+/**
+ * The manifest that these rows call for: the recorded one where it says the same, else the next revision. Files in other
+ * formats have no rows: those that the recorded one lists stay listed, and the rows bring the new ones.
+ */
 export async function nextManifest(
   merchantNo: string,
   day: BusinessDay,
-  rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'>,
+  rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
+    Partial<Pick<ManifestSources, 'otherFormats'>>,
   { db, lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
 ): Promise<{ readonly row: ManifestRow; readonly isNew: boolean }> {
   const previous = new Map<string, StatementRow>();
@@ -58,8 +62,10 @@ export async function nextManifest(
     if (before !== undefined) previous.set(currency, before);
   }
   const certificates = await certificatesOf(db, merchantNo, dayWindow(day, zone));
-  const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates };
   const recorded = await manifestOfDay(db, merchantNo, day);
+  const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
+  const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
+  const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
   if (recorded !== undefined) {
     // That another run looked at more or less than the one that wrote it makes no new manifest.
     const before = parseManifest(recorded.content)?.checked ?? [];

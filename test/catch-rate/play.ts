@@ -13,7 +13,7 @@ import type { Rig } from '../simulation/rig.ts';
 import { OWN, type Form, type Place, type Planted } from './form.ts';
 import { serve, truthOf } from './platform.ts';
 import { drawHistory, type Drawn, type Step } from './scene.ts';
-import { toldBy, type CommandOutput } from './told.ts';
+import { toldBy, type Findings } from './told.ts';
 import { harmOf } from './truth.ts';
 
 const FOLDERS = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -25,7 +25,7 @@ export type Product = typeof executeRun;
 export interface Seen {
   readonly step: Step;
   readonly exitCode: number;
-  readonly told: CommandOutput;
+  readonly told: Findings;
   /** True if copy or statements are not what the books truly hold. */
   readonly isHarmed: boolean;
   /** The days whose published statement is wrong and has the verdict continuous. */
@@ -141,7 +141,7 @@ const sameDay = (one: Place, other: Place): boolean =>
   one.day === other.day &&
   (one.currency === null || other.currency === null || one.currency === other.currency);
 
-const isAt = (planted: Planted, told: CommandOutput): boolean =>
+const isAt = (planted: Planted, told: Findings): boolean =>
   planted.where === 'everywhere' ||
   planted.where.some((place) => told.places.some((one) => sameDay(one, place)));
 

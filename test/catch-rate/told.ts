@@ -11,7 +11,7 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import type { Published } from '../simulation/published.ts';
 import { OWN, type Place } from './form.ts';
 
-export interface CommandOutput {
+export interface Findings {
   readonly text: string;
   readonly places: readonly Place[];
   readonly breaks: number;
@@ -32,7 +32,7 @@ export async function toldBy(
   { report, error }: { readonly report: RunReport | null; readonly error: Error | null },
   published: Published,
   { zone, now }: { readonly zone: string; readonly now: Date },
-): Promise<CommandOutput> {
+): Promise<Findings> {
   const breaks = (await listBreaks(db)).filter((row) => row.merchant_no === OWN);
   const wrecks = await db
     .selectFrom('quarantined_entry')

@@ -237,7 +237,7 @@ describe('beneficiary', () => {
   it.each([
     ['a file that is not there', 'no-such.yaml', null, 'cannot be read (ENOENT)'],
     ['neither JSON nor YAML', 'broken.yaml', 'merOrderNo: [Erika', 'is neither JSON nor YAML'],
-  ])('%s is told without what stands in it', async (_, name, text, told) => {
+  ])('%s is reported without its content', async (_, name, text, told) => {
     const path = join(folder, name);
     if (text !== null) await writeFile(path, text);
     const ended = await run(['register', path]);

@@ -186,7 +186,7 @@ it.each([
   ],
   [[''], 'the number is empty'],
   [['59102', '--merchant', '../x'], '--merchant ../x is no merchant number: it must be 1 to 32 letters'],
-])('%j is told, with what to try', async (args, said) => {
+])('%j is reported, with what to try', async (args, said) => {
   const { code, stderr } = await find(...args);
   expect(code).toBe(2);
   expect(stderr).toContain(said);

@@ -24,10 +24,10 @@ afterAll(async () => {
 
 describe('2: wrong usage or settings, and nothing was started', () => {
   test.each<[string, string[], (env: Env) => Env, RegExp]>([
-    ['a day no calendar has', ['run', '--from', '2026-02-30'], (all) => all, /2026-02-30/],
+    ['a day that does not exist', ['run', '--from', '2026-02-30'], (all) => all, /2026-02-30/],
     ['a day in another form', ['run', '--from', '1.3.2026'], (all) => all, /1\.3\.2026/],
     ['from after to', ['run', '--from', TO, '--to', FROM], (all) => all, /--from 2026-03-05 lies after --to/],
-    ['a day to come', ['run', '--to', '2026-03-07'], (all) => all, /has not begun yet/],
+    ['a future day', ['run', '--to', '2026-03-07'], (all) => all, /has not begun yet/],
     ...[
       ['run', '--from', '1999-01-01', '--to', '1999-01-02'],
       ['sync', '--to', '2001-09-09'],
@@ -53,10 +53,10 @@ describe('2: wrong usage or settings, and nothing was started', () => {
       /--to 9999-12-31 cannot be asked for: the latest day is 2286-11-/,
     ],
     ['an unknown merchant', ['run', '--merchant', 'NOBODY'], (all) => all, /NOBODY is not known.*SBX-M-1/],
-    ['a currency that is none', ['run', '--currency', 'usd'], (all) => all, /--currency usd/],
+    ['an invalid currency', ['run', '--currency', 'usd'], (all) => all, /--currency usd/],
     ['an unknown flag', ['run', '--form', FROM], (all) => all, /unknown option '--form'/],
     ['an unknown command', ['rnu'], (all) => all, /unknown command 'rnu'/],
-    ['an age that is none', ['status', '--max-age', '26'], (all) => all, /--max-age 26 is no age/],
+    ['an invalid age', ['status', '--max-age', '26'], (all) => all, /--max-age 26 is no age/],
     [
       'no platform',
       ['run'],
@@ -64,7 +64,7 @@ describe('2: wrong usage or settings, and nothing was started', () => {
       /PLATFORM_BASE_URL is required[\s\S]*PLATFORM_TIME_ZONE is required/,
     ],
     [
-      'a slip in a name',
+      'a misspelled name',
       ['run'],
       (all) => ({ ...all, PLATFORM_TIMEOUT: '5' }),
       /PLATFORM_TIMEOUT is no setting; did you mean PLATFORM_TIMEOUT_MS/,
@@ -81,7 +81,7 @@ describe('2: wrong usage or settings, and nothing was started', () => {
       (all) => all,
       /\/nowhere\/daybook\.yaml/,
     ],
-    ['a store that is none', ['run'], (all) => ({ ...all, STATEMENTS_URL: 'ftp://x/y' }), /STATEMENTS_URL/],
+    ['an invalid store', ['run'], (all) => ({ ...all, STATEMENTS_URL: 'ftp://x/y' }), /STATEMENTS_URL/],
   ])('%s', async (_, args, change, said) => {
     const { code, stdout, stderr } = await daybook(args, change(env), folder);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -92,7 +92,7 @@ it.each([
   ['statements', 'get', '--merchant', MERCHANT.merchantNo, '--day', '2026-03-02'],
   ['plan'],
   ['run'],
-])('a currency in small letters is told alike: %s %s', async (...command) => {
+])('a currency in small letters gives the same message: %s %s', async (...command) => {
   const { code, stderr } = await daybook([...command, '--currency', 'usd'], env);
   expect({ code, stderr }).toEqual({
     code: 2,

@@ -209,7 +209,7 @@ describe('statements diff', () => {
       `no statement of ${DAY} has both revision 1 and 9; the newest one is revision 3.`,
     ],
     [['--merchant', 'NOBODY'], `nothing was published of ${DAY} for what is asked`],
-  ])('%j is told', async (flags, said) => {
+  ])('%j is reported', async (flags, said) => {
     const { code, stderr } = await diff(...flags);
     expect(code).toBe(2);
     expect(stderr).toContain(said);

@@ -117,11 +117,32 @@ describe('statements get --month', () => {
     [['--merchant', merchantNo, '--currency', 'USD'], 'say which: --day YYYY-MM-DD, or a whole --month'],
     [['--day', FROM, '--currency', 'USD'], 'say which with --merchant NO'],
     [['--day', FROM, '--merchant', merchantNo], 'say which with --currency CCC'],
+    [['--day', FROM, '--format', 'pdf'], 'Allowed choices are csv, spreadsheet'],
+    [['--day', FROM, '--format', 'csv', '--for-spreadsheet'], 'cannot be used with option'],
   ])('%j is told', async (flags, said) => {
     const { code, stderr } = await get(...flags);
     expect(code).toBe(2);
     expect(stderr).toContain(said);
   });
+});
+
+it('a statement in another format has its name, and no manifest that would not name it', async () => {
+  const out = join(folder, 'formats');
+  const asked = ['--merchant', merchantNo, '--currency', 'USD', '--day', FROM];
+  const name = `${merchantNo}_USD_${FROM}`;
+  const [byFlag, byName] = [
+    await get(...asked, '--out', out, '--for-spreadsheet', '--json'),
+    await get(...asked, '--stdout', '--format', 'spreadsheet'),
+  ];
+  expect(JSON.parse(byFlag.stdout)).toMatchObject({ path: join(out, `${name}.r2.spreadsheet.csv`) });
+  expect(await readdir(out)).toEqual([`${name}.r2.spreadsheet.csv`]);
+  expect(byName.stdout).toBe(await readFile(join(out, `${name}.r2.spreadsheet.csv`), 'utf8'));
+  await get(...asked, '--out', out);
+  expect(await readdir(out)).toEqual([
+    `${name}.manifest.json`,
+    `${name}.r2.csv`,
+    `${name}.r2.spreadsheet.csv`,
+  ]);
 });
 
 describe('a month’s line', () => {

@@ -21,7 +21,7 @@ test.each([
   ['a command to copy', '  npx daybook statements get --merchant SANDBOX-10001 --currency EUR'],
   ['a row of a table', 'merchant  day         opening  credits  a sentence that is long enough'],
   ['a path without a space', '  /a/long/path/that/no/terminal/of/forty/columns/takes.csv'],
-])('%s stays as it is', (_, text) => {
+])('%s is not changed', (_, text) => {
   expect(wrapped(text, 40)).toBe(text);
 });
 

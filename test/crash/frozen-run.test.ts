@@ -24,7 +24,7 @@ describe('a run that is stopped right before the rename of a manifest', () => {
   test.each([
     ['the first of a day', false],
     ['one that replaces another', true],
-  ])('%s: its late rename changes nothing for good', async (_, stands) => {
+  ])('%s: its late rename has no lasting effect', async (_, stands) => {
     stage = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
     if (stands) {
       await stage.run();

@@ -66,7 +66,7 @@ const countOf = async (table: 'ledger_entry' | 'account_day' | 'statement'): Pro
 describe('killed', () => {
   test.each<[string, () => Promise<void>]>([
     ['at the first call', () => until(() => stage.sandbox.requestCount() >= 1)],
-    ['half-way through the calls', () => until(() => stage.sandbox.requestCount() >= calls / 2)],
+    ['midway through the calls', () => until(() => stage.sandbox.requestCount() >= calls / 2)],
     ['at the first rows stored', () => until(async () => (await countOf('ledger_entry')) > 0)],
     ['at the first figures of a day', () => until(async () => (await countOf('account_day')) > 0)],
     ['at the first statement recorded', () => until(async () => (await countOf('statement')) > 0)],

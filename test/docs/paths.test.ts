@@ -1,4 +1,7 @@
-/** What the pages for people name is there: files, folders, the names that stand in them, and what links lead to. */
+/**
+ * Checks the pages for people: the files, folders and names in code that they mention exist, and links lead
+ * somewhere.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -21,11 +24,13 @@ const PATH = new RegExp(
   `\`((?:${[...FOLDERS, ...readdirSync('src')].join('|')})/[\\w./*-]+|[\\w*-]+(?:[./][\\w-]+)*\\.ts)\``,
   'g',
 );
-/** A name of the code said to stand in a file. */
+/** A name in the code, and the file in which it should be. */
 const NAME_IN_FILE = /`(\w+)` (?:of|in) `([\w./-]+\.ts)`/g;
 const LINK = /\]\(([^)#:]+)(?:#[^)]*)?\)/g;
 
-/** Whole paths that a path stands for: shorter ones, and some with an asterisk, are told where it is clear what is meant. */
+/**
+ * The whole paths that a path may mean. Short paths and paths with an asterisk are allowed if their meaning is clear.
+ */
 function found(path: string): string[] {
   const end = path.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll('*', '[^/]*');
   return TREE.filter((one) => new RegExp(`(^|/)${end}$`).test(one));
@@ -34,7 +39,7 @@ function found(path: string): string[] {
 const standsIn = (name: string, path: string): boolean =>
   found(path).some((file) => new RegExp(`\\b${name}\\b`).test(readFileSync(file, 'utf8')));
 
-/** What the text of a page names and is not there. */
+/** What a page mentions that does not exist. */
 function missingIn(page: string, text: string): string[] {
   const paths = [...text.matchAll(PATH)].map(([, path]) => path!).filter((path) => found(path).length === 0);
   const names = [...text.matchAll(NAME_IN_FILE)]
@@ -46,11 +51,11 @@ function missingIn(page: string, text: string): string[] {
   return [...paths, ...names, ...links];
 }
 
-test.each(PAGES)('%s names what is there', (page) => {
+test.each(PAGES)('%s mentions only what exists', (page) => {
   expect(missingIn(page, readFileSync(page, 'utf8'))).toEqual([]);
 });
 
-test('what is not there is found', () => {
+test('a name of something that does not exist is found', () => {
   const text =
     '`src/ledger/entry.ts`, `sync/certify.ts`, `run.ts`, `run/stages/*-stage.ts` and `EXIT` in `src/ledger/ending.ts` are, ' +
     'as is [this](docs/views.md#x); `src/ledger/entries.ts`, `run/*-stage.ts`, `no-such.ts`, `NONE` in `ending.ts` and ' +

@@ -1,4 +1,4 @@
-/** docs/reference is made, not written: stale pages are a fault. */
+/** docs/reference is generated. These tests fail if its pages are stale. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,18 +11,17 @@ import { commandsPage } from '../../scripts/reference/commands.ts';
 import { fieldsOf, filesPage, withMeanings } from '../../scripts/reference/files.ts';
 import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
-import { EXIT } from '../../src/ledger/ending.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { lockFolder } from '../../src/store/engine/folder-lock.ts';
-import { freshEmbedded } from '../support/database.ts';
+import { freshDatabase } from '../support/database.ts';
 
 let database: Database;
 beforeAll(async () => {
-  database = await freshEmbedded();
+  database = await freshDatabase();
 });
 afterAll(() => database.close());
 
-test('the pages say what the program is today (`npm run reference` writes them)', async () => {
+test('the pages describe the program as it is now (`npm run reference` writes them)', async () => {
   for (const [path, text] of await referencePages(database.db))
     expect(await readFile(path, 'utf8'), path).toBe(text);
 });
@@ -35,7 +34,7 @@ test('every table, view and column has a comment that says what it holds', async
   expect(silent).toEqual([]);
 });
 
-test('a table is told with its key, its columns and their comments', async () => {
+test('a table is shown with its key, its columns and their comments', async () => {
   await sql`
     CREATE TABLE seen (place text, nth integer, at timestamptz, PRIMARY KEY (nth, place));
     COMMENT ON TABLE seen IS 'What was seen.';
@@ -57,7 +56,7 @@ test('a column or field without a meaning, and a meaning without one, are faults
   expect(() => withMeanings(['a'], { a: 'first', b: 'second' })).toThrow('no file has b');
 });
 
-test('a document’s fields are told with their types, inner ones too', () => {
+test('all fields of a document are shown with their types, inner ones too', () => {
   const schema = z.object({
     kind: z.literal('x/1'),
     sum: z.string().regex(/^0$/).nullable(),
@@ -74,7 +73,7 @@ test('a document’s fields are told with their types, inner ones too', () => {
   ]);
 });
 
-test('the page of files names everything that lies beside the embedded database in the data folder', async () => {
+test('the page of files names everything in the data folder beside the embedded database', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'daybook-data-'));
   const { release } = await lockFolder(join(dataDir, 'db'));
   const names = await readdir(dataDir);
@@ -84,7 +83,7 @@ test('the page of files names everything that lies beside the embedded database 
   expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
 });
 
-test('the promise to the outside tells every exit code', async () => {
+test('the page of what outsiders rely on has every exit code', async () => {
   const page = await readFile('docs/reference/README.md', 'utf8');
   const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   expect(told).toEqual(Object.values(EXIT));
@@ -120,7 +119,7 @@ test('a setting is described by the comment above it', () => {
   ]);
 });
 
-test('a command with subcommands is told itself where it works alone', () => {
+test('a command with subcommands is shown too if it can be run itself', () => {
   const program = new Command('daybook');
   const runs = program.command('runs').description('what ran').option('--all', 'all of them');
   runs.command('forget').description('give up');

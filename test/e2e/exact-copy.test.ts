@@ -66,7 +66,7 @@ describe.each<[string, Partial<Hostility>, number?]>([
   ['cuts connections', { resetEvery: 5 }],
   ['never answers some calls', { stallEvery: 7, strikesMax: 4 }, 150],
   ['cuts replies short', { truncatedEvery: 5 }],
-  ['answers with a page for people', { htmlEvery: 5 }],
+  ['answers with an HTML page', { htmlEvery: 5 }],
   ['answers 200 with an error document', { errorDocumentEvery: 5 }],
 ])('a platform that %s', (_, hostility, timeoutMs) => {
   test('is still copied exactly', async () => {

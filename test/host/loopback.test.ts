@@ -21,4 +21,4 @@ test.each([
   '[::]',
   '[fd00::1]',
   '10.0.0.1',
-])('%s may be another', (host) => expect(isLoopback(host)).toBe(false));
+])('%s may be another machine', (host) => expect(isLoopback(host)).toBe(false));

@@ -95,7 +95,7 @@ const shifted = (amount: string, by: string): string => addAmounts(amount, by);
 
 const LIES: readonly Lie[] = [
   {
-    name: 'an entry stamped past the one behind it',
+    name: 'an entry stamped later than the next one',
     hint: 'entries-trade-places',
     plant: (ledger, at) => {
       const [one, two] = [ledger[at]!, ledger[at + 1]!];
@@ -106,7 +106,7 @@ const LIES: readonly Lie[] = [
     },
   },
   {
-    name: 'an entry stamped past several behind it',
+    name: 'an entry stamped later than several after it',
     hint: 'entry-out-of-place',
     plant: (ledger, at) => {
       const [one, before, after] = [ledger[at]!, ledger[at - 1]!, ledger[at + 1]!];
@@ -321,9 +321,9 @@ describe('a break by itself', () => {
   const after = (net: string) => ({ net, batchNo: 'B2' });
   test.each([
     ['equals the amount before it', '5.00', '70.00', 'equals-neighbour', 'B1'],
-    ['takes back the amount behind it', '-70.00', '70.00', 'equals-neighbour', 'B2'],
+    ['is the opposite of the amount after it', '-70.00', '70.00', 'equals-neighbour', 'B2'],
     [
-      'is twice the amount behind it, as of credit and debit swapped',
+      'is twice the amount after it, as if credit and debit were swapped',
       '-140.00',
       '70.00',
       'twice-neighbour',
@@ -332,7 +332,7 @@ describe('a break by itself', () => {
     ['is off by one minor unit', '0.01', '70.00', 'amount-off', 'B2'],
     ['is before an amount of 0', '12.34', '0.00', 'amount-off', 'B2'],
     ['is before an amount in minor units', '-6930.00', '7000.00', 'amount-off', 'B2'],
-    ['is of the size of amounts', '63.17', '70.00', 'unexplained', null],
+    ['is about as large as the amounts', '63.17', '70.00', 'unexplained', null],
   ])('%s', (_, missing, net, hint, hintBatchNo) => {
     expect(neighbourHint(missing, before, after(net), MINOR_UNITS)).toEqual({ hint, hintBatchNo });
   });

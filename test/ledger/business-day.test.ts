@@ -48,7 +48,7 @@ describe('calendar days', () => {
     'yesterday',
     '',
     '2026-01-01T00',
-  ])('%j is none, and the sentence says how to write one', (text) => {
+  ])('%j is refused, and the message says how to write a day', (text) => {
     expect(() => parseDay(text)).toThrow(InvalidDay);
     expect(() => parseDay(text)).toThrow(/YYYY-MM-DD/);
   });
@@ -88,7 +88,7 @@ describe('instants of wall-clock times', () => {
     '2026-03-01 10:00:00Z',
     '2026-3-1 10:00:00',
     '',
-  ])('none where %j is no time', (text) => {
+  ])('none if %j is no valid time', (text) => {
     expect(instantsOf(text, 'Asia/Shanghai')).toEqual([]);
   });
 

@@ -87,7 +87,7 @@ describe('the range of an amount', () => {
     [nines(31), false],
     [`-${nines(31)}`, false],
     [`0.${nines(31)}`, false],
-  ])('%s is inside: %s', (amount, inside) => {
+  ])('%s is in the range: %s', (amount, inside) => {
     expect(isWithinDigits(amount)).toBe(inside);
   });
 

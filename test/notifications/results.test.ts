@@ -88,7 +88,7 @@ describe('reading an application’s result (6.1)', () => {
     ['written as text', JSON.stringify({ result: JSON.stringify(approval) })],
     ['after a byte order mark', `\uFEFF${JSON.stringify(approval)}`],
     ['with fields of its own around it', JSON.stringify({ code: 'E1', message: 'x', body: approval })],
-  ])('is the same %s', (_, body) => {
+  ])('is read the same %s', (_, body) => {
     expect(readOnboardingResult(body).result).toEqual(read(approval));
   });
 

@@ -112,9 +112,9 @@ describe('a server that never answers, and stays connected', () => {
   });
 
   test.each([
-    ['to call off what it may have begun', 'PUT'],
-    ['to read back what it may have taken', 'GET'],
-  ])('is not waited for again %s', async (_, silentFrom) => {
+    ['to abort the upload that it may have begun', 'PUT'],
+    ['to read back the object that it may have stored', 'GET'],
+  ])('is not tried again %s', async (_, silentFrom) => {
     const server = await startFauxqsServer();
     const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
     const { store } = await freshBucket(server, { AWS_ENDPOINT_URL_S3: proxy.url }, { idleTimeoutMs: 30 });

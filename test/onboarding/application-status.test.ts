@@ -12,6 +12,6 @@ it.each([
   ['Ada is not (Wong)', '*** is not ***'],
   [`${path('registration')} is not legible`, '*** is not legible'],
   ['natureType 0 is wrong for HK', 'natureType 0 is wrong for HK'],
-])('%s: told as %s', (reason, shown) => {
+])('%s: shown as %s', (reason, shown) => {
   expect(withoutValues(reason, payload)).toBe(shown);
 });

@@ -438,7 +438,7 @@ describe.each(['customerId', 'shareholder', 'director', 'legalPerson'])('a perso
     ['certValidEndDate', ['2030-06-30'], '2030-6-30', 'is no date of the form yyyy-MM-dd'],
     ['currentCountry', ['HK'], 'Hongkong', 'is no ISO 3166-1 country code of two capital letters, like HK'],
     ['currentAddress', [characters(255)], characters(256), tooLong(255)],
-  ])('%s: %j is taken, %j %s', (field, taken, refused, problem) => {
+  ])('%s: %j is accepted, %j %s', (field, taken, refused, problem) => {
     const images = field === 'type' ? { certificates: [path('front'), path('back')] } : {};
     for (const value of taken) expect(told(of({ ...images, [field]: value }))).toEqual([]);
     expect(told(of({ ...images, [field]: refused }))).toEqual([`${list}[1].${field} ${problem}`]);

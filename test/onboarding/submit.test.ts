@@ -165,7 +165,7 @@ onBothDatabases((store) => {
       ['a reply that is no receipt', answer('{"status":"ACCEPT","code":"S00009","bizFlow":"FLOW1"}')],
       ['HTML', answer('<html>')],
       ['a redirect', answer('', 302, { location: 'https://elsewhere.example' })],
-    ])('stands as unknown after %s, and is sent only once', async (_what, act) => {
+    ])('is unknown after %s, and is sent only once', async (_what, act) => {
       const { submit, received } = await platform(act, receipt('FLOW1'));
       const row = await submit();
       expect(row).toMatchObject({ state: 'unknown', bizFlow: null });
@@ -320,7 +320,7 @@ onBothDatabases((store) => {
     it.each([
       ['accepted', receipt('FLOW1')],
       ['unknown', reset],
-    ])('is not sent while the first stands as %s', async (state, act) => {
+    ])('is not sent while the first is %s', async (state, act) => {
       const { submit, received } = await platform(act, receipt('FLOW2'));
       const first = await submit();
       const error = await rejection(

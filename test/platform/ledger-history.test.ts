@@ -85,7 +85,7 @@ describe('what the document leaves open', () => {
   test.each([
     ['inAmount', { inAmount: '12.5', outAmount: '0' }, { credit: '12.50', debit: null }, 'outAmount'],
     ['outAmount', { inAmount: '0.00', outAmount: '7' }, { credit: null, debit: '7.00' }, 'inAmount'],
-  ])('%s beside a zero is the amount, and the zero is told', async (_, sent, kept, zero) => {
+  ])('of %s and a zero, the zero counts as null, with a notice', async (_, sent, kept, zero) => {
     const page = await readEntry(sent);
     expect(page.entries).toMatchObject([kept]);
     expect(page.notices).toEqual([`${zero} sent as zero instead of null`]);
@@ -117,7 +117,7 @@ describe('what the document leaves open', () => {
     ['2.0', 'total not sent as plain digits'],
     ['"2"', 'total sent as text instead of a number'],
     ['2e0', 'total not sent as plain digits'],
-  ])('a total of %s is two, and told', async (total, notice) => {
+  ])('a total of %s is read as two, with a notice', async (total, notice) => {
     const entries = ['"B1"', '"B2"'].map((batchNo) => entryText({ batchNo }));
     const text = `{"pageNum":1,"pageSize":100,"total":${total},"list":[${entries.join(',')}]}`;
     expect(await read(text)).toMatchObject({ total: 2, notices: [notice] });
@@ -237,13 +237,18 @@ describe('a page', () => {
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31 24:00:00"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '"2026-03-31T12:00:00"' }, 'B1'],
     ['busiDate is not a real time written YYYY-MM-DD HH:mm:ss', { busiDate: '1774929600000' }, 'B1'],
-  ])('an entry where %s is set aside with its text, the rest goes on', async (reason, fields, batchNo) => {
-    const wreck = entryText(fields);
-    const page = await read(pageText([entryText({ batchNo: '"A"' }), wreck, entryText({ batchNo: '"Z"' })]));
-    expect(page.rejected).toEqual([{ raw: wreck, reason, batchNo }]);
-    expect(page.entries.map((entry) => entry.batchNo)).toEqual(['A', 'Z']);
-    expect(page.notices).toEqual([]);
-  });
+  ])(
+    'an entry where %s is set aside with its text, and the rest is read',
+    async (reason, fields, batchNo) => {
+      const wreck = entryText(fields);
+      const page = await read(
+        pageText([entryText({ batchNo: '"A"' }), wreck, entryText({ batchNo: '"Z"' })]),
+      );
+      expect(page.rejected).toEqual([{ raw: wreck, reason, batchNo }]);
+      expect(page.entries.map((entry) => entry.batchNo)).toEqual(['A', 'Z']);
+      expect(page.notices).toEqual([]);
+    },
+  );
 
   test.each(['null', '[]', '"B1"', '17'])('an entry that is %s is set aside', async (wreck) => {
     const { rejected } = await read(pageText([entryText(), wreck]));
@@ -286,7 +291,7 @@ test.each([
   ['"7"', 7],
   ['2147483648', 2_147_483_648],
   ['-0', 0],
-])('a total spelt %s is %d', async (spelt, total) => {
+])('a total written as %s is %d', async (spelt, total) => {
   const page = await read(pageText([]).replace('"total":0', `"total":${spelt}`));
   expect(page.total).toBe(total);
 });

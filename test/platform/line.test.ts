@@ -82,7 +82,7 @@ describe('one merchant that', () => {
     ['is told to wait', { ...FINE, kind: '429', width: 32 } as const],
     ['is slow', { ...FINE, kind: 'slow', width: 32 } as const],
   ])(
-    '%s costs the other its half of the slots at most, even one that pauses between its calls',
+    '%s takes at most half of the slots from the other, even if that one pauses between its calls',
     async (_, bad) => {
       for (const other of [FINE, { ...FINE, width: 1 }, { ...FINE, width: 1, pauseMs: 700 }]) {
         for (const order of ['first', 'last'] as const) {

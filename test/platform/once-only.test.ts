@@ -46,17 +46,20 @@ describe('a call that must not be sent twice', () => {
   test.each<[string, Act]>([
     ['429', answer('', 429, { 'retry-after': '1' })],
     ['503', answer('', 503, { 'retry-after': '1' })],
-  ])('is not sent again by itself after a %s that says when, and did not arrive', async (_, act) => {
-    const { outcome, calls } = await sendOnce(act);
-    expect(outcome).toMatchObject({ name: 'PlatformUnreachable', mayHaveArrived: false });
-    expect(calls).toBe(1);
-  });
+  ])(
+    'is not repeated automatically after a %s with a time to wait, and counts as not arrived',
+    async (_, act) => {
+      const { outcome, calls } = await sendOnce(act);
+      expect(outcome).toMatchObject({ name: 'PlatformUnreachable', mayHaveArrived: false });
+      expect(calls).toBe(1);
+    },
+  );
 
   test.each<[string, Act]>([
     ['400', answer('{"code":"E40000"}', 400)],
     ['401', answer('', 401)],
     ['308', answer('', 308, { location: '/elsewhere' })],
-  ])('was surely not done after %s', async (_, act) => {
+  ])('was certainly not done after %s', async (_, act) => {
     const { outcome, calls } = await sendOnce(act);
     expect(outcome).toBeInstanceOf(PlatformRejected);
     expect(outcome).toMatchObject({ mayHaveArrived: false });
@@ -136,7 +139,7 @@ describe('the reply to a call with personal data', () => {
     ['a code in lower case', '{"code":"e40001"}'],
     ['text', 'ZHANG WEI is known to us'],
     ['an array', '["Zhang Wei"]'],
-  ])('%s is not told', async (_, reply) => {
+  ])('%s is not shown', async (_, reply) => {
     expect((await refusal(reply)).message).toBe(
       'sp1101 for the agent: the platform answered 400: (the reply may repeat personal data and is not shown)',
     );

@@ -84,7 +84,7 @@ describe('the reply', () => {
     ['ending with a blank', 'One ', 'begins or ends with a blank'],
     ['with a soft hyphen', 'O\u00adne', 'holds characters that are not printed'],
     ['of 501 characters', 'O'.repeat(501), 'has more than 500 characters'],
-  ])('a name that is %s loses nothing: it is kept, and told', async (_, name, oddity) => {
+  ])('a name that is %s is kept unchanged, with a notice', async (_, name, oddity) => {
     const { items: kept, setAside, notices } = await list(items(ONE, { code: 'CN2', name }));
     expect(kept.map(({ code, name: told }) => [code, told])).toEqual([
       ['CN1', 'One'],
@@ -138,7 +138,7 @@ describe('the reply', () => {
     ],
     ['HTML', '<html>', BANKS, 'answered by HTML'],
     ['a list by itself', [], BANKS, 'answered by something else than an object'],
-  ])('%s is refused whole', async (_, reply, query, said) => {
+  ])('%s is refused as a whole', async (_, reply, query, said) => {
     const error = await rejection(list(reply, query));
     expect(error).toBeInstanceOf(PlatformReplyInvalid);
     expect(error.message).toContain(`sp2502 for the agent: ${said}`);

@@ -45,7 +45,7 @@ describe('an application (sp1101)', () => {
     ['of a code alone', { code: 'S00001' }, null],
     ['of a code by another name', { respCode: 'S00001', bizFlow: 'F1' }, 'F1'],
     ['of a code beside an error’s words', { code: 'S00001', error: 'none', errorCode: 0 }, null],
-  ])('a receipt %s is one, and is asked for once', async (_, reply, flow) => {
+  ])('a receipt %s is accepted, and the application is sent once', async (_, reply, flow) => {
     const { receipt, received } = await submit(reply);
     expect(receipt.bizFlow).toBe(flow);
     expect(received).toHaveLength(1);
@@ -57,7 +57,7 @@ describe('an application (sp1101)', () => {
     [401, {}],
     [500, {}],
     [503, { 'retry-after': '1' }],
-  ])('a receipt with an HTTP status of failure, %i, is one all the same', async (status, headers) => {
+  ])('a receipt is accepted even with the HTTP status %i', async (status, headers) => {
     const { url, received } = await stranger(answer(JSON.stringify(RECEIPT), status, headers));
     const client = createApplicationClient(transportTo(url).transport);
     expect(await client.submit(APPLICATION)).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
@@ -74,7 +74,7 @@ describe('an application (sp1101)', () => {
     ['another status', { ...RECEIPT, status: 'REJECT', code: 'E1' }],
     ['an error document', { code: 'E40000', message: 'certificate: local file name' }],
     ['an error document in an envelope', { data: { errorCode: 'E40000', message: 'local file name' } }],
-  ])('%s is a refusal, and ends it', async (_, reply) => {
+  ])('%s is a final refusal', async (_, reply) => {
     const { url, received } = await stranger(json(reply));
     const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(received).toHaveLength(1);
@@ -83,14 +83,14 @@ describe('an application (sp1101)', () => {
   });
 
   test.each<[string, unknown]>([
-    ['success that names no code of a receipt', { code: 200, message: 'success', data: { bizFlow: 'F1' } }],
+    ['success without the code of a receipt', { code: 200, message: 'success', data: { bizFlow: 'F1' } }],
     ['words alone', { message: 'ok' }],
     ['another code', { ...RECEIPT, code: 'S00002' }],
     ['no status but a bizFlow', { bizFlow: 'F1' }],
     ['another order', { ...RECEIPT, merOrderNo: 'A-2' }],
     ['HTML', '<html>Red Lantern Trading'],
     ['half a reply', '{"bizFlow":"F1","sta'],
-  ])('%s leaves open what became of it', async (_, reply) => {
+  ])('%s leaves the outcome unknown', async (_, reply) => {
     const { url, received } = await stranger(json(reply));
     const error = await rejection(createApplicationClient(transportTo(url).transport).submit(APPLICATION));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid', mayHaveArrived: true });
@@ -145,7 +145,7 @@ describe('a registration (sp1401)', () => {
       { ...REPLY, status: '03' },
     ],
     [
-      'whose envelope alone has one of its own',
+      'whose envelope alone has a status',
       { status: '200', respCode: 'S00000', data: { ...SPARE, bizFlowNo } },
       REPLY,
     ],
@@ -167,7 +167,7 @@ describe('a registration (sp1401)', () => {
     ['a bizFlowNo with a line break', { ...REPLY, bizFlowNo: 'F\n1' }, 'a bizFlowNo that could not be kept'],
     ['neither status nor respCode', { bizFlowNo: 'F1' }, 'status is none of 01, 03, 04'],
     ['a payeeId with a line break', { ...REPLY, payeeId: 'P\n1' }, 'a payeeId that could not be kept'],
-  ])('%s is no reply', async (_, reply, said) => {
+  ])('%s is not accepted as a reply', async (_, reply, said) => {
     const error = await rejection(register(json(reply)));
     expect(error).toMatchObject({ name: 'PlatformReplyInvalid' });
     expect(error.message).toContain(said);
@@ -176,7 +176,7 @@ describe('a registration (sp1401)', () => {
   test.each<[string, unknown]>([
     ['an error document', { code: 'E1', message: `account ${PAYLOAD.accountNo} is odd` }],
     ['a respCode other than S00000 and no status', { respCode: 'E1', payeeId: '' }],
-  ])('%s is a refusal that repeats nothing', async (_, reply) => {
+  ])('%s is a refusal, and its message repeats nothing of the reply', async (_, reply) => {
     const error = await rejection(register(json(reply)));
     expect(error).toMatchObject({ name: 'PlatformRejected' });
     expect(error.message).toContain('code E1');

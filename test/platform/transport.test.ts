@@ -118,7 +118,7 @@ describe('what is sent again', () => {
     ['429', answer('', 429)],
     ['500', answer('oops', 500)],
     ['503', answer('', 503)],
-  ])('%s, until it passes', async (_, act) => {
+  ])('%s, until the call succeeds', async (_, act) => {
     const { url, received } = await stranger(act, act, answer('ok'));
     const { post, retries } = transportTo(url);
     expect(await post()).toBe('ok');
@@ -155,8 +155,8 @@ describe('what is sent again', () => {
   test.each([
     ['seconds', '7', 7_000],
     ['an HTTP date', new Date(Date.UTC(2026, 3, 1, 0, 0, 9)).toUTCString(), 9_000],
-    ['a date gone by', new Date(Date.UTC(2026, 2, 1)).toUTCString(), 0],
-    ['as long as a run has patience for', '600', RETRY_AFTER_MAX_MS],
+    ['a date in the past', new Date(Date.UTC(2026, 2, 1)).toUTCString(), 0],
+    ['the longest wait accepted', '600', RETRY_AFTER_MAX_MS],
     ['nonsense', 'soon', 0],
   ])('Retry-After is obeyed: %s', async (_, header, waitMs) => {
     const { url } = await stranger(answer('', 429, { 'retry-after': header }), answer('ok'));
@@ -170,7 +170,7 @@ describe('what is sent again', () => {
     ['a second too long', '601', '601 s'],
     ['a date of tomorrow', new Date(Date.UTC(2026, 3, 2)).toUTCString(), '86400 s'],
   ])(
-    'Retry-After is never cut: asked for %s, the call is given up at once, and the others wait no longer than it would',
+    'Retry-After is never shortened: asked to wait %s, the call is given up at once, and others wait no longer than it would have',
     async (_, header, said) => {
       const { url, received } = await stranger(answer('', 503, { 'retry-after': header }), answer('ok'));
       const time = stillTime();

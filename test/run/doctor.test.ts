@@ -81,7 +81,7 @@ describe('doctor', () => {
     [-600, /^MEND platform clock: the platform's clock is 10 min behind this machine's.*set the clock/, 4],
     [-200, /^ok platform clock: the platform's clock is 3 min behind this machine's$/, 0],
     [600, /^ok platform clock: the platform's clock is 10 min ahead of this machine's$/, 0],
-  ])('tells a platform’s clock that is off by %d s', async (clockOffsetS, said, exitCode) => {
+  ])('reports a platform’s clock that is off by %d s', async (clockOffsetS, said, exitCode) => {
     stage = await openStage({ scenario: scenario({ entriesPerDay: 20, hostility: { clockOffsetS } }) });
     const findings = await examined();
     const clock = findings.find(({ what }) => what === 'platform clock')!;

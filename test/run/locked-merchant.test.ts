@@ -46,7 +46,7 @@ test.each([
   ['altered', ciphertext('v1:k2:AAAA:AAAA:AAAA'), /cannot be read with key "k2".*put the key/],
   ['of another version', ciphertext('v9:k2:AAAA'), /not in a form this version can read/],
   ['that is no ciphertext at all', ciphertext(''), /not in a form this version can read/],
-])('a token %s: told with what to do, exit 4, and the others are whole', async (_, spoil, problem) => {
+])('a token %s: reported with what to do, and the others are complete', async (_, spoil, problem) => {
   const stage = await night(spoil);
   const { app } = stage;
   const report = await stage.run({ merchants: await chosenMerchants(app, null) });

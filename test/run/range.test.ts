@@ -132,7 +132,7 @@ describe('the stretch of proven days', () => {
       [1, 3],
     ],
     [
-      'a stretch nobody asked for between two histories',
+      'a gap between two histories that nobody asked for',
       [
         [
           [1, 3],
@@ -142,7 +142,7 @@ describe('the stretch of proven days', () => {
       [50, 59],
     ],
     [
-      'the same, asked for',
+      'the same gap, asked for',
       [
         [
           [1, 3],
@@ -153,7 +153,7 @@ describe('the stretch of proven days', () => {
       [1, 3],
     ],
     [
-      'the same, asked for in part',
+      'the same gap, partly asked for',
       [
         [
           [1, 3],
@@ -165,7 +165,7 @@ describe('the stretch of proven days', () => {
     ],
     ['a break', [[[1, 9]], [], [4]], [1, 3]],
     [
-      'a break, found later than a hole',
+      'a break after a gap',
       [
         [
           [1, 3],
@@ -177,7 +177,7 @@ describe('the stretch of proven days', () => {
       [1, 3],
     ],
     [
-      'a break before a hole',
+      'a break before a gap',
       [
         [
           [1, 6],
@@ -193,7 +193,7 @@ describe('the stretch of proven days', () => {
     ['a break each day', [[[1, 2]], [], [1, 2]], null],
     ['something asked for before it', [[[50, 59]], [[1, 9]]], [50, 59]],
     [
-      'a break in an unread stretch',
+      'a break in an unread gap',
       [
         [
           [1, 3],

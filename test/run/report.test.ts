@@ -143,7 +143,7 @@ describe('the verdict on a run', () => {
       'M1: no answer',
     ],
     [
-      'a failure half-way',
+      'a failure midway',
       [[synced()], null, {}, [{ exitCode: 4, message: 'the disk is full' }]],
       4,
       'the disk is full',
@@ -161,19 +161,19 @@ describe('the verdict on a run', () => {
       'M1 USD 2026-03-05 is not published: the reason',
     ],
     [
-      'a range asked for earlier and not proven whole',
+      'a range asked for earlier and not completely proven',
       [[synced()], null, { requested: [range()] }],
       4,
       RANGE_NOTE,
     ],
     [
-      'one asked for by this run, where nothing else says why',
+      'a range asked for by this run, if nothing else gives a reason',
       [[], null, { requested: [range({ runId: 7 })] }],
       4,
       RANGE_NOTE,
     ],
     [
-      'one asked for by this run that was cut short: the cause is told, not the consequence',
+      'a range asked for by this run that was cut short: only the cause is reported',
       [[], null, { requested: [range({ runId: 7 })] }, [{ exitCode: 4, message: 'the disk is full' }]],
       4,
       'the disk is full',

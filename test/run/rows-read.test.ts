@@ -11,7 +11,7 @@ import { freshDatabase } from '../support/database.ts';
 
 const OWN = { merchantNo: merchantOf(7), token: 'made-up' };
 const secretKeys = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
-/** Of one merchant: its changed days, and a count each of what else is open. */
+/** For one merchant: its changed days, and one count for each other open thing. */
 const ROWS_MAX = 15;
 const clock = { zone: 'UTC', now: NOW };
 

@@ -44,7 +44,7 @@ test.each([
   ['empty', { payeeId: '' }],
   ['null', { payeeId: null }],
   ['left-out', {}],
-] as const)('a payeeId not told yet is %s', async (nothing, payee) => {
+] as const)('a missing payeeId is %s', async (nothing, payee) => {
   const { register } = await sandbox({
     latitude: { nothing },
     reviews: { payeeIdAtOnce: false, beneficiary: 'never' },

@@ -44,7 +44,7 @@ describe('an application', () => {
   test.each([
     ['SUPPLEMENT', '80000', 'certificate', 'V2'],
     ['REJECT', 'E30001', 'businessNature', undefined],
-  ])('with the marker %s is told reason and fields, and no token', async (marker, code, field, version) => {
+  ])('with the marker %s gets reason and fields, and no token', async (marker, code, field, version) => {
     const { apply, acted } = await sandbox();
     const { url, pushed } = await receiver(200);
     await apply(application({ callbackUrl: url, merNameEn: `Nowhere SANDBOX-${marker} Limited` }));
@@ -162,7 +162,7 @@ describe('a payee', () => {
   test.each([
     ['REJECT', '03'],
     ['APPROVE', '04'],
-  ])('can be decided at once by SANDBOX-%s-AT-ONCE, without a push', async (marker, status) => {
+  ])('can be decided at once by SANDBOX-%s-AT-ONCE, without a notification', async (marker, status) => {
     const { register, acted } = await sandbox();
     const { url } = await receiver(200);
     const { reply } = await register(

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
-import { loadSettings, type SettingsSource } from '../../src/settings/load.ts';
+import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
+import type { SettingsSource } from '../../src/settings/source.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * index * 7 + 130) % 256)).toString(
@@ -400,7 +401,7 @@ test.each([
   ['https://files.example/kyc/licence.png', false],
   ['sftp://files.example/kyc/licence.png', false],
   ['/kyc/licence.png?x=1', false],
-])('the default form of a file path: %s is one: %s', (path, isOne) => {
+])('the default form of a file path accepts %s: %s', (path, isOne) => {
   expect(new RegExp(load(LEAST).platform.filePaths, 'u').test(path)).toBe(isOne);
 });
 
@@ -491,7 +492,7 @@ describe('a settings file that others may open', () => {
     [0o644, 'database: { url: "postgres://u:secret@db/books" }'],
     [0o644, 'database: { url: "postgres://db/books?user=u&password=secret" }'],
     [0o644, `platform: { headers: { Authorization: 'Basic ${TOKEN}' } }`],
-  ])('with mode %o is refused where it holds secrets: %s', (mode, yaml) => {
+  ])('with mode %o is refused if it holds secrets: %s', (mode, yaml) => {
     expect(refusal(() => loadMode(mode, yaml)).problems).toEqual([
       {
         key: '/etc/my books.yaml',
@@ -507,9 +508,12 @@ describe('a settings file that others may open', () => {
     [0o644, 'database: { url: "postgres://u@db/books" }'],
     [0o644, "platform: { headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' } }"],
     [0o644, 'daybook: { secretKeys: }'],
-  ])('with mode %o is taken where it holds none, or only the group may read it: %s', (mode, yaml) => {
-    expect(loadMode(mode, yaml).platform.timeZone).toBe('Asia/Shanghai');
-  });
+  ])(
+    'with mode %o is accepted if it holds no secrets, or if only the group may read it: %s',
+    (mode, yaml) => {
+      expect(loadMode(mode, yaml).platform.timeZone).toBe('Asia/Shanghai');
+    },
+  );
 });
 
 test('certificates are checked, unless a person has explicitly allowed otherwise', () => {

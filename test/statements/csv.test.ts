@@ -2,9 +2,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { csvText, STATEMENT_COLUMNS, STATEMENT_HEADER, statementLines } from '../../src/statements/csv.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { CSV, csvLines, csvText } from '../../src/statements/formats/csv.ts';
+import type { RowCells, StatementFormat } from '../../src/statements/formats/format.ts';
+import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
 import { statementKey } from '../../src/statements/keys.ts';
-import { forSpreadsheet } from '../../src/statements/spreadsheet.ts';
+import { dayOf } from './days.ts';
 
 const entry = (change: Partial<LedgerEntry> = {}): LedgerEntry => ({
   batchNo: 'B1',
@@ -18,19 +21,19 @@ const entry = (change: Partial<LedgerEntry> = {}): LedgerEntry => ({
   ...change,
 });
 
-async function spreadsheet(text: string, chunkBytes = 7): Promise<string> {
-  const bytes = Buffer.from(text);
-  async function* chunks() {
-    await Promise.resolve();
-    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-  }
-  const out: Uint8Array[] = [];
-  for await (const chunk of forSpreadsheet(chunks())) out.push(chunk);
-  return Buffer.concat(out).toString('utf8');
+const cellsOf = (one: LedgerEntry): RowCells => STATEMENT_COLUMNS.map(({ cell }) => cell(one));
+const statementLines = (entries: readonly LedgerEntry[]): string => csvLines(entries.map(cellsOf));
+
+async function fileIn(format: StatementFormat, entries: readonly LedgerEntry[]): Promise<string> {
+  const rows = entries.map(cellsOf);
+  const bytes: Uint8Array[] = [];
+  for await (const part of format.write(dayOf(STATEMENT_COLUMNS, [rows.slice(0, 1), rows.slice(1)])))
+    bytes.push(part);
+  return Buffer.concat(bytes).toString('utf8');
 }
 
-test('columns are in the documented order, the absent side is empty, lines end in CRLF', () => {
-  expect(STATEMENT_HEADER + statementLines([entry(), entry({ credit: null, debit: '0.005' })])).toBe(
+test('columns stand in the promised order, the absent side is empty, lines end in CRLF', async () => {
+  expect(await fileIn(CSV, [entry(), entry({ credit: null, debit: '0.005' })])).toBe(
     'batch_no,booked_at,currency,transaction_type,credit,debit,balance\r\n' +
       'B1,2026-03-31 09:00:00,USD,PAY,1.00,,-0.50\r\n' +
       'B1,2026-03-31 09:00:00,USD,PAY,,0.005,-0.50\r\n',
@@ -79,19 +82,16 @@ test('without entries there are no lines', () => {
   expect(statementLines([])).toBe('');
 });
 
-test('the spreadsheet file puts an apostrophe before formulas and does not change amounts', async () => {
-  const canonical =
-    STATEMENT_HEADER +
-    statementLines([
-      entry({ batchNo: '@SUM(1)', transactionType: '=cmd|x', balance: '-12.00' }),
-      entry({ transactionType: '-1,"x"' }),
-      entry({ transactionType: '\ttab' }),
-      entry({ transactionType: '\rcr' }),
-      entry({ transactionType: '+49' }),
-      entry({ transactionType: 'a=b' }),
-    ]);
-  const text = await spreadsheet(canonical);
-  expect(text.split('\r\n')[0]).toBe(STATEMENT_COLUMNS.join(','));
+test('the spreadsheet file leads formulas with an apostrophe and leaves amounts alone', async () => {
+  const text = await fileIn(SPREADSHEET, [
+    entry({ batchNo: '@SUM(1)', transactionType: '=cmd|x', balance: '-12.00' }),
+    entry({ transactionType: '-1,"x"' }),
+    entry({ transactionType: '\ttab' }),
+    entry({ transactionType: '\rcr' }),
+    entry({ transactionType: '+49' }),
+    entry({ transactionType: 'a=b' }),
+  ]);
+  expect(text.split('\r\n')[0]).toBe(STATEMENT_COLUMNS.map(({ name }) => name).join(','));
   expect(
     parse(text, { from: 2, record_delimiter: '\r\n' }).map((row: string[]) => [row[0], row[3], row[6]]),
   ).toEqual([
@@ -105,8 +105,8 @@ test('the spreadsheet file puts an apostrophe before formulas and does not chang
 });
 
 test('a statement without formulas is the same in the spreadsheet file', async () => {
-  const canonical = STATEMENT_HEADER + statementLines([entry({ transactionType: 'ü, "x"' }), entry()]);
-  expect(await spreadsheet(canonical, 3)).toBe(canonical);
+  const entries = [entry({ transactionType: 'ü, "x"' }), entry()];
+  expect(await fileIn(SPREADSHEET, entries)).toBe(await fileIn(CSV, entries));
 });
 
 test.each([

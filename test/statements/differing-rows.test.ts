@@ -1,8 +1,8 @@
 /** The rows in which two revisions differ. Few rows are held in memory: as many as their places are apart. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvText } from '../../src/statements/csv.ts';
-import { NoStatement } from '../../src/statements/csv-records.ts';
+import { csvText } from '../../src/statements/formats/csv.ts';
+import { NoStatement } from '../../src/statements/formats/csv-records.ts';
 import { differingRows, type ComparedFile, type RowDifference } from '../../src/statements/differing-rows.ts';
 
 const COLUMNS = ['batch_no', 'credit', 'transaction_type'];
@@ -124,6 +124,7 @@ describe('rows that differ', () => {
   test.each([
     ['another header', 'batch_no,amount\r\nB1,1.00\r\n'],
     ['a row with a cell too few', 'batch_no,credit,transaction_type\r\nB1,1.00\r\n'],
+    ['a quote in the middle of a cell', 'batch_no,credit,transaction_type\r\nB1,1.00,a"b"\r\n'],
     ['a quote that never ends', `batch_no,credit,transaction_type\r\nB1,1.00,"${'x\r\n'.repeat(500_000)}`],
   ])('%s is no statement', async (_, content) => {
     const broken: ComparedFile = {

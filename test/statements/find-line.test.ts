@@ -3,14 +3,16 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { csvText, STATEMENT_HEADER } from '../../src/statements/csv.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/columns.ts';
+import { csvText } from '../../src/statements/formats/csv.ts';
 import { StatementDamaged } from '../../src/statements/fetch.ts';
 import { findLine } from '../../src/statements/find-line.ts';
 
 const rowOf = (batchNo: string, type = '1001', balance = '5.00') => [
   ...[batchNo, '2026-03-31 10:00:00', 'USD', type, '5.00', '', balance],
 ];
-const fileOf = (rows: readonly (readonly string[])[]): string => STATEMENT_HEADER + csvText(rows);
+const fileOf = (rows: readonly (readonly string[])[]): string =>
+  csvText([STATEMENT_COLUMNS.map(({ name }) => name), ...rows]);
 
 /** A store that returns the text in pieces of that many bytes. */
 const storeOf = (text: string, pieceBytes: number) =>

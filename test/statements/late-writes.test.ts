@@ -168,7 +168,7 @@ describe.each(places)('late writes to %s', (_, keepsOut, openPlace) => {
     ['the first statement of a day', 0],
     ['a later revision', 1],
   ])(
-    'of %s: kept out or repaired, whatever effect the run was frozen before',
+    'of %s: refused or repaired, before whatever effect the run was frozen',
     async (__, standing) => {
       const frozenAt: string[] = [];
       for (let number = 0; ; number += 1) {

@@ -79,7 +79,7 @@ describe.each(places)('in %s', (_, open) => {
     ['the number of debits', { debit_count: 2 }, 'debits: 1 by its rows and 2 by its figures'],
     ['the number of breaks', { break_count: 1 }, 'breaks: 0 by its rows and 1 by its figures'],
     ['the verdict', { verdict: 'broken' }, 'verdict: continuous by its rows and broken by its figures'],
-  ])('%s: no object, no row, and the next reconcile mends it', async (__, wrong, clause) => {
+  ])('%s: there is no object and no row, and the next reconcile corrects it', async (__, wrong, clause) => {
     await book.synced(ENTRIES, [D1, D2]);
     await book.reconciled();
     const { db } = book.database;

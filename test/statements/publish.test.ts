@@ -332,7 +332,7 @@ describe.each(places)('publishing to %s', (_, open) => {
     ['the summary', `${folder(D1)}/summary.r1.csv`],
     ['the manifest', `${folder(D1)}/manifest.json`],
     ['the next day', csv(D2, 1)],
-  ])('stopped at %s and run again, the outcome is that of one go', async (__, stopAt) => {
+  ])('stopped at %s and run again, the result is the same as without a stop', async (__, stopAt) => {
     await syncedAndReconciled(ENTRIES);
     const stopped = watched(store, (key) => (key === stopAt ? new Error('stopped') : null));
     await expect(book.published(stopped)).rejects.toThrow('stopped');

@@ -9,7 +9,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import { fetchStatement } from '../../src/statements/fetch.ts';
+import { fetchInFormat } from '../../src/statements/fetch.ts';
+import { CSV } from '../../src/statements/formats/csv.ts';
+import type { StatementFormat } from '../../src/statements/formats/format.ts';
+import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -132,7 +135,7 @@ describe('a day that is broken, and whose entries trade places over midnight', (
     ['broken by day, on the other side', [6], ['continuous', 'broken', 'broken']],
     ['broken by day on both sides', [2, 6], ['continuous', 'broken', 'broken']],
     ['broken at its first entry, far from midnight', [1], ['broken', 'broken', 'reordered']],
-  ])('%s: its file is right', async (_, missing, verdicts) => {
+  ])('%s: the file is right', async (_, missing, verdicts) => {
     await publishedWithout(...missing);
     const report = await verifyPaths([folder]);
     expect(report.problems).toEqual([]);
@@ -270,20 +273,22 @@ describe('problems that are reported', () => {
 });
 
 describe('a statement fetched from the store', () => {
-  const fetched = async (options = {}) => {
+  const fetched = async (format = CSV as StatementFormat) => {
     const statement = (await statementOf(book.database.db, ACCOUNT, DAYS[0], 1))!;
     const chunks: Uint8Array[] = [];
-    for await (const chunk of fetchStatement(createDirectoryStore(folder), statement, options))
+    for await (const chunk of fetchInFormat(createDirectoryStore(folder), statement, format))
       chunks.push(chunk);
     return Buffer.concat(chunks).toString('utf8');
   };
 
   test('is the published one, or fails at its end', async () => {
     expect(await fetched()).toBe(await readFile(sheet(0, 1), 'utf8'));
-    expect(await fetched({ forSpreadsheet: true })).toBe(await readFile(sheet(0, 1), 'utf8'));
+    expect(await fetched(SPREADSHEET)).toBe(await readFile(sheet(0, 1), 'utf8'));
     await edit(sheet(0, 1), 'FEE', 'FOO');
     await expect(fetched()).rejects.toMatchObject({ name: 'StatementDamaged' });
-    await expect(fetched({ forSpreadsheet: true })).rejects.toMatchObject({ name: 'StatementDamaged' });
+    await expect(fetched(SPREADSHEET)).rejects.toMatchObject({ name: 'StatementDamaged' });
+    await edit(sheet(0, 1), 'FOO', 'F"OO');
+    await expect(fetched(SPREADSHEET)).rejects.toMatchObject({ name: 'StatementDamaged' });
     await rm(sheet(0, 1));
     await expect(fetched()).rejects.toMatchObject({
       message: expect.stringMatching(/is missing; it was published/),

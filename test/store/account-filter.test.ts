@@ -24,7 +24,7 @@ import {
 import { freshDatabase, freshEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';
 
-/** What a query answered is about: an account, in the words of a table or of the program. */
+/** Which account a row of a query is about, by the names of columns or of fields. */
 type About =
   | { readonly merchant_no: string; readonly currency: string }
   | { readonly account: { readonly merchantNo: string; readonly currency: string } };
@@ -66,7 +66,7 @@ const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Pr
   ],
 ];
 
-/** More rows than this come for no account: a query may ask twice for two days. */
+/** A query may return at most this many rows per account: two for each of two days. */
 const ROWS_AN_ACCOUNT_MAX = 4;
 
 const FILTERS: readonly [string, AccountFilter, readonly string[]][] = [
@@ -105,14 +105,14 @@ describe.each([
       expect(rowsSent()).toBeLessThanOrEqual(expected.length * ROWS_AN_ACCOUNT_MAX);
     });
 
-    it('of one currency are those of every merchant', async () => {
+    it('of one currency are those of all merchants', async () => {
       const answered = new Set(
         (await query(database.db, { merchants: null, currencies: ['KWD'] })).map(nameOf),
       );
       expect(answered).toEqual(new Set(Array.from({ length: 40 }, (___, n) => `${merchantOf(n + 1)} KWD`)));
     });
 
-    it('of every account are told without a filter', async () => {
+    it('of all accounts come without a filter', async () => {
       expect(new Set((await query(database.db, EVERY_ACCOUNT)).map(nameOf)).size).toBe(
         40 * CURRENCIES.length,
       );

@@ -97,7 +97,7 @@ describe.each([
     ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
     ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
-  ])('%s by looking at no more than that', async (__, work) => {
+  ])('%s by reading at most that many rows', async (__, work) => {
     expect(await rowsLookedAt(db, work())).toBeLessThan(15 * NEW_ENTRIES);
   });
 });

@@ -51,7 +51,7 @@ describe('an unusable folder ends with 2, and the message says what is wrong and
     ['an empty pg_control', (dataDir) => truncate(control(dataDir)), /damaged/],
     ['no write-ahead log', (dataDir) => rm(join(dataDir, 'db/pg_wal'), { recursive: true }), /damaged/],
     [
-      'a lock that is none',
+      'a lock file that is no lock',
       (dataDir) => writeFile(join(dataDir, 'db.lock'), 'x'.repeat(200)),
       /not a database/,
     ],
@@ -97,7 +97,7 @@ describe('an unusable folder ends with 2, and the message says what is wrong and
       /it was made by PostgreSQL \(nothing\)/,
     ],
   ])(
-    'a folder %s is not taken for a new one, and nothing in it is touched',
+    'a folder %s does not count as a new one, and nothing in it is changed',
     async (what, spoil, said) => {
       const dataDir = join(folder, what.replaceAll(' ', '-'));
       await cp(sound, dataDir, { recursive: true });

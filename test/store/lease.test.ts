@@ -106,7 +106,7 @@ describe('on a host with a wrong clock', () => {
   it.each([
     ['ahead', 180_000],
     ['behind', -180_000],
-  ])('by three minutes %s, the lease is as the database says', async (_, byMs) => {
+  ])('by three minutes %s, the lease follows the database’s clock', async (_, byMs) => {
     const { db, close } = await freshDatabase();
     onTestFinished(close);
     const acquire = (holder: string) => acquireLease(db, { name: 'night', holder, ttlMs: 60_000 });
@@ -154,5 +154,5 @@ describe('a process', () => {
     ['of another pid namespace', `${host}:999999999:${boot.replace(/\.\d+\./, '.7.')}`],
     ['that did not say where it ran', 'elsewhere:999999999:-'],
     ['that is no holder', 'nonsense'],
-  ])('%s cannot be known to be gone', (_, holder) => expect(isGone(holder)).toBe(false));
+  ])('%s cannot be known to have ended', (_, holder) => expect(isGone(holder)).toBe(false));
 });

@@ -1,4 +1,4 @@
-/** A database with a few rows of very many accounts, and a count of the rows that it sends. */
+/** Fills a database with a few rows for each of very many accounts, and counts the rows that it sends. */
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { NOW } from './support.ts';
@@ -9,7 +9,7 @@ export const merchantOf = (n: number): string => `M${String(n).padStart(4, '0')}
 export const FIRST_DAY = '2026-03-08';
 export const LAST_DAY = '2026-03-09';
 
-/** Of each account: two days, each changed, broken, due and published, and an entry that was amended and vanished. */
+/** For each account: two days, each changed, broken, due and published, and an entry that was amended and vanished. */
 export async function fillAccounts(db: Kysely<DB>): Promise<void> {
   const account = sql`
     SELECT 'M' || lpad(n::text, 4, '0') AS merchant_no, currency

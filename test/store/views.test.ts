@@ -39,7 +39,7 @@ test.each([
     'merchant_no currency day revision is_current opening credit_total credit_count debit_total debit_count closing ' +
       'verdict break_count row_count byte_count sha256 object_key published_at supersedes reason',
   ],
-])('%s has these columns, and goes on having them', async (view, columns) => {
+])('%s has these columns, and keeps them', async (view, columns) => {
   // New columns may be added at the end. No column is removed or moved.
   expect((await columnsOf(view)).startsWith(columns)).toBe(true);
 });

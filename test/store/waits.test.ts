@@ -65,7 +65,7 @@ describe('a connection that swallows everything', () => {
   it.each([
     ['before', 'before'],
     ['after', 'after'],
-  ] as const)('%s the server got a read: it is made again on another one', async (_, when) => {
+  ] as const)('%s the server got a read: it is repeated on another connection', async (_, when) => {
     const { db } = await openWire();
     wire.swallow = { message: 'SELECT 41', when, times: 1 };
     expect((await sql<{ n: number }>`SELECT 41 + 1 AS n`.execute(db)).rows).toEqual([{ n: 42 }]);

@@ -191,7 +191,7 @@ onBothDatabases((store) => {
       ['credit', '-1'],
       ['balance', 'NaN'],
       ['balance', '-Infinity'],
-    ])('with %s %s are refused, and nothing of the window stays', async (side, digits) => {
+    ])('with %s %s are refused, and nothing of the window is stored', async (side, digits) => {
       await expect(keep({ reading: certified([entry(1), entry(2, { [side]: digits })]) })).rejects.toThrow(
         /check constraint/,
       );

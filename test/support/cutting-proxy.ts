@@ -1,23 +1,25 @@
-/** Stands between daybook and a server and cuts the wire at messages that a test names; the rest passes untouched. */
+/**
+ * A proxy in front of a server. It cuts the connection at messages that a test names, and passes the rest unchanged.
+ */
 import { startProxy } from './proxy.ts';
 
 export interface Cut {
-  /** What the message to the server contains; a pattern is held against the whole of it. */
+  /** Text that the message to the server contains, or a pattern for the whole message. */
   readonly message: string | RegExp;
-  /** `before`: the server never gets the message. `after`: the server acts on it, and its answer is lost. */
+  /** `before`: the server never gets the message. `after`: the server executes it, and its answer is lost. */
   readonly when: 'before' | 'after';
-  /** At every such message, not only at the next. */
+  /** Cuts at every such message, not only at the next one. */
   readonly always?: true;
 }
 
 export interface CuttingProxy {
   readonly url: string;
-  /** Cuts still to come, each used once unless it is for always. */
+  /** Cuts that are still to come. Each is used once, unless it is `always`. */
   readonly cuts: Cut[];
   readonly close: () => Promise<void>;
 }
 
-/** Starts on a free port of the loopback; `targetUrl` is the server's, and `url` the same with the other port. */
+/** Listens on a free port of loopback. `targetUrl` is the server's URL; `url` is the same with that port. */
 export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy> {
   const cuts: Cut[] = [];
   const proxy = await startProxy(targetUrl);

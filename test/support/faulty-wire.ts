@@ -1,23 +1,24 @@
-/** Stands between daybook and PostgreSQL: counts round trips, makes them slow, or swallows bytes without a word. */
+/** A proxy in front of PostgreSQL. It counts round trips, delays them, or silently drops bytes. */
 import { startProxy, type Fate } from './proxy.ts';
 
 export interface FaultyWire {
   readonly url: string;
-  /** How long each direction takes. */
+  /** The delay in each direction. */
   delayMs: number;
   /**
-   * From then on a connection swallows all it is given, both ways, and tells neither side when the other closes: at once,
-   * or on connections that carry this text to the server. `after`: the server still gets that message.
+   * From then on a connection silently drops all bytes in both directions, and does not pass on when one side closes.
+   * This applies at once, or to connections that send this text to the server. With `after` the server still gets
+   * that message.
    */
   swallow: { readonly message?: string; readonly when?: 'before' | 'after'; readonly times?: number } | null;
-  /** Connections taken so far, and those that daybook has not closed. */
+  /** How many connections were accepted so far, and how many of them daybook has not closed. */
   readonly connections: () => { readonly taken: number; readonly open: number };
-  /** Statements sent since last asked, those of the connection's own set-up too: what a round trip was made for. */
+  /** Statements sent since the last call, including those that set up a connection: one for each round trip. */
   readonly takeStatements: () => string[];
   readonly close: () => Promise<void>;
 }
 
-/** Starts on a free port of the loopback; `databaseUrl` is the server's, and `url` the same with the other port. */
+/** Listens on a free port of loopback. `databaseUrl` is the server's URL; `url` is the same with that port. */
 export async function startFaultyWire(databaseUrl: string): Promise<FaultyWire> {
   const statements: string[] = [];
   let swallowed = 0;
@@ -45,7 +46,10 @@ export async function startFaultyWire(databaseUrl: string): Promise<FaultyWire> 
   return wire;
 }
 
-/** The SQL in what a client sends at once: simple queries (Q) and statements to parse (P). One is one round trip. */
+/**
+ * The SQL that a client sends in one chunk: simple queries (Q) and statements to parse (P). Each chunk is one round
+ * trip.
+ */
 function statementsIn(chunk: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at + 5 <= chunk.length;) {

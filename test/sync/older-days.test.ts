@@ -156,7 +156,7 @@ describe('the entries of a page', () => {
   test.each([
     ['an amount', (one: { credit: string }) => ({ ...one, credit: '9.99' })],
     ['a currency', (one: { currency: string }) => ({ ...one, currency: 'EUR' })],
-  ])('%s that is not the one stored names its day', async (_, change) => {
+  ])('name the day of one with %s different from the stored one', async (_, change) => {
     const platform = await storedPlatform();
     const at = platform.bookings.findIndex(({ batchNo }) => batchNo === numberOf(7, 3));
     platform.bookings[at] = change(platform.bookings[at]!) as (typeof platform.bookings)[number];

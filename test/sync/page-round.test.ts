@@ -49,7 +49,7 @@ test.each([
   ['oldest first', 0],
   ['newest first', 1 / 6],
 ] as const)(
-  'pages that come %s: a round shows what there was when it began but for a share of %d, however the ledger grows',
+  'pages that come %s: a round shows all that there was when it began, except for a share of %d, however the ledger grows',
   (order, shareMax) => {
     fc.assert(
       fc.property(shapes, (shape) => {
@@ -81,7 +81,7 @@ test.each([
   ['newest first', 30],
   ['mixed', 60],
 ] as const)(
-  'pages that come %s, of a ledger that grows by a page a night: all of it in %d nights',
+  'pages that come %s: of a ledger that grows by a page a night, all is seen in %d nights',
   (order, nightsMax) => {
     const { seen, nights } = playRound(order, { entries: 3_000, growth: 100, pagesMax: 1 });
     const shown = Array.from({ length: 3_000 }, (_, rank) => rank).filter((rank) => seen.has(rank));

@@ -339,7 +339,7 @@ test('only the part that does not add up stays without certificate', async () =>
 test.each([
   ['totals without end', (total: number) => 1e9 + total],
   ['totals that grow with every call', (total: number, count: number) => total + count],
-])('%s cost a bounded number of calls', async (_, wrong) => {
+])('%s cost a limited number of calls', async (_, wrong) => {
   const platform = createMemoryPlatform({ bookings: spread(3_000, DAY) });
   const lying: LedgerReader = {
     page: async (query, signal) => {

@@ -270,10 +270,10 @@ test('if an entry is gone when it is asked for, another one is used', async () =
 });
 
 test.each([
-  ['beside a batchNo', {}, 5],
-  ['without one, as dates are ignored beside it', ignoring, 7],
+  ['with the batchNo', {}, 5],
+  ['without the batchNo, as dates would be ignored with it', ignoring, 7],
 ])(
-  'one short reply to the entry’s own second is no clock that is off: it is asked once more, %s',
+  'after one short reply to a query for the entry’s own second, that query is repeated: %s',
   async (_, faults, calls) => {
     const platform = createMemoryPlatform({ bookings: spread(5, DAY), faults });
     const entries = await pageIn(platform.reader, DAY);

@@ -51,7 +51,7 @@ it.each([
   ['half a line', 'POST /not'],
   ['half of the headers', HEAD],
   ['half of a body', `${HEAD}Content-Length: 100\r\n\r\n{"half":`],
-])('a sender of %s is cut off in time', async (_, text) => {
+])('a sender of %s is disconnected in time', async (_, text) => {
   served = await serveOver(database.db, {}, { times: QUICK });
   await closed(dawdler(served.url, text));
 });

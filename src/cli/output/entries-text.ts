@@ -1,11 +1,24 @@
 /** Words a found entry for a person. */
-import type { EntryPlace } from '../../statements/entry-places.ts';
+import type { EntryPlace, EntryPlaces } from '../../statements/entry-places.ts';
 import type { QuarantineRow } from '../../store/amendments.ts';
 import type { BreakRow } from '../../store/breaks/breaks.ts';
+import type { EntryHistory } from '../../store/entry-history.ts';
 import { amountOf, differences } from '../amendments.ts';
-import type { FoundByNumber, FoundEntry } from '../entries.ts';
 import { counted, line, lines } from './text.ts';
 import type { Times } from './times.ts';
+
+/** A merchant's entry with its history, its places in statements, and the breaks beside it. */
+export interface FoundEntry extends EntryHistory, EntryPlaces {
+  readonly breaks: readonly BreakRow[];
+}
+
+export interface FoundByNumber {
+  readonly batchNo: string;
+  readonly entries: readonly FoundEntry[];
+  readonly quarantined: readonly QuarantineRow[];
+  /** More merchants may have this number than are shown. */
+  readonly isCut: boolean;
+}
 
 export const entriesText = ({ batchNo, entries, quarantined, isCut }: FoundByNumber, times: Times): string =>
   lines(

@@ -174,8 +174,7 @@ export class Places<E extends Edge> {
       if (!from.searched) this.#searches.begin(from, places.slice(index + 1), listOf(from.ends));
       from.searched = true;
     } while (index > 0 && this.#isNear(place, index, places[index]!.ms, places[index - 1]!.count));
-    // `startMs` is when the last entry of the chain before was booked. Others of that chain may be later by the
-    // tolerance.
+    // Earlier entries may be booked up to the tolerance later than the one that the chain starts from.
     const startMs = this.#startMs + this.#toleranceMs;
     if (places[index]!.number === 0 && this.#isNear(place, 0, startMs, 0)) this.#wantsEarlier = true;
     // After a break the chain may continue from any balance, as at the start of a history.

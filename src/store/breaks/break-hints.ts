@@ -10,29 +10,12 @@ import { ofMerchants } from '../account-filter.ts';
 import { lastClosing } from '../account-days.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import { hintsAcrossCurrencies } from './currency-hints.ts';
+import type { HintedRow, Hints } from './hinted-row.ts';
 import { hintsOfQuarantine } from './quarantine-hints.ts';
 import type { DB } from '../engine/schema.ts';
 
 /** Most breaks of a merchant that are looked at for hints. Where there are more, hints no longer help. */
 const HINTED_BREAKS_MAX = 10_000;
-
-/** The columns of a stored break that hints depend on. */
-export interface HintedRow {
-  readonly id: number;
-  readonly currency: string;
-  readonly after_batch_no: string | null;
-  readonly before_batch_no: string;
-  readonly expected_balance: string;
-  readonly found_balance: string;
-  readonly missing_net: string;
-  readonly begin_ms: number;
-  readonly end_ms: number;
-  readonly hint: string;
-  readonly hint_batch_no: string | null;
-}
-
-/** Hints by the id of their break. */
-export type Hints = Map<number, Explanation>;
 
 /** Of these merchants, those with a break that has not healed, in order. */
 export async function merchantsWithBreaks(db: Kysely<DB>, merchants: Chosen): Promise<string[]> {

@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { plain } from '../../ledger/chain/break-patterns.ts';
-import type { HintedRow, Hints } from './break-hints.ts';
+import type { HintedRow, Hints } from './hinted-row.ts';
 import type { DB } from '../engine/schema.ts';
 
 /** Most pairs of breaks whose entries are looked at. More pairs mean that something else is wrong. */

@@ -10,7 +10,7 @@ import {
   quarantinedIn,
   type QuarantinedReader,
 } from '../../ledger/chain/quarantined-entries.ts';
-import type { HintedRow, Hints } from './break-hints.ts';
+import type { HintedRow, Hints } from './hinted-row.ts';
 import { quarantinedWithin } from '../quarantine.ts';
 import type { DB } from '../engine/schema.ts';
 

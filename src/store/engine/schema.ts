@@ -744,7 +744,7 @@ export interface LedgerEntry {
    */
   vanished_at: Date | null;
   /**
-   * How often the content has changed, from 1. Earlier contents are in ledger_entry_version.
+   * Which version of its content this is, from 1. Earlier ones are in ledger_entry_version.
    */
   version: Generated<number>;
 }

@@ -4,7 +4,7 @@ import { below } from '../../../src/sandbox/random.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Lies, Moment } from '../platform.ts';
 import { stampedAt } from './moved.ts';
-import { accountOf, formOf, isTold, type CommandOutput } from './tools.ts';
+import { accountOf, formOf, isTold, type Lasting } from './tools.ts';
 import { OWN } from '../form.ts';
 
 const form = formOf('clocks and replicas');
@@ -13,7 +13,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const SAYS_STALE = /stale|older state|behind|lags|revised|entr(?:y|ies) (?:is|are) missing/i;
 const SAYS_CLOCK = /\bclock\b|\bbehind\b|\bahead\b/i;
 
-const behind = (scene: Scene, byMs: number, told: CommandOutput): Planted => ({
+const behind = (scene: Scene, byMs: number, told: Lasting): Planted => ({
   lies: { lagMs: (at) => (isTold(at, told) ? byMs : 0) },
   where: scene.currencies.map((currency) => ({ currency, day: scene.target })),
   says: SAYS_STALE,

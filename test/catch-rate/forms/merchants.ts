@@ -1,14 +1,14 @@
 /** Forms of lie: another merchant's entries, instead of the merchant's own or mixed with them. */
 import { nobodyCanTell, OTHER, OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { lineOf, type Lies, type Line } from '../platform.ts';
-import { accountOf, formOf, isTold, type CommandOutput } from './tools.ts';
+import { accountOf, formOf, isTold, type Lasting } from './tools.ts';
 import { entriesOf } from '../books.ts';
 
 const form = formOf('merchants');
 const SAYS_OTHER = /\b(?:another|other) merchant|under two merchants|belongs? to merchant/i;
 
 /** Answers the merchant's calls from the other merchant's ledger. */
-const answeredByOther = (told: CommandOutput, isAnswered: (nth: number) => boolean = () => true): Lies => ({
+const answeredByOther = (told: Lasting, isAnswered: (nth: number) => boolean = () => true): Lies => ({
   reply: (reply, call, at, ask) =>
     call.merchantNo === OWN && isTold(at, told) && isAnswered(call.nth)
       ? ask({ ...call, merchantNo: OTHER })
@@ -21,7 +21,7 @@ const otherLines = (scene: Scene, most: number): Line[] =>
     .slice(0, most)
     .map((booking) => lineOf(booking, scene.zone));
 
-function mixedIn(scene: Scene, told: CommandOutput, most: number): Planted {
+function mixedIn(scene: Scene, told: Lasting, most: number): Planted {
   const strange = otherLines(scene, most);
   return {
     lies: {

@@ -11,7 +11,7 @@ import {
   placesOf,
   SAYS_MISSING,
   saysGap,
-  type CommandOutput,
+  type Lasting,
 } from './tools.ts';
 import { BUSY } from './totals.ts';
 
@@ -23,7 +23,7 @@ function missing(
   lie: string,
   choose: (scene: Scene) => readonly Booking[],
   more: {
-    readonly told?: CommandOutput;
+    readonly told?: Lasting;
     readonly sight?: AccountView;
     readonly setting?: Setting;
     /** True if daybook should name the one missing entry by the entries around it. */

@@ -13,7 +13,7 @@ import {
   placesOf,
   saysGap,
   saysWrong,
-  type CommandOutput,
+  type Lasting,
 } from './tools.ts';
 
 const form = formOf('moved in time');
@@ -32,11 +32,7 @@ const bothPlaces = (scene: Scene, moved: ReadonlyMap<Booking, number>) => [
   ...[...moved].map(([{ currency }, ms]) => ({ currency, day: dayOf(ms, scene.zone) })),
 ];
 
-function moving(
-  scene: Scene,
-  moved: ReadonlyMap<Booking, number>,
-  told: CommandOutput = 'for good',
-): Planted {
+function moving(scene: Scene, moved: ReadonlyMap<Booking, number>, told: Lasting = 'for good'): Planted {
   const byBatchNo = new Map([...moved].map(([{ batchNo }, ms]) => [batchNo, ms]));
   const bookings = [...moved.keys()];
   const lies: Lies = changing(

@@ -3,7 +3,7 @@ import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import { PAGE_SIZE_MAX } from '../../../src/platform/wire.ts';
 import type { Call, Line, Reply } from '../platform.ts';
-import { accountOf, formOf, isTold, neighboursIn, placesOf, type CommandOutput } from './tools.ts';
+import { accountOf, formOf, isTold, neighboursIn, placesOf, type Lasting } from './tools.ts';
 
 const form = formOf('filters and pages');
 const SAYS_FILTER = /ignores?\b.*\b(?:beginDate|endDate|dates)|batchNo .* alone/i;
@@ -13,7 +13,7 @@ const [ALL_BEGIN_MS, ALL_END_MS] = [1_000_000_000_000, 9_999_999_999_999];
 
 /** Answers calls as if they asked for something else. */
 const heedless = (
-  told: CommandOutput,
+  told: Lasting,
   change: (call: Call) => Call,
   isHeedless: (call: Call) => boolean = () => true,
 ): Planted => ({
@@ -27,11 +27,7 @@ const heedless = (
 type Ask = (call: Call) => Reply;
 
 /** Changes the day's pages, whatever the call asked for. */
-function paged(
-  scene: Scene,
-  told: CommandOutput,
-  change: (reply: Reply, call: Call, ask: Ask) => Reply,
-): Planted {
+function paged(scene: Scene, told: Lasting, change: (reply: Reply, call: Call, ask: Ask) => Reply): Planted {
   const day = dayWindow(scene.target, scene.zone);
   return {
     lies: {
@@ -59,7 +55,7 @@ const overlapping = (reply: Reply, call: Call, ask: Ask): Reply => {
 const pageForm = (
   name: string,
   lie: string,
-  told: CommandOutput,
+  told: Lasting,
   change: (reply: Reply, call: Call, ask: Ask) => Reply,
   setting: Setting = TWO_PAGES,
 ): Form => form(name, lie, (scene) => paged(scene, told, change), { setting });

@@ -5,9 +5,9 @@ import { OWN, VISIBLE, type Family, type Form, type Place, type Planted, type Sc
 import type { Lies, Line, Moment } from '../platform.ts';
 
 /** The platform lies in one run only, or from that run on. */
-export type CommandOutput = 'one night' | 'for good';
+export type Lasting = 'one night' | 'for good';
 
-export const isTold = ({ since }: Moment, told: CommandOutput): boolean =>
+export const isTold = ({ since }: Moment, told: Lasting): boolean =>
   told === 'one night' ? since === 0 : since >= 0;
 
 export const accountOf = (scene: Scene): string => scene.currencies[0]!;
@@ -60,7 +60,7 @@ export const SAYS_MISSING = /entr(?:y|ies) (?:is|are) missing|no longer held ent
 export const changing = (
   bookings: readonly Booking[],
   change: (line: Line) => Line | readonly Line[],
-  told: CommandOutput = 'for good',
+  told: Lasting = 'for good',
 ): Lies => {
   const batchNos = new Set(bookings.map(({ batchNo }) => batchNo));
   return {
@@ -71,7 +71,7 @@ export const changing = (
   };
 };
 
-export const hiding = (bookings: readonly Booking[], told: CommandOutput = 'for good'): Lies =>
+export const hiding = (bookings: readonly Booking[], told: Lasting = 'for good'): Lies =>
   changing(bookings, () => [], told);
 
 /** Changes the merchant's true books, from the lie's run on. All later balances follow. */

@@ -2,7 +2,7 @@
 import { dayWindow } from '../../../src/ledger/business-day.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Call, Lies, Moment, Reply } from '../platform.ts';
-import { formOf, isTold, type CommandOutput } from './tools.ts';
+import { formOf, isTold, type Lasting } from './tools.ts';
 
 const form = formOf('totals');
 const SAYS_TOTAL =
@@ -11,7 +11,7 @@ const SAYS_TOTAL =
 /** Changes the replies to calls that include the day, or only the first of them. */
 function repliesFor(
   scene: Scene,
-  told: CommandOutput | 'one call',
+  told: Lasting | 'one call',
   change: (reply: Reply, call: Call) => Reply,
 ): Lies {
   const day = dayWindow(scene.target, scene.zone);
@@ -31,7 +31,7 @@ function repliesFor(
 function lyingTotal(
   name: string,
   lie: string,
-  told: CommandOutput | 'one call',
+  told: Lasting | 'one call',
   change: (reply: Reply, call: Call) => Reply,
   setting: Setting = {},
 ): Form {

@@ -1,7 +1,7 @@
 /** Forms of lie: entries that cannot be read. */
 import type { Form, Planted, Scene } from '../form.ts';
 import type { Line } from '../platform.ts';
-import { changing, dayEntries, formOf, middleOf, placesOf, type CommandOutput } from './tools.ts';
+import { changing, dayEntries, formOf, middleOf, placesOf, type Lasting } from './tools.ts';
 
 const form = formOf('unreadable');
 
@@ -9,7 +9,7 @@ function wrecked(
   scene: Scene,
   change: (line: Line) => Line,
   says: RegExp,
-  told: CommandOutput = 'for good',
+  told: Lasting = 'for good',
 ): Planted {
   const booking = middleOf(scene);
   return {

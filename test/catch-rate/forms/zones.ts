@@ -2,7 +2,7 @@
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Booking } from '../books.ts';
 import type { Lies } from '../platform.ts';
-import { formOf, isTold, type CommandOutput } from './tools.ts';
+import { formOf, isTold, type Lasting } from './tools.ts';
 
 const form = formOf('zone');
 const SAYS_ZONE = /PLATFORM_TIME_ZONE is|another (?:time )?zone|time zone is wrong|clock change/i;
@@ -11,7 +11,7 @@ const everywhere = (lies: Lies, says = SAYS_ZONE): Planted => ({ lies, where: 'e
 /** Timestamps are written in another zone, for some entries. */
 const writtenIn = (
   zone: string,
-  told: CommandOutput,
+  told: Lasting,
   isOther: (booking: Booking) => boolean,
   scene: Scene,
 ): Lies => ({

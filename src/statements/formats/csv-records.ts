@@ -1,5 +1,5 @@
 /** A published CSV as its records, read as a stream: each as it is spelled, and its cells only where somebody asks. */
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 
 const LINE_END = '\r\n';
 /** Longer than any record of ours, so that a file of something else is not gathered whole. */
@@ -59,7 +59,7 @@ export function cellsOf(record: string): readonly string[] | null {
     const [cells] = parse(record, { record_delimiter: LINE_END });
     return cells ?? null;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return null;
+    if (error instanceof CsvError) return null;
     throw error;
   }
 }

@@ -1,0 +1,54 @@
+/** The files that somebody asks to have checked, and what lies beside them. */
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { manifestFileBeside, STORE_MARK_KEY } from './keys.ts';
+
+/** A path that is not there. */
+class NothingToVerify extends ExpectedError {
+  override readonly name = 'NothingToVerify';
+  readonly exitCode = EXIT.usage;
+}
+
+export interface Found {
+  readonly path: string;
+  /** By way of a folder, or a manifest that was named: then what it lists must be there. */
+  readonly whole: boolean;
+}
+
+/** Whether a file counts as a manifest, by its name. */
+export const isManifest = (path: string): boolean => path.endsWith('.json');
+
+/**
+ * Every file under the paths; beside a file named alone, its manifest; beside a manifest, what may be
+ * listed in it. Throws `NothingToVerify`.
+ */
+export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
+  const found = new Map<string, Found>();
+  const add = (path: string, whole: boolean): void => {
+    if (basename(path) === STORE_MARK_KEY) return;
+    if (!found.has(path)) found.set(path, { path, whole });
+  };
+  for (const path of paths) {
+    const kind = await stat(path).catch(() => null);
+    if (kind === null) throw new NothingToVerify(`${path} does not exist`);
+    if (kind.isDirectory()) {
+      const entries = await readdir(path, { recursive: true, withFileTypes: true });
+      for (const entry of entries.filter((one) => one.isFile() && !one.name.startsWith('.'))) {
+        add(join(entry.parentPath, entry.name), true);
+      }
+    } else if (isManifest(path)) {
+      add(path, true);
+      for (const name of await readdir(dirname(path))) {
+        if (!isManifest(name)) add(join(dirname(path), name), true);
+      }
+    } else {
+      add(path, false);
+      for (const name of ['manifest.json', manifestFileBeside(basename(path))]) {
+        const beside = join(dirname(path), name);
+        if ((await stat(beside).catch(() => null)) !== null) add(beside, false);
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}

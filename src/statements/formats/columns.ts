@@ -1,0 +1,44 @@
+/** The columns of a statement: each is defined once, with its name, its cell, and whether it is an amount. */
+import type { LedgerEntry } from '../../ledger/entry.ts';
+
+/** A column as a published file has it. */
+export interface StatementColumn {
+  /** As the header spells it. */
+  readonly name: string;
+  /** Its cells are plain decimals, or empty. */
+  readonly isAmount: boolean;
+}
+
+/** A column of the statements that are published from now on. */
+export interface EntryColumn extends StatementColumn {
+  /** The entry's cell, as text. The same entry gives the same cell, whenever it is asked. */
+  readonly cell: (entry: LedgerEntry) => string;
+}
+
+/** New ones go to the end. */
+export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
+  { name: 'batch_no', isAmount: false, cell: ({ batchNo }) => batchNo },
+  { name: 'booked_at', isAmount: false, cell: ({ bookedAt }) => bookedAt },
+  { name: 'currency', isAmount: false, cell: ({ currency }) => currency },
+  { name: 'transaction_type', isAmount: false, cell: ({ transactionType }) => transactionType },
+  { name: 'credit', isAmount: true, cell: ({ credit }) => credit ?? '' },
+  { name: 'debit', isAmount: true, cell: ({ debit }) => debit ?? '' },
+  { name: 'balance', isAmount: true, cell: ({ balance }) => balance },
+];
+
+/** Of files published before their columns were kept. */
+const FIRST_COLUMNS: readonly string[] = [
+  ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
+  ...['credit', 'debit', 'balance'],
+];
+
+/** Names of a published file's columns, in order; null where they were not kept. */
+export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
+  kept ?? FIRST_COLUMNS;
+
+/** The columns of a published file, by their names. One that is not `known` counts as text. */
+export const columnsNamed = (
+  names: readonly string[],
+  known: readonly StatementColumn[],
+): readonly StatementColumn[] =>
+  names.map((name) => known.find((column) => column.name === name) ?? { name, isAmount: false });

@@ -1,0 +1,56 @@
+/**
+ * What a format of statements is. CSV is the one every statement is published in: what is proven, compared and found again
+ * is read from it. The other formats are made from it, when it is published or when somebody downloads it.
+ */
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import type { Figures } from '../figures.ts';
+import type { StatementColumn } from './columns.ts';
+
+/** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
+export type RowCells = readonly string[];
+
+/** An account's day, as a format gets it. */
+export interface StatementDay {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  readonly figures: Figures;
+  readonly columns: readonly StatementColumn[];
+  /** In the order of the chain, some at a time. They can be read once. */
+  readonly rows: AsyncIterable<readonly RowCells[]>;
+}
+
+export interface StatementFormat {
+  /** What `--format` and manifests call it. */
+  readonly name: string;
+  /** Ends its files' names. Not `json`, which ends those of manifests. */
+  readonly extension: string;
+  /** For browsers that open the file in the store. */
+  readonly contentType: string;
+  /** Published beside the CSV under the same revision, and listed in the manifest; else only made for downloads. */
+  readonly isPublished: boolean;
+  /**
+   * The file's bytes: the same for the same day. Reads all rows, as only their end tells that they are those published;
+   * what reading them throws has to come through.
+   */
+  readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
+  /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
+  readonly reader?: StatementReader;
+}
+
+export interface StatementReader {
+  /** Whether the first row has the names of the columns. */
+  readonly hasHeader: boolean;
+  /**
+   * Rows of a file, some at a time, the header included; the bytes are read to their end. `columns` are those the file was
+   * published with. Throws `UnreadableRows`, and what reading the bytes throws.
+   */
+  readonly rows: (
+    bytes: AsyncIterable<Uint8Array>,
+    columns: readonly string[],
+  ) => AsyncIterable<readonly RowCells[]>;
+}
+
+/** The bytes are no file of the format. */
+export class UnreadableRows extends Error {
+  override readonly name = 'UnreadableRows';
+}

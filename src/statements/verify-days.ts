@@ -1,0 +1,54 @@
+/** Holds statements against the statement before, where that one is among the manifests. */
+import { addDays } from '../ledger/business-day.ts';
+import { compareAmounts } from '../ledger/money.ts';
+import type { Found } from './downloaded-files.ts';
+import type { Manifest, ManifestStatement } from './manifest.ts';
+
+export interface ReadManifest extends Found {
+  readonly manifest: Manifest;
+}
+
+/** What does not fit the account's statement before, where that one is among the manifests. */
+export function problemsWithDayBefore(manifest: Manifest, manifests: readonly ReadManifest[]): string[] {
+  return manifest.statements.flatMap((statement) => {
+    const { currency, previousDay, previousSha256 } = statement;
+    const before = manifests
+      .filter(({ manifest: other }) => other.merchantNo === manifest.merchantNo && other.day === previousDay)
+      .flatMap(({ manifest: other }) => other.statements.filter((one) => one.currency === currency))[0];
+    if (before === undefined) {
+      // A later statement among those here contradicts what this one was written after.
+      return skippedDays(manifest, statement, manifests);
+    }
+    const problems: string[] = [];
+    if (before.sha256 !== previousSha256) {
+      problems.push(
+        `${currency}: the statement of ${previousDay ?? ''} here is not the one this day was published after: ` +
+          `download both days again`,
+      );
+    }
+    if (!statement.openingDerived && compareAmounts(before.closing, statement.opening) !== 0) {
+      problems.push(
+        `${currency}: the opening is ${statement.opening}, but ${previousDay ?? ''} closed on ${before.closing}`,
+      );
+    }
+    return problems;
+  });
+}
+
+function skippedDays(
+  manifest: Manifest,
+  { currency, previousDay }: ManifestStatement,
+  manifests: readonly ReadManifest[],
+): string[] {
+  const yesterday = addDays(manifest.day, -1);
+  const skipped = manifests.some(
+    ({ manifest: other }) =>
+      other.merchantNo === manifest.merchantNo &&
+      other.day === yesterday &&
+      yesterday !== previousDay &&
+      other.statements.some((one) => one.currency === currency),
+  );
+  return skipped
+    ? [`${currency}: ${yesterday} is not named as the statement before: download ${manifest.day} again`]
+    : [];
+}

@@ -1,0 +1,62 @@
+/** The promise to the outside, docs/reference/README.md, tells the exit codes and documents that there are. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { EXIT } from '../../src/ledger/ending.ts';
+import type { Finding } from '../../src/run/doctor.ts';
+import type { PlanReport } from '../../src/run/plan.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import type { KnownRun } from '../../src/run/run-state.ts';
+import type { MerchantStatus } from '../../src/run/status.ts';
+import type { Reason } from '../../src/run/verdict/judge.ts';
+import type { VerifiedFile, VerifyReport } from '../../src/statements/verify.ts';
+
+const page = readFileSync('docs/reference/README.md', 'utf8');
+
+/** Every key of a document; the compiler asks for those that are missing, and for those that are gone. */
+type Keys<Document, More extends string = never> = Readonly<Record<keyof Document | More, 1>>;
+
+const run: Keys<RunReport> = {
+  ...{ command: 1, runId: 1, from: 1, to: 1, exitCode: 1, reasons: 1, notes: 1, sync: 1, reconcile: 1 },
+  ...{ healingReads: 1, publish: 1, troubles: 1, checked: 1, standing: 1, elapsedMs: 1 },
+};
+const reason: Keys<Reason> = { exitCode: 1, what: 1, todo: 1, merchantNo: 1 };
+const plan: Keys<PlanReport> = {
+  ...{ from: 1, to: 1, sync: 1, daysChanged: 1, breaksOpened: 1, breaksHealed: 1, troubles: 1 },
+};
+const status: Keys<MerchantStatus, 'timeZoneProof' | 'lastRun' | 'nextRun'> = {
+  ...{ merchantNo: 1, lastGoodRunAt: 1, checked: 1, provenFrom: 1, provenThrough: 1, missing: 1 },
+  ...{ requested: 1, openBreaks: 1, quarantined: 1, notices: 1, olderDays: 1, tooOld: 1 },
+  ...{ timeZoneProof: 1, lastRun: 1, nextRun: 1 },
+};
+const runs: Keys<KnownRun, 'reason'> = {
+  ...{ id: 1, command: 1, slot: 1, holder: 1, fromDay: 1, toDay: 1, startedAt: 1, finishedAt: 1 },
+  ...{ exitCode: 1, figures: 1, state: 1, reason: 1 },
+};
+const doctor: Keys<Finding> = { what: 1, ok: 1, detail: 1, exitCode: 1 };
+const verify: Keys<VerifyReport> = { manifests: 1, files: 1, problems: 1 };
+const verified: Keys<VerifiedFile> = {
+  ...{ path: 1, merchantNo: 1, day: 1, currency: 1, revision: 1, current: 1, rows: 1, verdict: 1 },
+  ...{ breaks: 1, explained: 1, problems: 1 },
+};
+
+test('every exit code is told', () => {
+  const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  expect(told).toEqual(Object.values(EXIT));
+});
+
+test.each(
+  Object.entries({
+    '`run`, `sync`, `reconcile`, `publish`': run,
+    'each of their `reasons`': reason,
+    '`plan`': plan,
+    '`status`': status,
+    '`runs`': runs,
+    '`doctor`': doctor,
+    '`verify`': verify,
+    'each of its `files`': verified,
+  }),
+)('the keys of %s are told', (name, keys) => {
+  const row = page.split('\n').find((line) => line.startsWith(`| ${name} |`)) ?? '';
+  const told = [...row.slice(name.length + 2).matchAll(/`(\w+)`/g)].map(([, key]) => key);
+  expect(told.sort()).toEqual(Object.keys(keys).sort());
+});

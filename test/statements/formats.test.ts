@@ -1,0 +1,232 @@
+/** Another format than CSV: published beside it, checked, repaired and downloaded, with nothing but its own value. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { fetchInFormat } from '../../src/statements/fetch.ts';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import type { StatementFormat } from '../../src/statements/formats/format.ts';
+import { monthOf } from '../../src/statements/month.ts';
+import { merchantMonth } from '../../src/statements/month-files.ts';
+import { repairFiles } from '../../src/statements/repair-files.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
+import { listStatements, statementOf, type StatementRow } from '../../src/store/statements/statements.ts';
+import { freshDatabase } from '../support/database.ts';
+import { accountEntries } from '../support/ledger-entries.ts';
+import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
+import { JSON_LINES } from './json-lines.ts';
+
+const DAY = '2026-03-30';
+const NEXT = '2026-03-31';
+const ACCOUNT = { merchantNo: MERCHANT, currency: 'USD' };
+const ENTRIES = accountEntries(100_00, [
+  [`${DAY} 09:00:00`, 50_00],
+  [`${DAY} 17:30:00`, -25_50],
+  [`${NEXT} 08:00:00`, 10_00],
+]);
+
+/** A format without rows to read back: the day in one line. */
+const SENTENCE: StatementFormat = {
+  name: 'sentence',
+  extension: 'txt',
+  contentType: 'text/plain',
+  isPublished: true,
+  write: async function* ({ account, day, figures, rows }) {
+    let count = 0;
+    for await (const batch of rows) count += batch.length;
+    yield Buffer.from(`${account.currency} ${day}: ${count} rows to ${figures.closing}\n`);
+  },
+};
+const BOTH = [...STATEMENT_FORMATS, JSON_LINES, SENTENCE];
+
+let folder: string;
+let store: ObjectStore;
+let book: Book;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'daybook-formats-'));
+  store = createDirectoryStore(folder);
+  book = await openBook(await freshDatabase());
+  await book.synced(ENTRIES, [DAY, NEXT]);
+  await book.reconciled();
+});
+afterEach(async () => {
+  await book.database.close();
+  await rm(folder, { recursive: true });
+});
+
+const pathOf = (extension: string, { day = DAY, revision = 1 } = {}) =>
+  join(folder, `merchant=${MERCHANT}`, `date=${day}`, `${MERCHANT}_USD_${day}.r${revision}.${extension}`);
+const manifestOf = async (day = DAY) =>
+  JSON.parse(
+    await readFile(join(folder, `merchant=${MERCHANT}`, `date=${day}`, 'manifest.json'), 'utf8'),
+  ) as {
+    statements: Record<string, unknown>[];
+  };
+const problemsIn = async (path = folder, formats: readonly StatementFormat[] = BOTH) =>
+  (await verifyPaths([path], formats)).problems.map(({ problem }) => problem);
+const textOf = async (bytes: AsyncIterable<Uint8Array>): Promise<string> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+};
+const repaired = (formats: readonly StatementFormat[]) =>
+  repairFiles({
+    db: book.database.db,
+    lease: book.lease,
+    objects: store,
+    zone: ZONE,
+    clockToleranceS: 2,
+    formats,
+    runId: 1,
+    now: () => book.now,
+    signal: new AbortController().signal,
+    ...{ merchantNo: MERCHANT, fromDay: DAY, toDay: NEXT },
+  });
+/** The first entry of the day turns out to be of another type. */
+const amended = async () => {
+  await book.synced(
+    ENTRIES.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry)),
+    [DAY, NEXT],
+  );
+  await book.reconciled();
+};
+
+const FIRST_ROW =
+  `{"batch_no":"B0000","booked_at":"${DAY} 09:00:00","currency":"USD","transaction_type":"PAY",` +
+  `"credit":"50.00","debit":"","balance":"150.00"}\n`;
+
+describe('formats published beside the CSV', () => {
+  beforeEach(() => book.published(store, { formats: BOTH }));
+
+  test('are written from it, listed in the manifest, and right', async () => {
+    const lines = await readFile(pathOf('jsonl'), 'utf8');
+    expect(lines.startsWith(FIRST_ROW)).toBe(true);
+    expect(lines.trimEnd().split('\n')).toHaveLength(2);
+    expect(await readFile(pathOf('txt'), 'utf8')).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
+    expect((await manifestOf()).statements[0]!['otherFormats']).toEqual([
+      {
+        format: 'jsonl',
+        file: `${MERCHANT}_USD_${DAY}.r1.jsonl`,
+        sha256: expect.any(String),
+        bytes: lines.length,
+      },
+      expect.objectContaining({ format: 'sentence', file: `${MERCHANT}_USD_${DAY}.r1.txt` }),
+    ]);
+    expect(await problemsIn()).toEqual([]);
+    expect(await problemsIn(pathOf('jsonl'))).toEqual([]);
+  });
+
+  test('leave the CSV as it is without them', async () => {
+    const other = await openBook(await freshDatabase());
+    const alone = await mkdtemp(join(tmpdir(), 'daybook-alone-'));
+    await other.synced(ENTRIES, [DAY, NEXT]);
+    await other.reconciled();
+    await other.published(createDirectoryStore(alone));
+    const rowsOf = async ({ database }: Book) =>
+      (await listStatements(database.db)).map((row) => ({ ...row }));
+    expect(await rowsOf(book)).toEqual(await rowsOf(other));
+    expect((await verifyPaths([alone])).problems).toEqual([]);
+    await other.database.close();
+    await rm(alone, { recursive: true });
+  });
+
+  test('are told by `verify` where they are missing, altered, or say something else', async () => {
+    await writeFile(pathOf('txt'), 'nothing');
+    await rm(pathOf('txt', { day: NEXT }));
+    expect(await problemsIn()).toEqual([
+      `${MERCHANT}_USD_${NEXT}.r1.txt is listed and not here`,
+      expect.stringMatching(/^the file has 7 bytes/),
+      expect.stringMatching(/^its SHA-256 is/),
+    ]);
+    await writeFile(pathOf('jsonl'), FIRST_ROW.replace('50.00', '51.00'));
+    expect(await problemsIn(pathOf('jsonl'))).toEqual([
+      expect.stringMatching(/^the file has \d+ bytes/),
+      expect.stringMatching(/^its SHA-256 is/),
+      'line 1: B0000 starts from 99.00, but the balance before it is 100.00',
+      'the sum of credits is 51.00, the manifest says 50.00',
+      'the sum of debits is 0, the manifest says 25.50',
+      'there are 1 credits and 0 debits, the manifest says 1 and 1',
+      'opening + credits - debits with its jumps is 150.00, the manifest says 124.50',
+    ]);
+    await writeFile(pathOf('jsonl'), 'no row\n');
+    expect(await problemsIn(pathOf('jsonl'))).toContain('it cannot be read as JSONL: no row is no JSON');
+  });
+
+  test('go on with each revision, and stay listed as the ones before', async () => {
+    await amended();
+    await book.published(store, { formats: BOTH });
+    expect((await manifestOf()).statements[0]).toMatchObject({
+      revision: 2,
+      otherFormats: [{ file: `${MERCHANT}_USD_${DAY}.r2.jsonl` }, { format: 'sentence' }],
+      superseded: [
+        { revision: 1, otherFormats: [{ file: `${MERCHANT}_USD_${DAY}.r1.jsonl` }, { format: 'sentence' }] },
+      ],
+    });
+    expect((await manifestOf(NEXT)).statements[0]).toMatchObject({ otherFormats: [{ format: 'jsonl' }, {}] });
+    expect(await problemsIn()).toEqual([]);
+    await rm(pathOf('jsonl', { revision: 1 }));
+    await writeFile(pathOf('txt'), 'nothing');
+    expect(await problemsIn()).toHaveLength(2);
+  });
+
+  test('are compared with the store and written again; one that is no longer known is told', async () => {
+    const lines = await readFile(pathOf('jsonl'), 'utf8');
+    await amended();
+    await book.published(store, { formats: BOTH });
+    await rm(pathOf('jsonl'));
+    await rm(pathOf('jsonl', { revision: 2 }));
+    await writeFile(pathOf('txt', { day: NEXT }), 'nothing');
+    const { unrepaired } = await repaired([...STATEMENT_FORMATS, JSON_LINES]);
+    expect(unrepaired).toMatchObject([
+      { damage: 'altered', why: expect.stringMatching(/^this daybook knows no format sentence: /) },
+    ]);
+    expect(await readFile(pathOf('jsonl'), 'utf8')).toBe(lines);
+    expect((await repaired(BOTH)).unrepaired).toEqual([]);
+    expect(await repaired(BOTH)).toEqual({ repaired: [], unrepaired: [] });
+    expect(await problemsIn()).toEqual([]);
+  });
+
+  test('lie in the ZIP of a month, as its manifests list them', async () => {
+    const { db } = book.database;
+    const sources = { db, objects: store, format: STATEMENT_FORMATS[0]! };
+    const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, ['USD']);
+    const found = files.find(({ key }) => key.endsWith(`${DAY}.r1.jsonl`))!;
+    expect(await textOf(found.read())).toBe(await readFile(pathOf('jsonl'), 'utf8'));
+  });
+});
+
+test('a publishing that ends amid the formats is made whole by the next one', async () => {
+  const failing = watched(store, (key) => (key.endsWith('.txt') ? new Error('the disk is full') : null));
+  await expect(book.published(failing, { formats: BOTH })).rejects.toThrow('the disk is full');
+  await amended();
+  await book.published(store, { formats: BOTH });
+  expect(await readFile(pathOf('jsonl'), 'utf8')).toContain('FEE');
+  expect(await problemsIn()).toEqual([]);
+});
+
+describe('formats made for a download', () => {
+  beforeEach(() => book.published(store));
+  const downloaded = (row: StatementRow, format: StatementFormat) =>
+    textOf(fetchInFormat(store, row, format));
+
+  test('come from any published statement, its figures and its rows', async () => {
+    const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
+    expect((await downloaded(row, JSON_LINES)).startsWith(FIRST_ROW)).toBe(true);
+    expect(await downloaded(row, SENTENCE)).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
+  });
+
+  test('fail where the statement is not the one published', async () => {
+    const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
+    await writeFile(pathOf('csv'), (await readFile(pathOf('csv'), 'utf8')).replace('PAY', 'FEE'));
+    await expect(downloaded(row, JSON_LINES)).rejects.toMatchObject({ name: 'StatementDamaged' });
+  });
+
+  test('a month of them is the statements alone', async () => {
+    const sources = { db: book.database.db, objects: store, format: SENTENCE };
+    const { files } = await merchantMonth(sources, MERCHANT, monthOf('2026-03')!, null);
+    expect(files.map(({ key }) => join(folder, key))).toEqual([pathOf('txt'), pathOf('txt', { day: NEXT })]);
+    expect(await textOf(files[0]!.read())).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
+  });
+});
