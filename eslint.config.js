@@ -81,6 +81,7 @@ export default tseslint.config(
   {
     files: ['src/**', 'jobs/**'],
     rules: {
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       'no-restricted-imports': ['error', { paths: inParts }],
     },
   },

@@ -19,9 +19,10 @@ const READ_CHUNK_BYTES = 256 * 1024;
 const CHECK_FILE = '.daybook-check.part';
 
 /**
- * Each object is a file. It is written under another name in its own folder, flushed, and only then named. A file system
- * renames without a condition: a writer that was frozen right before its rename is stopped because its successor removes
- * the file that has no name yet (`discardUnfinished`). `files` is the system's; tests pass one they can stop.
+ * Each object is a file. It is written under another name in its own folder, flushed, and only then named. A file
+ * system renames without a condition: a writer that was frozen right before its rename is stopped because its
+ * successor removes the file that has no name yet (`discardUnfinished`). `files` is the system's; tests pass one they
+ * can stop.
  */
 export function createDirectoryStore(root: string, files: Files = fs): ObjectStore {
   const directory = directoryAt(root, files);

@@ -1,4 +1,6 @@
-/** Where statements are stored, as other rooms see it: few operations, each safe to repeat, alike for S3 and a folder. */
+/**
+ * Where statements are stored, as other rooms see it: few operations, each safe to repeat, alike for S3 and a folder.
+ */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { createHash } from 'node:crypto';
 
@@ -40,13 +42,13 @@ export type ObjectContent = Uint8Array | (() => AsyncIterable<Uint8Array>);
 
 export interface PutOptions {
   /**
-   * Never replace an object. One with the same bytes counts as written, as it may be from an earlier try; one with other
-   * bytes throws `ObjectExists`.
+   * Never replace an object. One with the same bytes counts as written, as it may be from an earlier try; one with
+   * other bytes throws `ObjectExists`.
    */
   readonly ifAbsent?: boolean;
   /**
-   * Replace only the object with this etag. If another object is there, the same bytes count as written, and other bytes
-   * throw `ObjectExists`. A server that does not know the condition replaces any object.
+   * Replace only the object with this etag. If another object is there, the same bytes count as written, and other
+   * bytes throw `ObjectExists`. A server that does not know the condition replaces any object.
    */
   readonly ifEtag?: string;
   /** For browsers that open the object directly. */

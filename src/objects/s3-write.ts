@@ -78,8 +78,8 @@ async function upload(
       queueSize: PARTS_IN_FLIGHT_MAX,
     }).done();
   } catch (error) {
-    // The uploader's own abort may have failed too, or the answer to the begin of an upload was lost. If the server does
-    // not answer at all, nobody waits for it again: the next run aborts what is left there.
+    // The uploader's own abort may have failed too, or the answer to the begin of an upload was lost. If the server
+    // does not answer at all, nobody waits for it again: the next run aborts what is left there.
     if (!isTimedOut(error)) await abortUploads(bucket, key).catch(() => undefined);
     throw error;
   } finally {

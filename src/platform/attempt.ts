@@ -10,7 +10,9 @@ import { excerptOf } from './secrets.ts';
 /** Most bytes of a reply that are read; a page of 100 entries has about 20 kB. */
 export const REPLY_BYTES_MAX = 4_194_304;
 
-/** `seldom`: for a reply that the contract does not know. That rarely changes by itself, so only two more tries follow. */
+/**
+ * `seldom`: for a reply that the contract does not know. That rarely changes by itself, so only two more tries follow.
+ */
 export type Retryable = 'yes' | 'seldom' | 'no';
 
 export interface Failure {

@@ -2,7 +2,8 @@
  * The line in front of the platform: so many calls at once and so many a second, shared fairly between the merchants.
  * A merchant that is slow, told to wait, or never answered takes only its own share from the others.
  *
- * This is our own code because the well-kept queue libraries know priorities, but no shares. The rules and their reasons:
+ * This is our own code because the well-kept queue libraries know priorities, but no shares. The rules and their
+ * reasons:
  * - Of the merchants that hold less than their share, the one that waited longest for a turn is next: all get turns.
  * - A merchant may go beyond its share if no other wants the slot: no slot stays idle.
  * - Merchants whose last call was not answered, and those never answered yet, hold half of the slots at most, all
@@ -11,8 +12,8 @@
  *
  * ### Example
  *
- * There are 4 slots. `M1` has 50 calls to make, is alone, and holds all 4. Now `M2` comes with 50 calls, so that the share
- * is 2 for each. The next two slots that come back go to `M2`; from then on, both take turns.
+ * There are 4 slots. `M1` has 50 calls to make, is alone, and holds all 4. Now `M2` comes with 50 calls, so that the
+ * share is 2 for each. The next two slots that come back go to `M2`; from then on, both take turns.
  */
 import { createAlarm, type TimeSource } from './alarm.ts';
 import { Turns, type Owner, type Waiting } from './turns.ts';

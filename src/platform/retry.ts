@@ -2,7 +2,10 @@
 
 const BACKOFF_BASE_MS = 250;
 const BACKOFF_MAX_MS = 20_000;
-/** If the platform asks for a longer wait (Retry-After), the call fails: a run should end and say so, not sleep for hours. */
+/**
+ * If the platform asks for a longer wait (Retry-After), the call fails: a run should end and say so, not sleep for
+ * hours.
+ */
 export const RETRY_AFTER_MAX_MS = 600_000;
 /** More tries after replies that the contract does not know: that rarely changes by itself. */
 export const INVALID_REPLY_RETRIES_MAX = 2;

@@ -57,8 +57,9 @@ export interface PlatformCall<T> {
   readonly operation: Operation;
   readonly access: PlatformAccess;
   /**
-   * Whether the platform counts the same call, sent twice, as one. If not, it is sent again only when there was no answer
-   * and it certainly did not reach the platform. Any other failure is final, and its error has `mayHaveArrived`.
+   * Whether the platform counts the same call, sent twice, as one. If not, it is sent again only when there was no
+   * answer and it certainly did not reach the platform. Any other failure is final; `mayHaveArrived` on its error says
+   * whether the call may have been done.
    */
   readonly repeatable: boolean;
   /** The body holds personal data, and a reply may repeat it: then no message quotes the reply. */
@@ -67,16 +68,16 @@ export interface PlatformCall<T> {
   readonly rank?: number;
   readonly body: object;
   /**
-   * Reads the reply. Throws a `PlatformError` that says what came if it is not the reply of this operation. `clock`: what
-   * the reply says about the platform's clock; null if nothing.
+   * Reads the reply. Throws a `PlatformError` that says what came if it is not the reply of this operation. `clock`:
+   * what the reply says about the platform's clock; null if nothing.
    */
   readonly read: (text: string, excerpt: Excerpt, clock: ClockReading | null) => T;
 }
 
 export interface Transport {
   /**
-   * Resolves to what `read` returns. Rejects with a `PlatformError` if no try is left or another would not help, and with
-   * the reason of `signal`.
+   * Resolves to what `read` returns. Rejects with a `PlatformError` if no try is left or another would not help, and
+   * with the reason of `signal`.
    */
   readonly post: <T>(call: PlatformCall<T>, signal?: AbortSignal) => Promise<T>;
   readonly close: () => Promise<void>;

@@ -21,8 +21,8 @@ export class Tries {
   }
 
   /**
-   * Counts a try that failed, and returns how long to wait before the next one, in ms. Throws the `PlatformError` of the
-   * failure, with the number of tries in its message, if there is to be no other.
+   * Counts a try that failed, and returns how long to wait before the next one, in ms. Throws the `PlatformError` of
+   * the failure, with the number of tries in its message, if there is to be no other.
    */
   waitAfter({ error, retry, askedMs, answered }: Failure, random: () => number): number {
     this.#made += 1;

@@ -1,17 +1,11 @@
 /**
  * One whole run: takes the lease, then sync, reconcile, heal and publish, then stores the figures and the exit code.
  */
-import { LeaseLost, type Lease } from '../store/engine/lease.ts';
+import type { Lease } from '../store/engine/lease.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
-import { StoreUnreachable } from '../store/engine/errors.ts';
-import { clocksSeenBefore, finishRun, runsOfSlot, startRun } from '../store/runs.ts';
-import { noticesTold } from '../store/notices.ts';
-import { forgetUntold } from '../store/untold-changes.ts';
-import { forgetUntoldRevisions } from '../store/statements/untold-revisions.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { isForPerson } from './clock-text.ts';
+import { runsOfSlot, startRun } from '../store/runs.ts';
 import { checkedBy } from './checked.ts';
 import type { DueJob } from './schedule/due.ts';
 import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
@@ -19,12 +13,11 @@ import { underLease } from './lease.ts';
 import { runRanges } from './merchant-ranges.ts';
 import { publishStage } from './stages/publish-stage.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
-import { judge, type RunFailure } from './verdict/judge.ts';
 import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
 import type { DayRange } from './range.ts';
-import { runFigures, TIME_ZONE_ON_TRUST, type RunCommand, type RunReport, type Standing } from './report.ts';
-import { NOTHING_STANDS, standingOf } from './standing.ts';
-import { sumOfSync } from './stages/sync-tally.ts';
+import type { RunReport } from './report.ts';
+import { endRun } from './run-end.ts';
+import { STAGES } from './stages/stages-of.ts';
 import { syncStage } from './stages/sync-stage.ts';
 import {
   accountsAsked,
@@ -35,14 +28,6 @@ import {
   type ActiveRun,
   type StageOutcome,
 } from './active-run.ts';
-
-type Stage = 'sync' | 'reconcile' | 'publish';
-const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
-  run: ['sync', 'reconcile', 'publish'],
-  sync: ['sync'],
-  reconcile: ['reconcile'],
-  publish: ['publish'],
-};
 
 /**
  * Runs the stages of `request.command` under the lease, and records the run.
@@ -82,95 +67,58 @@ async function runStages(
   signal: AbortSignal,
 ): Promise<RunReport> {
   const startedMs = performance.now();
-  const { ranges, from, to } = await runRanges(request, deps);
-  const runId = await beginRun(request, deps, { from, to });
+  const elapsedMs = (): number => performance.now() - startedMs;
+  const run = await beginRun(request, { ...deps, signal }, lease);
   const outcome = nothingDone();
-  const checked = checkedBy(request, deps);
-  const end = async (
-    failures: readonly RunFailure[],
-    causes: readonly unknown[] = [],
-  ): Promise<RunReport> => {
-    // If the database did not answer before, it is not asked again, as each question would wait in vain. The same
-    // goes for a lease that could not be renewed, which mostly has the same cause.
-    const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
-    const standing = isAway ? NOTHING_STANDS : await standingAfter(request, deps, runId, failures.length > 0);
-    const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
-    const run = { id: runId, failures, zone: deps.zone, wereClocksApart };
-    const { exitCode, reasons: judged } = judge(outcome, standing, run);
-    const reasons =
-      deps.timeZoneTrusted === true
-        ? [...judged, { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }]
-        : judged;
-    const report: RunReport = {
-      command: request.command,
-      runId,
-      from,
-      to,
-      exitCode,
-      ...outcome,
-      checked,
-      standing,
-      reasons,
-      notes: reasons.map(({ what }) => what),
-      elapsedMs: Math.round(performance.now() - startedMs),
-    };
-    const figures = {
-      ...runFigures(report),
-      interrupted: causes.some((cause) => cause instanceof Interrupted),
-    };
-    const finished = finishRun(deps.db, runId, { exitCode, figures, now: deps.now() });
-    await (isAway ? finished.catch(() => undefined) : finished);
-    if (hasToldOf(standing)) await forgetTold(request, deps, lease, standing);
-    return report;
-  };
   try {
-    const zoneGate = runZoneGate(deps);
-    const run: ActiveRun = {
-      ...{ request, deps: { ...deps, signal }, lease, runId, zoneGate, ranges, from, to, checked },
-    };
-    const stages = STAGES[request.command];
-    if (stages.includes('publish')) {
-      await deps.objects.check();
-      await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
-    }
-    if (stages.includes('sync')) {
-      await syncStage(run, outcome);
-      await noticeShared(run);
-    }
-    signal.throwIfAborted();
-    if (stages.includes('reconcile')) {
-      await reconcileStage(run, outcome);
-      await noticeFigures(run, outcome);
-    }
-    signal.throwIfAborted();
-    if (stages.includes('publish')) await publishStage(run, outcome);
+    await doStages(run, outcome);
   } catch (error) {
     const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
     const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
-    if (failure.exitCode === EXIT.incomplete) return end([failure], [cause, error]);
+    if (failure.exitCode === EXIT.incomplete) {
+      return endRun(run, { outcome, failures: [failure], causes: [cause, error], elapsedMs });
+    }
     // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
     // thrown.
-    await end([failure]).catch(() => undefined);
+    await endRun(run, { outcome, failures: [failure], causes: [], elapsedMs }).catch(() => undefined);
     throw cause;
   }
-  return end([]);
+  return endRun(run, { outcome, failures: [], causes: [], elapsedMs });
 }
 
-/** Only asked if the clocks differ by much now. If the database does not answer, the difference counts as new. */
-async function clocksWereApart(
-  db: RunDeps['db'],
-  runId: number,
-  sync: StageOutcome['sync'],
-): Promise<boolean> {
-  if (!isForPerson(sumOfSync(sync))) return false;
-  const before = await clocksSeenBefore(db, runId).catch(() => null);
-  return before !== null && isForPerson(before);
+/** Does the stages of the command, each into `outcome`. Throws what concerns all merchants, and the signal's reason. */
+async function doStages(run: ActiveRun, outcome: StageOutcome): Promise<void> {
+  const { request, deps, lease } = run;
+  const stages = STAGES[request.command];
+  if (stages.includes('publish')) {
+    await deps.objects.check();
+    await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
+  }
+  if (stages.includes('sync')) {
+    await syncStage(run, outcome);
+    await noticeShared(run);
+  }
+  deps.signal.throwIfAborted();
+  if (stages.includes('reconcile')) {
+    await reconcileStage(run, outcome);
+    await noticeFigures(run, outcome);
+  }
+  deps.signal.throwIfAborted();
+  if (stages.includes('publish')) await publishStage(run, outcome);
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Works out the days of the run, and records its start. */
+async function beginRun(request: RunRequest, deps: RunDeps, lease: Lease): Promise<ActiveRun> {
+  const { ranges, from, to } = await runRanges(request, deps);
+  const runId = await recordStart(request, deps, { from, to });
+  const zoneGate = runZoneGate(deps);
+  return { request, deps, lease, runId, zoneGate, ranges, from, to, checked: checkedBy(request, deps) };
+}
+
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
-async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
+async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
   const now = deps.now();
   const runId = await startRun(deps.db, {
     command: request.scheduled?.job ?? request.command,
@@ -184,43 +132,4 @@ async function beginRun(request: RunRequest, deps: RunDeps, days: DayRange): Pro
     await recordRequestedRanges(deps.db, { ...accountsAsked(request), ...request.range, runId, now });
   }
   return runId;
-}
-
-const hasToldOf = ({ untold, revised, notices }: Standing): boolean =>
-  untold.amended + untold.vanished + revised.length + notices.length > 0;
-
-/** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
-async function forgetTold(
-  request: RunRequest,
-  deps: RunDeps,
-  lease: Lease,
-  { notices }: Standing,
-): Promise<void> {
-  const { merchants: told } = accountsAsked(request);
-  const forget = writeTransaction(deps.db, lease, async (trx) => {
-    await forgetUntold(trx, told);
-    await forgetUntoldRevisions(trx, told);
-    await noticesTold(trx, notices, told, deps.now());
-  });
-  await forget.catch(() => undefined);
-}
-
-/**
- * What is open after the run. If the run failed already, a database that cannot answer does not count as a second
- * failure.
- */
-async function standingAfter(
-  request: RunRequest,
-  deps: RunDeps,
-  runId: number,
-  failed: boolean,
-): Promise<Standing> {
-  const asked = standingOf(deps.db, {
-    ...accountsAsked(request),
-    runId,
-    reads: STAGES[request.command].includes('sync'),
-    zone: deps.zone,
-    now: deps.now(),
-  });
-  return failed ? asked.catch(() => NOTHING_STANDS) : asked;
 }

@@ -1,7 +1,9 @@
 /** Checks of single fields, written from the document for the sandbox alone. They share no code with the client's. */
 import { z } from 'zod';
 
-/** Text of so many characters at most. A character outside Unicode's basic plane counts as one (docs/platform.md 2.3). */
+/**
+ * Text of so many characters at most. A character outside Unicode's basic plane counts as one (docs/platform.md 2.3).
+ */
 const upTo = (charactersMax: number) =>
   z
     .string()
@@ -25,7 +27,9 @@ export const day = () =>
       return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 10) === text;
     }, 'is no day of the calendar');
 
-/** A path as the platform's file upload returns it: absolute, no local name and no URL (docs/platform.md 4.3, rule 1). */
+/**
+ * A path as the platform's file upload returns it: absolute, no local name and no URL (docs/platform.md 4.3, rule 1).
+ */
 export const uploadedFile = () =>
   z
     .string()

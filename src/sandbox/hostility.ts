@@ -1,4 +1,6 @@
-/** How the sandbox misbehaves: each way is a setting, and requests are counted, so that a test knows when one strikes. */
+/**
+ * How the sandbox misbehaves: each way is a setting, and requests are counted, so that a test knows when one strikes.
+ */
 import { z } from 'zod';
 
 /** Strikes at every n-th request; 0: never. */
@@ -33,7 +35,10 @@ export const hostilitySchema = z.strictObject({
   downAfterRequests: z.int().min(-1).default(-1),
   /** Adds so many hours to every busiDate, but not to the times that windows are matched with. */
   timeZoneOffsetHours: z.number().min(-26).max(26).default(0),
-  /** How many seconds its clock is ahead (below 0: behind). It decides Date headers, and which entries are booked already. */
+  /**
+   * How many seconds its clock is ahead (below 0: behind). It decides Date headers, and which entries are booked
+   * already.
+   */
   clockOffsetS: z.int().min(-86_400).max(86_400).default(0),
   latencyMs: z.int().min(0).max(60_000).default(0),
 });

@@ -1,4 +1,7 @@
-/** sp2404 as the document has it (docs/platform.md 4.1): checks the request and answers with a page, or with wrong rows. */
+/**
+ * sp2404 as the document has it (docs/platform.md 4.1): checks the request and answers with a page, or with wrong
+ * rows.
+ */
 import { tzOffset } from '@date-fns/tz';
 import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';

@@ -1,4 +1,7 @@
-/** Makes up a merchant's ledger from a seed: balances that follow from each other, with what the scenario plants in them. */
+/**
+ * Makes up a merchant's ledger from a seed: balances that follow from each other, with what the scenario plants in
+ * them.
+ */
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import { below, seeded, type Random } from './random.ts';
 import type { Planted, Scenario } from './scenario.ts';
@@ -129,7 +132,9 @@ function plant(entry: SandboxEntry, one: Planted): void {
   }
 }
 
-/** The seconds of a day that entries are booked at, in order. About one entry in seven shares its second with another. */
+/**
+ * The seconds of a day that entries are booked at, in order. About one entry in seven shares its second with another.
+ */
 function bookingSeconds(count: number, dayS: number, random: Random): number[] {
   const seconds = Array.from({ length: count }, () => below(random, dayS)).sort((a, b) => a - b);
   return seconds

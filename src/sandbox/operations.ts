@@ -68,7 +68,9 @@ async function answerTo(
 }
 
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
-  /** The merchant of a request, by its number and its token as bearer (docs/platform.md 5, rule 1). Throws `Refused`. */
+  /**
+   * The merchant of a request, by its number and its token as bearer (docs/platform.md 5, rule 1). Throws `Refused`.
+   */
   const merchantOf = ({ headers }: FastifyRequest): string => {
     const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
     const merchantNo = merchants.withToken(String(headers['merchantno']), token);
@@ -76,8 +78,8 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
     return merchantNo;
   };
   /**
-   * Throws `Refused` if a call is not the agent's. The document shows no token for the agent (docs/platform.md 5), so anybody
-   * may call unless the scenario gives it one.
+   * Throws `Refused` if a call is not the agent's. The document shows no token for the agent (docs/platform.md 5), so
+   * anybody may call unless the scenario gives it one.
    */
   const fromAgent = ({ headers }: FastifyRequest): void => {
     const { token } = scenario.agent;

@@ -5,7 +5,10 @@ import { staysHere } from './field-checks.ts';
 import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
 
 export const pushSchema = z.strictObject({
-  /** Ms before the second try; twice as long before each later one. The document shows no interval (docs/platform.md 6.2). */
+  /**
+   * Ms before the second try; twice as long before each later one. The document shows no interval (docs/platform.md
+   * 6.2).
+   */
   retryMs: z.int().min(1).default(200),
   retryMsMax: z.int().min(1).default(5_000),
   /** How long a receiver may take to answer, ms. */

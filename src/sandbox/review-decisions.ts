@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReviewSettings } from './review-rules.ts';
 
 export interface Decisions {
-  /** Calls `decide` after the delay. Resolves at once, or when all is done if the outcome is pushed before the reply. */
+  /**
+   * Calls `decide` after the delay. Resolves at once, or when all is done if the outcome is pushed before the reply.
+   */
   readonly plan: (decide: () => Promise<void>) => Promise<void>;
   /** Resolves when no decision is pending. */
   readonly settled: () => Promise<void>;

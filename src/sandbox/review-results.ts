@@ -41,8 +41,8 @@ function messageOf(outcome: PushedOutcome): string {
 }
 
 /**
- * The merchant of a company. The same company gets the same number and token in every sandbox with this seed; its second
- * approval (`approvedBefore` 1) gets others (docs/platform.md 6.1).
+ * The merchant of a company. The same company gets the same number and token in every sandbox with this seed; its
+ * second approval (`approvedBefore` 1) gets others (docs/platform.md 6.1).
  */
 export function merchantFor(
   { certificateNo }: SentApplication,

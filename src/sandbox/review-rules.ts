@@ -16,7 +16,8 @@ export const reviewSchema = z.strictObject({
   /** Whether the reply of sp1401 has the payeeId at once (docs/platform.md 2.6). */
   payeeIdAtOnce: z.boolean().default(true),
   /**
-   * Sent with a request for more documents (docs/platform.md 9); the document does not show where. Empty: it is not sent.
+   * Sent with a request for more documents (docs/platform.md 9); the document does not show where. Empty: it is not
+   * sent.
    */
   processVersion: z.string().max(10).default('V2'),
   /** The currencies of a new merchant's ledger. */

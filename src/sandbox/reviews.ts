@@ -22,13 +22,13 @@ import { markerIn, type Outcome, type ReviewSettings } from './review-rules.ts';
 
 export interface Reviews {
   /**
-   * Takes an application; resolves to the reply of sp1101 (docs/platform.md 4.3). The document does not say that the same
-   * application counts once, so each call is a new one.
+   * Takes an application; resolves to the reply of sp1101 (docs/platform.md 4.3). The document does not say that the
+   * same application counts once, so each call is a new one.
    */
   readonly apply: (sent: SentApplication) => Promise<object>;
   /**
-   * Takes a registration; resolves to the reply of sp1401 (docs/platform.md 2.6). The same merOrderNo is not processed a
-   * second time (docs/platform.md 2.5). Throws `Refused` while another registration of the payee is under review.
+   * Takes a registration; resolves to the reply of sp1401 (docs/platform.md 2.6). The same merOrderNo is not processed
+   * a second time (docs/platform.md 2.5). Throws `Refused` while another registration of the payee is under review.
    */
   readonly register: (merchantNo: string, sent: SentRegistration) => Promise<object>;
   readonly applications: () => readonly HeldApplication[];

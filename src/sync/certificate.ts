@@ -1,21 +1,28 @@
 /**
- * Judges whether the pages of one window are the window: the certificate.
+ * Judges whether the pages of a window hold all of the window: then it gets a certificate.
  *
  * What it asks: every page states the same total; each page but the last is full and the last holds the rest; the
  * distinct entries (unreadable ones included) are as many as that total; all lie inside the window, or as near to it as
  * the clock's slack allows, and are of the currency asked for.
  *
- * Why that is proof. Let S be the set of entries that match the query; the order of entries is nobody's promise.
- * - S did not change while the pages were read: each page shows members of S, so |S| distinct entries are all of S, in
- *   whatever order each request came. Order can make the count fall short, never make it pass.
- * - S only grew (a late entry), or only shrank: the total of a page is |S| at that moment, so equal totals on *all* pages
- *   say that S did not change. First and last page alone would not do, as pages are fetched concurrently.
- * - An entry moved inside the window (its time was amended): S as a set did not change; the first case.
- * - The last page is short: nothing follows it, even if the total lies. Where it is full (one window in a hundred), one
- *   more page is asked for: it must be empty, or the last page over again, as some pagers answer. A page that holds
- *   anything else says that the total lies, even if all of it came before: order may have hidden what is new.
+ * Why that is proof. Let S be the set of entries that match the query. Nobody promises an order of entries.
+ * - S did not change while the pages were read. Each page shows members of S, so |S| distinct entries are all of S,
+ *   whatever the order of each reply. A changing order can make the count too low, but never make it look right.
+ * - S only grew (a late entry) or only shrank. The total on a page is |S| at that moment, so equal totals on *all*
+ *   pages mean that S did not change. The first and the last page alone would not do, as pages are read at the same
+ *   time.
+ * - An entry moved inside the window, as its time was amended. S did not change as a set: the first case.
+ * - The total is wrong. If the last page is short, nothing follows it whatever the total says. If it is full (one
+ *   window in a hundred), one more page is asked for. It must be empty, or the last page again, as some platforms
+ *   answer. Any other content means that the total is wrong, even if all of it came before: order may have hidden what
+ *   is new.
  *
- * Several readings of one second, united, are proof where each entry was seen both before and after one instant: see
+ * ### Example
+ *
+ * A window of 250 entries: pages of 100, 100 and 50, each with total 250. If the platform orders each reply anew, some
+ * entries come twice and others not at all: 250 rows, but fewer distinct entries. The window is read again.
+ *
+ * Several readings of one second together are proof if each entry was seen before and after one instant: see
  * `uniteReadings`.
  *
  * What it cannot show, and docs/decisions/what-a-certificate-proves.md tells: one entry leaving S and another joining it
@@ -32,7 +39,7 @@ export interface Asked {
   readonly currency: string | null;
 }
 
-/** An unreadable entry, and how often it came on one page: identical ones without batchNo are told apart by nothing. */
+/** An unreadable entry, and how often it came on one page, as identical ones without batchNo look the same. */
 export interface UnreadableSeen {
   readonly entry: UnreadableEntry;
   readonly times: number;
@@ -47,30 +54,30 @@ export interface Stranger {
 /** One reading of a window, or several united. */
 export interface Reading {
   readonly total: number;
-  /** By batchNo, as the page latest in order has them; without entries that were not asked for. */
+  /** By batchNo, without entries that were not asked for. If an entry came twice, it is as on the later page. */
   readonly entries: ReadonlyMap<string, LedgerEntry>;
-  /** By batchNo: entries of the windows beside it, which came as it is asked for with the clock's slack. */
+  /** By batchNo: entries of the windows next to this one. They came because it was asked for with the clock's slack. */
   readonly neighbours: ReadonlyMap<string, LedgerEntry>;
-  /** By batchNo, or by raw text where that is missing. */
+  /** Unreadable entries, by batchNo, or by raw text if that is missing. */
   readonly unreadable: ReadonlyMap<string, UnreadableSeen>;
   /** By batchNo. */
   readonly strangers: ReadonlyMap<string, Stranger>;
   readonly notices: readonly string[];
-  /** A sentence with the figures; null where everything adds up. */
+  /** Why there is no certificate, a sentence with the figures; null if there is one. */
   readonly problem: string | null;
-  /** Whether all there is to blame is that entries are missing: another reading may bring them. */
+  /** Whether the only problem is that entries are missing: another reading may bring them. */
   readonly mayUnite: boolean;
-  /** Of united readings: what did not come again since the last of it came first. Null: one reading. */
+  /** Of united readings: what has not come again since all of it was known. Null: one reading. */
   readonly seenOnce: ReadonlySet<string> | null;
 }
 
-/** Pages a total fills; an empty window is one (empty) page. */
+/** How many pages a total fills; an empty window has one (empty) page. */
 export const pagesOf = (total: number): number => Math.max(1, Math.ceil(total / PAGE_SIZE_MAX));
 
-/** Whether page `pagesOf(total) + 1` has to be asked for, and to be empty. */
+/** Whether the last page is full, so that one more has to be asked for: page `pagesOf(total) + 1`. */
 export const needsConfirming = (total: number): boolean => total > 0 && total % PAGE_SIZE_MAX === 0;
 
-/** Judges the pages of one reading, in order from page 1, the confirming one included. */
+/** Judges the pages of one reading, in order from page 1, with the extra one if the last page is full. */
 export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs = 0): Reading {
   const { total } = pages[0]!;
   const entries = new Map<string, LedgerEntry>();
@@ -98,7 +105,7 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
       own.set(entry.batchNo, entry);
     }
     for (const [key, seen] of unreadableOn(page)) {
-      // On two pages it may be one that moved from the one to the other.
+      // On two pages, it may be the same one that moved from one page to the other.
       if (seen.times > (unreadable.get(key)?.times ?? 0)) unreadable.set(key, seen);
     }
     const problem = pageProblem(pages, index);
@@ -112,12 +119,18 @@ export function judgePages(pages: readonly LedgerPage[], asked: Asked, slackMs =
 }
 
 /**
- * What two readings of a window show together, where its total is the same and no content differs.
+ * Puts two readings of a window together. Returns the later one alone if it needs no other, or if totals or contents
+ * differ.
  *
- * Each may have shown only a part, as its pages came in different orders. Their union is the window only if all of it
- * was there at one instant: an entry that left and one that joined in between leave the total as it was. So once as
- * many entries are known as the total says, each must be seen again in a reading after that. Then, between these
- * readings, each was there (it came before, and came after), and they were as many as the total: all there was.
+ * Each reading may have shown only a part, as each reply had another order. Together they are the window only if all
+ * entries were there at one instant: one that left and one that joined in between would leave the total unchanged. So
+ * when as many entries are known as the total says, each of them must come again in a later reading. Then there is an
+ * instant, between these readings, at which each was there, and they were as many as the total: all there was.
+ *
+ * ### Example
+ *
+ * The total is 3. Reading 1 shows `a`, `b`; reading 2 shows `b`, `c`. Now all 3 are known, and each has to come again.
+ * Reading 3 shows `a`, `b`; reading 4 shows `a`, `c`. Each came again: the window is certified.
  */
 export function uniteReadings(earlier: Reading, later: Reading): Reading {
   if (later.problem === null || !earlier.mayUnite || !later.mayUnite || earlier.total !== later.total)
@@ -153,7 +166,7 @@ const keysOf = ({ entries, neighbours, unreadable }: Seen): string[] => [
   ...[...unreadable.keys()].filter((key) => !isNamed(key, { entries, neighbours })),
 ];
 
-/** Whether an unreadable entry's batchNo is one of a readable entry as well. */
+/** Whether a readable entry has the batchNo of an unreadable one. */
 const isNamed = (key: string, { entries, neighbours }: Omit<Seen, 'unreadable'>): boolean => {
   const batchNo = key.startsWith('batchNo ') ? key.slice('batchNo '.length) : null;
   return batchNo !== null && (entries.has(batchNo) || neighbours.has(batchNo));
@@ -162,7 +175,7 @@ const isNamed = (key: string, { entries, neighbours }: Omit<Seen, 'unreadable'>)
 const keyOf = (entry: { readonly batchNo: string | null; readonly raw?: string }): string =>
   entry.batchNo === null ? `raw ${entry.raw ?? ''}` : `batchNo ${entry.batchNo}`;
 
-/** A page's unreadable entries, each as often as it stands there; one with a batchNo counts once. */
+/** The unreadable entries of a page, each as often as it is there; one with a batchNo counts once. */
 function unreadableOn(page: LedgerPage): Map<string, UnreadableSeen> {
   const unreadable = new Map<string, UnreadableSeen>();
   for (const entry of page.unreadable) {
@@ -172,7 +185,9 @@ function unreadableOn(page: LedgerPage): Map<string, UnreadableSeen> {
   return unreadable;
 }
 
-/** Records of a page, identical unreadable entries counted each, entries that stand there twice once. */
+/**
+ * A key for each record of a page. Identical unreadable entries get one each, an entry that is there twice gets one.
+ */
 const recordKeys = (page: LedgerPage): string[] => [
   ...new Set(page.entries.map(keyOf)),
   ...[...unreadableOn(page)].flatMap(([key, { times }]) =>
@@ -180,7 +195,10 @@ const recordKeys = (page: LedgerPage): string[] => [
   ),
 ];
 
-/** What is wrong with a page's length: full is due, then the rest, then nothing or the last page over again. */
+/**
+ * What is wrong with the length of a page. It must be full, or hold the rest, or (the extra one) nothing or the last
+ * again.
+ */
 function pageProblem(pages: readonly LedgerPage[], index: number): string | null {
   const [{ total }, page] = [pages[0]!, pages[index]!];
   const due = Math.min(PAGE_SIZE_MAX, Math.max(0, total - index * PAGE_SIZE_MAX));
@@ -198,7 +216,7 @@ function pageProblem(pages: readonly LedgerPage[], index: number): string | null
     : `page ${index + 1} held ${records} entries where a total of ${total} leaves none`;
 }
 
-/** How many records of the total are known: identical unreadable entries as often as they stand on a page, a batchNo once. */
+/** How many records are known: a batchNo counts once, an unreadable entry without one as often as it is on a page. */
 export function distinctOf(seen: Seen): number {
   let distinct = seen.entries.size + seen.neighbours.size;
   for (const [key, { times }] of seen.unreadable) if (!isNamed(key, seen)) distinct += times;

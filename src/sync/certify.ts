@@ -1,11 +1,12 @@
 /**
- * Reads one window until it is certified, or says into which parts it has to be split, or gives up loudly.
+ * Reads one window until it is certified, or says into which parts to split it, or gives up and says why.
  *
- * A window with more pages than its grain allows is split before it is paged. A window of several pages that does not
- * add up is read again, and then split into parts of one page: a page is one reply, so neither order nor a change
- * between pages can touch it. Where time cannot split it (one second), readings of an unchanged total are united until
- * they show as many entries as that total; only what still does not add up is split below the second. Patience is
- * limited per planned window by the calls that led nowhere.
+ * - A window with more pages than its grain allows is split after its first page.
+ * - A window of several pages that does not add up is read again, and then split into parts of one page. A page is one
+ *   reply, so neither another order nor a change between pages can harm it.
+ * - A window of one second cannot be split by whole seconds. Its readings are put together, as long as the total stays
+ *   the same, until they show as many entries as the total. If that does not help, the second is split by milliseconds.
+ * - Calls that led nowhere are counted for each planned window with all its parts. At a limit, it is given up.
  */
 import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
@@ -26,10 +27,11 @@ import {
 import { isDivisible, readsMaxOf, splitDeep, splitUnsteady, type Grain, type Split } from './grain.ts';
 import type { ReadLimits } from './limits.ts';
 
-/** What one planned window has wasted and achieved; shared by all its parts. */
+/** What one planned window has cost so far, and what came of it; shared by all its parts. */
 export interface Patience {
+  /** Calls that led nowhere. */
   failedCalls: number;
-  /** Pages with entries in parts already certified. */
+  /** Pages with entries in parts that are certified. */
   certifiedPages: number;
 }
 
@@ -38,31 +40,32 @@ export interface CertifyTask extends Asked {
   readonly patience: Patience;
 }
 
-/** What reading touches. */
+/** What reading a window calls. */
 export interface PageSource {
   readonly page: (asked: Asked, pageNum: number) => Promise<LedgerPage>;
-  /** Waits until so many more pages may be in memory. Asked at most once a window. */
+  /** Waits until so many more pages may be in memory. Called at most once for a window. */
   readonly holdPages: (pages: number) => Promise<void>;
-  /** Told of each reading's first page at once, so that the zone's proof runs beside the paging. */
+  /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => void;
 }
 
-/** A reading with what it noticed. */
+/** A reading to be stored, with what was odd about it. */
 export interface NotedReading {
   readonly reading: WindowReading;
   readonly notices: readonly string[];
-  /** What came and was not asked for; without certificate, the reading keeps it among the unreadable. */
+  /** Entries that were not asked for. Such a reading has no certificate, and keeps them in quarantine. */
   readonly strangers: readonly LedgerEntry[];
 }
 
 export type Outcome =
   | ({ readonly kind: 'read' } & NotedReading)
-  /** `orderUnsteady`: pages of an unchanged window did not fit together, as order differs from call to call. */
+  /** `orderUnsteady`: the pages of an unchanged window did not fit together, as each call has another order. */
   | ({ readonly kind: 'split'; readonly orderUnsteady: boolean } & Split);
 
-/** Entries one reading keeps that were not asked for: a platform that ignores what it is asked sends its whole book. */
+/** Most entries kept that were not asked for: a platform that ignores the query sends its whole ledger. */
 const STRANGERS_KEPT_MAX = 100;
 
+/** Throws what `source` throws. */
 export async function certifyWindow(
   task: CertifyTask,
   source: PageSource,
@@ -101,7 +104,7 @@ export async function certifyWindow(
       if (total > 0) patience.certifiedPages += pagesOf(total);
       return read(united, { requests, problem: null });
     }
-    // Once all are known, seeing them again leads somewhere.
+    // While known entries are seen a second time, a reading leads somewhere even without a certificate.
     if (united.seenOnce === null || distinctOf(united) < united.total) patience.failedCalls += pages.length;
     for (const entry of reading.entries.values()) everSeen.entries.set(entry.batchNo, entry);
     for (const [key, entry] of reading.unreadable) everSeen.unreadable.set(key, entry);
@@ -118,17 +121,17 @@ export async function certifyWindow(
 }
 
 /**
- * Spent once, a window is no longer read again or split, but still paged, so that what it holds is stored even without
- * certificate. Spent `times` 2, only first pages are read.
+ * Whether patience is used up. Then a window is not read again or split, but all its pages are still read, so that its
+ * entries are stored even without a certificate. When it is used up twice (`times` 2), only first pages are read.
  */
 const isSpent = ({ failedCalls, certifiedPages }: Patience, limits: ReadLimits, times = 1): boolean =>
   failedCalls >= times * (limits.failedCallsMax + limits.failedCallsPerPage * certifiedPages);
 
-/** Whether a first page holds as much as its total promises; a total it contradicts is not worth acting on. */
+/** Whether a first page holds as many records as its total promises. If not, the total is not believed. */
 const isFilled = ({ total, entries, unreadable }: LedgerPage): boolean =>
   entries.length + unreadable.length >= Math.min(PAGE_SIZE_MAX, total);
 
-/** Pages to read after the first, with the confirming one; none where the total is not believed or beyond limits. */
+/** How many pages to read after the first, with the extra one; none if the total is not believed or beyond limits. */
 function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, limits: ReadLimits): number {
   const pages = pagesOf(first.total);
   const isLastResort = isSpent(task.patience, limits) || !isDivisible(task.window, task.grain.unitMs);
@@ -138,8 +141,8 @@ function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, li
 }
 
 /**
- * Pages 2 to `rest` + 1. A platform that refuses the confirming one says, its own way, that there is none: it counts as
- * empty, as its total would be the first page's.
+ * Pages 2 to `rest` + 1. Some platforms refuse the extra page after a full last one instead of sending an empty one: a
+ * refusal counts as an empty page with the same total.
  */
 function pagesFromSecond(
   task: CertifyTask,
@@ -161,7 +164,7 @@ function pagesFromSecond(
   );
 }
 
-/** A split costs patience by its parts, so that totals made up without end come to one. */
+/** Each part of a split costs a call of patience, so that a platform that makes up totals comes to an end. */
 function split(patience: Patience, { parts, grain }: Split, orderUnsteady: boolean): Outcome {
   patience.failedCalls += parts.length;
   return { kind: 'split', parts, grain, orderUnsteady };
@@ -184,14 +187,14 @@ function read(from: Reading, { requests, problem }: { requests: number; problem:
   return { kind: 'read', reading, notices, strangers: strangers.map(({ entry }) => entry) };
 }
 
-/** What was not asked for is kept like what cannot be read: with what it says, and why it is not booked. */
+/** An entry that was not asked for is kept in quarantine, with its content and the reason. */
 const strangerKept = ({ entry, reason }: Stranger): UnreadableEntry => {
   const { batchNo, currency, transactionType, credit, debit, balance, bookedAt } = entry;
   const raw = JSON.stringify({ batchNo, currency, transactionType, credit, debit, balance, bookedAt });
   return { batchNo, raw, reason };
 };
 
-/** The span in words, for sentences a person reads. */
+/** The window in words, for messages. */
 export const spanText = ({ window, currency }: Asked): string => {
   const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
   return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;

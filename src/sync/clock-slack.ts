@@ -1,26 +1,30 @@
 /**
- * A platform whose timestamps (busiDate) are off by up to the clock tolerance from the times it filters by.
+ * For a platform whose timestamps (busiDate) differ from the times it filters by, up to the clock tolerance.
  *
- * Everything else speaks of timestamps: business days, planned windows, certificates, what is stored and what
- * vanished. So a window is asked for that much wider on both sides, which brings all that is booked in it, and of what
- * comes only that is taken: its neighbours' entries are counted and left to them. So nothing at an edge is lost, stored
- * under two windows, or missed by one window because the other one was shown it.
+ * Business days, planned windows, certificates and stored entries all go by timestamps. So a window is asked for wider,
+ * by the tolerance on both sides: this brings every entry that is booked in it. Entries of the windows next to it come
+ * too; they are counted, but left to their own window. So no entry at an edge is lost or stored under two windows.
+ *
+ * ### Example
+ *
+ * The slack is 60 s. An entry has the timestamp 00:00:30, but the platform finds it at 23:59:45 of the day before. The
+ * window of its day is asked for from 23:59:00 on, so the entry comes.
  */
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
 
-/** Longest difference that is one of clocks: a quarter of an hour apart, time zones begin. */
+/** The longest difference between clocks. A longer one may be of time zones, which differ by quarters of an hour. */
 export const SLACK_S_MAX = 420;
 
-/** Whether the zone's clock is put back at this instant: wall-clock times before and after it are the same. */
+/** Whether the zone's clock is put back at this instant: the wall-clock times before it come again. */
 const isPutBack = (ms: number, zone: string): boolean =>
   offsetMinutesOf(zone, ms) < offsetMinutesOf(zone, ms - 1);
 
 /**
- * What to ask for, so that all that is booked in the window comes. A part of a second is not widened into the parts
- * before it, and nothing reaches beyond the instant a clock is put back: on the other side, the same timestamp would
- * mean another hour.
+ * What to ask for, so that every entry booked in the window comes. Of the parts of a second, all but the first are
+ * moved instead of widened, so that they do not overlap. No window reaches beyond an instant at which the clock is put
+ * back: on the other side, the same timestamp would mean another hour.
  */
 function widened({ beginMs, endMs }: Window, slackMs: number, zone: string): Window {
   const isPart = beginMs % 1_000 !== 0;
@@ -30,7 +34,7 @@ function widened({ beginMs, endMs }: Window, slackMs: number, zone: string): Win
   };
 }
 
-/** A reader that asks for windows wider than those it is asked for. */
+/** A reader that widens each window by the slack. */
 export const wideReader = (reader: LedgerReader, slackMs: number, zone: string): LedgerReader => ({
   page: (query, signal) =>
     reader.page(
@@ -39,10 +43,10 @@ export const wideReader = (reader: LedgerReader, slackMs: number, zone: string):
     ),
 });
 
-/** How an entry's time stands to the window it came in. */
+/** Where an entry is booked: inside the window it came with, near it (within twice the slack), or further away. */
 export type Place = 'inside' | 'neighbour' | 'stranger';
 
-/** Timestamps are cut to their second, so one may lie up to a second before the window's begin. */
+/** Timestamps have no fractions of a second, so an entry may be booked up to a second before the window begins. */
 export function placeOf({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, slackMs: number): Place {
   const fromMs = Math.floor(beginMs / 1_000) * 1_000;
   if (bookedMs >= fromMs && bookedMs <= endMs) return 'inside';

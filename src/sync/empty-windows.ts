@@ -1,6 +1,9 @@
 /**
- * Empty windows wait for the zone's proof: a certificate is a row too, and nothing came with it that proves anything. One
- * in which entries are stored is what a zone that changed looks like as well, so without a proof those stay as they are.
+ * Lets empty windows wait for the zone's proof: an empty reply proves nothing about the zone, and a certificate must
+ * not be stored without a proof.
+ *
+ * If entries of an empty window are stored already, the platform may have changed its zone. Without a proof, such a
+ * window is not stored, and its entries stay as they are.
  */
 import type { Kysely } from 'kysely';
 import { newestEntryIn, windowsHolding } from '../store/entries.ts';
@@ -12,7 +15,7 @@ import type { UncertifiedSpan } from './store-readings.ts';
 import { TimeZoneUnproven, type Probe } from './time-zone-proof.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
-/** Two zones are at most so far apart. */
+/** The longest difference between two zones. */
 const OFFSETS_MS = 28 * 3_600_000;
 
 interface Waiting {
@@ -29,13 +32,14 @@ export interface EmptyWindowsOptions {
 }
 
 export interface EmptyWindows {
-  /** Stores a reading, or lets it wait. */
+  /** Stores a reading, or lets it wait if it is empty. */
   readonly take: (part: Asked, read: NotedReading) => Promise<void>;
-  /** The zone is proven: stores what waits, and lets the rest through from now on. */
+  /** To be called when the zone is proven: stores what waits, and from now on every reading. */
   readonly release: () => Promise<void>;
   /**
-   * The end, without a proof so far: stores what waits but for windows in which entries are stored and which a wrong zone
-   * may be the reason for. With `mayAsk` false the platform is not asked about that. Returns what is left as it is. Throws `TimeZoneWrong`, or what the probe fails with.
+   * To be called at the end: stores what waits. Without a proof, windows with stored entries are left out if a wrong
+   * zone may be why they came back empty; the platform is asked about that if `mayAsk`. Returns the windows that were
+   * left out. Throws `TimeZoneWrong`, and the error of the probe.
    */
   readonly settle: (mayAsk: boolean) => Promise<readonly UncertifiedSpan[]>;
 }
@@ -51,8 +55,8 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
   };
 
   /**
-   * Whether a zone that is wrong is not why nothing came: the newest entry stored there, or the newest one before, proves
-   * the zone; or the platform does not have the entry at any time a zone could mean.
+   * Whether a wrong zone is certainly not why these windows are empty. That is so if the newest entry stored in them,
+   * or the newest one before, proves the zone, or if the platform has that entry at no time that any zone could mean.
    */
   const isNoZone = async (spans: readonly Asked[]): Promise<boolean> => {
     const windows = spans.map(({ window }) => window);
@@ -100,7 +104,7 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
   };
 }
 
-/** Passes over an entry whose timestamp is not the one stored: it was amended, and says nothing about the zone. */
+/** A probe without entries whose timestamp is not the stored one: they were amended, and say nothing about the zone. */
 const asStored = (probe: Probe, stored: readonly LedgerEntry[]): Probe => {
   const stamps = new Map(stored.map(({ batchNo, bookedAt }) => [batchNo, bookedAt]));
   return async (batchNo, window) => {

@@ -1,4 +1,4 @@
-/** How finely a window is read, and into what it is split when that is too coarse. */
+/** How finely a window is read, and how it is split if that is too coarse. */
 import type { Window } from '../ledger/entry.ts';
 import { lengthMs, splitWindow } from '../ledger/window.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -6,9 +6,9 @@ import { pagesOf } from './certificate.ts';
 import type { ReadLimits } from './limits.ts';
 
 export interface Grain {
-  /** Pages a window may have before it is split: `ReadLimits.pageNumMax`, or 1 where order cannot be relied on. */
+  /** Most pages of a window that is not split: `ReadLimits.pageNumMax`, or 1 if the order of entries changes. */
   readonly pageNumMax: number;
-  /** Shortest span a split makes: timestamps have whole seconds, but the platform filters by ms. */
+  /** The shortest part of a split. Timestamps have whole seconds, but the platform filters by ms. */
   readonly unitMs: 1_000 | 1;
 }
 
@@ -17,32 +17,32 @@ export interface Split {
   readonly grain: Grain;
 }
 
-/** Whether time can split a window into spans no shorter than the unit. */
+/** Whether a window is long enough for two parts of the unit each. */
 export const isDivisible = (window: Window, unitMs: number): boolean => lengthMs(window) >= 2 * unitMs;
 
-/** Readings a window gets before it is split, or given up where it cannot be. */
+/** How often a window is read before it is split, or given up if it cannot be split. */
 export function readsMaxOf(window: Window, total: number, grain: Grain, limits: ReadLimits): number {
   if (total <= PAGE_SIZE_MAX) return limits.onePageReadsMax;
   return isDivisible(window, grain.unitMs) ? limits.readsBeforeSplitMax : limits.indivisibleReadsMax;
 }
 
-/** The split of a window with more pages than its grain allows; null where it is to be paged as it is. */
+/** The split of a window with more pages than its grain allows; null if all its pages are to be read. */
 export function splitDeep(window: Window, total: number, grain: Grain, limits: ReadLimits): Split | null {
   if (pagesOf(total) <= grain.pageNumMax) return null;
   if (isDivisible(window, grain.unitMs)) return splitInto(window, total, grain, limits);
-  // A second is paged as it is, even where single pages were wanted, unless it is deep itself.
+  // All pages of a second are read, even if the grain is one page, unless it has more than the limit for any window.
   if (pagesOf(total) <= limits.pageNumMax || !isDivisible(window, 1)) return null;
   return splitInto(window, total, { pageNumMax: limits.pageNumMax, unitMs: 1 }, limits);
 }
 
-/** The split of a window whose readings did not add up; null where a page or time leaves nothing to split. */
+/** The split of a window whose readings did not add up; null if it has one page, or is too short to split. */
 export function splitUnsteady(window: Window, total: number, grain: Grain, limits: ReadLimits): Split | null {
   if (total <= PAGE_SIZE_MAX) return null;
   const unitMs = isDivisible(window, grain.unitMs) ? grain.unitMs : 1;
   return isDivisible(window, unitMs) ? splitInto(window, total, { pageNumMax: 1, unitMs }, limits) : null;
 }
 
-/** As many parts as the total asks for, so that one step is enough where traffic is even. */
+/** As many parts as the total needs, so that one split is enough if entries are spread evenly. */
 function splitInto(window: Window, total: number, grain: Grain, limits: ReadLimits): Split {
   const { pageNumMax, unitMs } = grain;
   const fill = pageNumMax === 1 ? limits.onePageFill : pageNumMax * PAGE_SIZE_MAX * limits.partFill;

@@ -3,12 +3,12 @@ import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts'
 import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
 import { INSTANT_MS_MIN } from '../platform/wire.ts';
 
-/** More than this is as good as it: the figure is told to nobody. */
+/** A larger total is cut to this: nobody sees the figure itself. */
 const TOTAL_MAX = 1_000_000_000;
 
 /**
- * The platform's total for all of the merchant's time before `beforeMs`, one call. Null where it refuses so wide a window
- * or answers what nobody can read; undefined where it could not be reached, so that it is asked again another night.
+ * The platform's total for all time before `beforeMs`, from one call. Null if it refuses such a wide window or sends
+ * what cannot be read. Undefined if it could not be reached, so that another night asks again.
  */
 export async function entriesBefore(
   reader: LedgerReader,
@@ -20,7 +20,7 @@ export async function entriesBefore(
   const window = { beginMs: INSTANT_MS_MIN, endMs: beforeMs - 1 };
   try {
     const page = await reader.page({ merchant, window, pageNum: 1 }, signal);
-    // A list that is not empty says more than a total of 0.
+    // If the list has entries, a total of 0 is not believed.
     return Math.min(Math.max(page.total, page.entries.length + page.unreadable.length), TOTAL_MAX);
   } catch (error) {
     if (!isPlatformError(error)) throw error;

@@ -1,35 +1,35 @@
-/** The limits of reading, in one place: of memory, of pages, and of patience with a platform that does not add up. */
+/** The limits of reading: memory, pages, and how often a window that does not add up is read again. */
 
 export interface ReadLimits {
-  /** Pages of one window; a window with more is split by time before it is paged. 10,000 entries. */
+  /** Most pages of one window, 10,000 entries. A window with more is split by time. */
   readonly pageNumMax: number;
-  /** Pages of a window that time cannot split: everything booked in one second, or one millisecond. 100,000 entries. */
+  /** Most pages of a window that cannot be split, of one second or one millisecond. 100,000 entries. */
   readonly pageNumIndivisibleMax: number;
-  /** Share of `pageNumMax` a part of a split is meant to fill, so that a lively hour still fits. */
+  /** The share of `pageNumMax` that a part of a split is meant to fill, so that a busy hour still fits. */
   readonly partFill: number;
-  /** Entries meant for a part that has to fit on one page: so few that uneven traffic seldom makes it two. */
+  /** Entries meant for a part that has to fit on one page: so few that it seldom gets two pages. */
   readonly onePageFill: number;
-  /** Parts one split makes at most. */
+  /** Most parts of one split. */
   readonly splitPartsMax: number;
-  /** Readings of a window of several pages before it is split. */
+  /** How often a window of several pages is read before it is split. */
   readonly readsBeforeSplitMax: number;
-  /** Readings of a window of one page. */
+  /** How often a window of one page is read. */
   readonly onePageReadsMax: number;
   /**
-   * Readings of an indivisible window of several pages. When each request has its own order, one reading shows 63 % of
-   * the entries, and 16 readings miss one of 10,000 with a probability of 1 in 900. Twice as many, as all of them have
-   * to be seen twice.
+   * How often a window of several pages is read that cannot be split. If each reply has its own order, one reading
+   * shows 63 % of the entries, and 16 readings miss one of 10,000 with a probability of 1 in 900. The limit is twice
+   * that, as every entry has to be seen twice.
    */
   readonly indivisibleReadsMax: number;
-  /** Calls one planned window may spend on readings that do not add up ... */
+  /** Calls that one planned window may spend on readings that do not add up ... */
   readonly failedCallsMax: number;
-  /** ... and so many more for each page with entries it did certify. */
+  /** ... and so many more for each page with entries that was certified. */
   readonly failedCallsPerPage: number;
-  /** Windows of one merchant read at the same time. */
+  /** Most windows of one merchant that are read at the same time. */
   readonly windowsInProgressMax: number;
-  /** Pages of one merchant held in memory at the same time, from the first call until they are stored. */
+  /** Most pages of one merchant in memory at the same time, counted from the first call until they are stored. */
   readonly pagesInProgressMax: number;
-  /** How far timestamps may lie from the times the platform filters by; 0 where they are the same. See clock-slack.ts. */
+  /** How far timestamps may be from the times the platform filters by; 0 if they are the same. See clock-slack.ts. */
   readonly clockSlackMs: number;
 }
 

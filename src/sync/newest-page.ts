@@ -1,9 +1,9 @@
 /**
- * Reads the newest window ahead of all others, so that the zone is proven by the newest entry before a row is written: an
- * older one would prove the offset of yesterday on the very day that the platform's clock changed. Other windows are read
- * meanwhile.
+ * Reads the newest window before all others, so that the newest entry proves the zone before a row is written. On a
+ * day on which the platform's clock changes, an older entry would prove the offset of yesterday. Other windows are
+ * read at the same time.
  *
- * No call is made for it twice: a page that both ask for is asked for once, and given once to whoever reads windows.
+ * No page is read twice for this: the reading of windows gets the page that was read here, once.
  */
 import type { LedgerEntry } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -11,15 +11,16 @@ import { pagesOf, type Asked } from './certificate.ts';
 import { placeOf } from './clock-slack.ts';
 import { READ_LIMITS } from './limits.ts';
 
-/** Windows looked at, one after the other, until one has entries. */
+/** Most windows that are read, one after the other, until one has entries. */
 const WINDOWS_MAX = 8;
 
 export interface NewestPage {
-  /** For whoever reads the windows; answers once from what was read of them for `newest`. */
+  /** For the reading of windows. A page that `newest` has read is returned once instead of read again. */
   readonly reader: LedgerReader;
   /**
-   * Entries of the newest window that has any, the newest in front, and none where the newest windows are empty. Of a
-   * window of several pages its first and last one are seen, as pages come in time's order either way or in none.
+   * Entries of the newest window that has any, the newest first; null if the newest windows are empty. Of a window
+   * with several pages, the first and the last are read: whether the platform sends old or new entries first, the
+   * newest is on one of them. If it sends them in no order, it may be on neither.
    */
   readonly newest: () => Promise<{ readonly entries: readonly LedgerEntry[]; readonly asked: Asked } | null>;
 }
@@ -34,7 +35,7 @@ export interface NewestPageOptions {
 
 interface Known {
   readonly page: Promise<LedgerPage>;
-  /** Whoever reads windows had it: asking once more means a second reading. */
+  /** The reading of windows has it already. If it asks again, it wants a second reading. */
   isTaken: boolean;
 }
 

@@ -1,10 +1,11 @@
 /**
- * Looks at the days before those a night reads: their total is held against what is stored, and some of their pages
- * record by record. Where the total differs, halves of the days are asked for, down to the days it differs on.
+ * Looks at the days before those that a night reads. Their total is compared with what is stored, and some of their
+ * pages are compared record by record. If the total differs, the days are halved again and again, down to the days
+ * that differ.
  *
- * Nothing is concluded from a reply here, and nothing is written: a day that differs is only named, to be read anew whole
- * and under certificate. So a total that is wrong once costs some calls, and a platform that refuses such a wide window
- * costs the look.
+ * Nothing is written here. A day that differs is only named; then it is read again whole, under a certificate. So a
+ * wrong total costs a few calls and no more, and if the platform refuses such a wide window, only this look is not
+ * made.
  */
 import type { Kysely } from 'kysely';
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
@@ -15,9 +16,9 @@ import { countByFigures, countStored, differingDays, type Days } from '../store/
 import type { DB } from '../store/engine/schema.ts';
 import { pagesNow, roundAfter, roundNow, type PageRound } from './page-round.ts';
 
-/** Calls one look may spend on finding the days that differ. */
+/** Most calls of one look to find the days that differ. */
 export const FOLLOW_CALLS_MAX = 40;
-/** Days one look names; the next night finds the others. */
+/** Most days that one look names; the next night finds the others. */
 export const DIFFERING_DAYS_MAX = 14;
 
 export interface OlderDaysOptions {
@@ -26,11 +27,11 @@ export interface OlderDaysOptions {
   readonly merchant: MerchantAccess;
   /** IANA zone of the platform's timestamps. */
   readonly zone: string;
-  /** Days under certificate, none of which holds anything a total cannot be held against. */
+  /** Days under certificate. None holds anything that the store cannot count, so a total can be compared with it. */
   readonly days: Days;
-  /** How far timestamps may lie from the times the platform filters by. */
+  /** How far timestamps may be from the times the platform filters by. */
   readonly slackMs: number;
-  /** Null: the first look. */
+  /** How far the last looks got; null before the first look. */
   readonly round: PageRound | null;
   readonly pagesMax: number;
   readonly now: Date;
@@ -38,28 +39,28 @@ export interface OlderDaysOptions {
 }
 
 export interface OlderDaysLook extends Days {
-  /** What the platform says they hold, and what is stored of them. */
+  /** How many entries the platform says they have, and how many are stored. */
   readonly total: number;
   readonly stored: number;
-  /** Days that are not what is stored, to be read anew, in order. */
+  /** Days that differ from what is stored, in order. They are to be read again. */
   readonly differing: readonly BusinessDay[];
-  /** More days differ, or may, than are named. */
+  /** More days than these differ, or may differ. */
   readonly hasMore: boolean;
-  /** The total differs, and those of its parts do not: it says nothing about any day. */
+  /** The total of all days differs, but the totals of its parts do not: it says nothing about any day. */
   readonly isContradicted: boolean;
   readonly round: PageRound;
-  /** Pages of this look, counted from 0. */
+  /** The pages that this look read, counted from 0. */
   readonly pagesRead: readonly number[];
   readonly requests: number;
 }
 
-/** Why a look was not made, a sentence's end. */
+/** A look that was not made. `notMade` says why, as the end of a sentence. */
 export interface LookNotMade {
   readonly notMade: string;
   readonly requests: number;
 }
 
-/** Throws what the database throws, and the signal's reason; what the platform does ends in `notMade`. */
+/** Throws what the database throws, and the reason of the signal. A failure of the platform ends in `notMade`. */
 export async function lookAtOlderDays(options: OlderDaysOptions): Promise<OlderDaysLook | LookNotMade> {
   const calls = { made: 0 };
   try {
@@ -99,14 +100,14 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
     differing: named.slice(0, DIFFERING_DAYS_MAX),
     hasMore,
     isContradicted: !isHeld && found.days.length === 0 && !found.hasMore,
-    // Pages of which more differs than is read anew are looked at again the next time.
+    // If more days differ than are read again now, the next look begins with the same pages.
     round: hasMore ? before : roundAfter(before, byFigures, pagesRead, replies[0]!.entries),
     pagesRead,
     requests: calls.made,
   };
 }
 
-/** The instants of whole days. */
+/** Whole days as a window. */
 export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   beginMs: dayWindow(from, zone).beginMs,
   endMs: dayWindow(to, zone).endMs,
@@ -115,7 +116,7 @@ export const windowOf = ({ from, to }: Days, zone: string): Window => ({
 interface Source {
   /** A page of the days, counted from 0. */
   readonly page: (days: Days, page: number) => Promise<LedgerPage>;
-  /** Whether that is what is stored of the days; entries so near their edges that they may be on either side may be. */
+  /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
   readonly isStored: (days: Days, total: number) => Promise<boolean>;
   readonly callsLeft: () => number;
 }
@@ -128,7 +129,7 @@ function sourceOf(options: OlderDaysOptions, calls: { made: number }): Source {
       signal.throwIfAborted();
       calls.made += 1;
       const whole = windowOf(days, zone);
-      // Narrower by the slack, so that whatever can come is booked on these days, and stored.
+      // Narrower by the slack, so that every entry that comes is booked on these days.
       const window = { beginMs: whole.beginMs + slackMs, endMs: whole.endMs - slackMs };
       return reader.page({ merchant, window, pageNum: page + 1 }, signal);
     },
@@ -149,7 +150,7 @@ interface Found {
 }
 const NOTHING_FOUND: Found = { days: [], hasMore: false };
 
-/** The days whose own total differs, found by halves from days whose total does. */
+/** The single days whose totals differ, found by halving days whose total differs. */
 async function followDown(source: Source, whole: Days): Promise<Found> {
   const found: BusinessDay[] = [];
   const differing: Days[] = [whole];
@@ -166,7 +167,7 @@ async function followDown(source: Source, whole: Days): Promise<Found> {
       const { total } = await source.page(half, 0);
       if (!(await source.isStored(half, total))) differing.push(half);
     }
-    // The oldest first, and each to its day before the next.
+    // The oldest first: each is halved down to single days before the next one.
     differing.sort((a, b) => (a.from < b.from ? -1 : 1));
   }
   return { days: found, hasMore: false };

@@ -1,11 +1,11 @@
-/** A reply that was another merchant's: no zone can be proven by its entries, as they are not found for this one. */
+/** Finds out if a reply held another merchant's entries: these prove no zone, as this merchant does not have them. */
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantWith } from '../store/shared-entries.ts';
 import { TimeZoneUnproven } from './time-zone-proof.ts';
 
-/** The platform answered a merchant's call by another merchant's entries, and nothing of them was written. */
+/** The platform answered a merchant's call with another merchant's entries; none of them was written. */
 class OtherLedgerAnswered extends ExpectedError {
   override readonly name = 'OtherLedgerAnswered';
   readonly exitCode = EXIT.incomplete;
@@ -19,7 +19,10 @@ class OtherLedgerAnswered extends ExpectedError {
   }
 }
 
-/** The failure of reading a merchant's ledger in truer words, once all merchants are read. */
+/**
+ * To be called when all merchants are read. A `TimeZoneUnproven` whose entries are stored under another merchant
+ * becomes an error that says so; any other failure is returned as it is.
+ */
 export async function truerFailure(
   db: Kysely<DB>,
   merchantNo: string,

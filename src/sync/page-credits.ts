@@ -1,22 +1,24 @@
-/** Keeps memory flat: a window may read its pages only while fewer than so many of the merchant's are in memory. */
+/** Limits memory: a window may read its pages only while few enough pages of the merchant are in memory. */
 
 export interface PageCredits {
-  /** Resolves once `pages` more may be held; of those that wait, the lowest `rank` first. */
+  /** Resolves when `pages` more may be in memory. Of those that wait, the lowest `rank` is first. */
   readonly take: (pages: number, rank: number) => Promise<void>;
   readonly give: (pages: number) => void;
-  /** Lets everyone who waits go on, for a sync that has stopped. */
+  /** Lets everybody who waits go on, because the sync has stopped. */
   readonly open: () => void;
 }
 
 /**
- * Credits for `pagesMax` pages. Each window takes one for its first page and, once, the rest it needs. As the sum of
- * first pages stays below `pagesMax` (see `ReadLimits`), whoever is first in line always gets its turn: the others that
- * hold credits either wait behind it with their one page, or give theirs back.
+ * Credits for `pagesMax` pages. Each window takes one for its first page and later, once, all it needs beside.
+ *
+ * No deadlock: the first pages of all windows together are fewer than `pagesMax` (see `ReadLimits`). So the first in
+ * line always gets its credits in the end, as every other window either waits behind it with one page, or gives its
+ * own back.
  */
 export function createPageCredits(pagesMax: number): PageCredits {
   let free = pagesMax;
   let isOpen = false;
-  /** By rank; of equals, the one that came first. */
+  /** In order of rank; of equals, the one that came first. */
   const waiting: { readonly pages: number; readonly rank: number; readonly go: () => void }[] = [];
   const serve = () => {
     for (let next = waiting[0]; next !== undefined && (isOpen || next.pages <= free); next = waiting[0]) {

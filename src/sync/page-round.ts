@@ -1,44 +1,52 @@
 /**
- * Which pages of older days come next, so that a page a night goes through all of them, whatever order they come in. Pure.
+ * Decides which pages of older days are read next, so that a page a night gets through all of them in one round. Pure.
  *
- * The ledger grows while a round goes on, and a round is through once it has shown what there was when it began. Where
- * pages come oldest first, growth moves nothing; where they come newest first, it moves all that is left by as much; in
- * any other order, by its share.
+ * The ledger grows during a round. A round is over when it has read as many entries as there were at its begin. If
+ * pages come oldest first, growth moves no entry. If they come newest first, growth moves all that are left by its
+ * size; in any other order, by its share.
+ *
+ * ### Example
+ *
+ * A round began with 1,000 entries, and 300 are read. Now there are 1,100. Oldest first, entry 300 comes next. Newest
+ * first, the 100 new ones are in front: entry 400 comes next. In no order, it is about entry 330.
  */
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 
 export type PageOrder = 'oldest first' | 'newest first' | 'mixed';
 
-/** How far a round is. */
+/** How far a round got. */
 export interface PageRound {
-  /** Of the entries there were when it began, so many were gone through. */
+  /** Entries that were read so far. */
   readonly read: number;
+  /** Entries there were when the round began. */
   readonly of: number;
   readonly beganAt: Date;
   readonly order: PageOrder;
 }
 
 /**
- * Where the next entry lies seldom begins a page. The page that holds it is read, with what was read before; but where so
- * little of that page would be new, the next one is, and the little is left for another round.
+ * The next entry is seldom the first of a page. Its page is read, part of it for the second time. If a smaller share
+ * than this would be new, the page after it is read, and these few entries are left for another round.
  */
 const NEW_SHARE_MIN = 0.2;
 
-/** The round to go on with among so many entries: a new one where the last is through, or was of more than there are. */
+/**
+ * The round to go on with, among so many entries: a new one if the last is over, or had more entries than there are.
+ */
 export function roundNow(last: PageRound | null, entries: number, now: Date): PageRound {
   const isOver = last === null || last.read >= last.of || firstPage(last, entries) * PAGE_SIZE_MAX >= entries;
   return isOver ? { read: 0, of: entries, beganAt: now, order: last?.order ?? 'mixed' } : last;
 }
 
-/** The pages to ask for now, counted from 0: at least one, at most `pagesMax`, and none beyond the last. */
+/** The pages to read now, counted from 0: at least one, at most `pagesMax`, and none beyond the last page. */
 export function pagesNow(round: PageRound, entries: number, pagesMax: number): number[] {
   const first = firstPage(round, entries);
   const pages = Math.max(1, Math.ceil(entries / PAGE_SIZE_MAX));
   return Array.from({ length: Math.max(1, Math.min(pagesMax, pages - first)) }, (_, at) => first + at);
 }
 
-/** The round once these pages were read, of which the first held these entries. */
+/** The round after these pages were read. `shown`: the entries of the first one. */
 export function roundAfter(
   round: PageRound,
   entries: number,
@@ -52,27 +60,27 @@ export function roundAfter(
 
 function firstPage(round: PageRound, entries: number): number {
   const at = placeOf(round, entries) / PAGE_SIZE_MAX;
-  // The share is a guess of the place, as good a little later.
+  // In no order, the place is a guess anyway.
   if (round.order === 'mixed') return Math.round(at);
   const page = Math.floor(at);
   return 1 - (at - page) < NEW_SHARE_MIN ? page + 1 : page;
 }
 
-/** Where the next entry of the round lies among all there are now. */
+/** The place of the round's next entry among all there are now. */
 function placeOf({ read, of, order }: PageRound, entries: number): number {
   if (order === 'oldest first') return read;
   if (order === 'newest first') return Math.max(0, entries - of) + read;
   return of === 0 ? 0 : (read * entries) / of;
 }
 
-/** How much of the round is gone through where all before a place is. */
+/** How many entries of the round are read, if all before a place are. */
 function readAt({ of, order }: PageRound, entries: number, place: number): number {
   if (order === 'oldest first') return place;
   if (order === 'newest first') return place - Math.max(0, entries - of);
   return entries === 0 ? of : (place * of) / entries;
 }
 
-/** What one page shows of the order; a page of one second shows nothing new. */
+/** The order that one page shows; `before` if all its entries are booked in one second. */
 function orderOf(shown: readonly Pick<LedgerEntry, 'bookedMs'>[], before: PageOrder): PageOrder {
   const [first, last] = [shown[0]?.bookedMs, shown.at(-1)?.bookedMs];
   if (first === undefined || last === undefined || first === last) return before;

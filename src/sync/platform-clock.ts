@@ -1,16 +1,18 @@
 /**
- * The platform's clock beside ours, gathered from the replies of one merchant's reading. What is settled is decided by
- * the clock that is behind: entries of the last minutes may not be in a window yet, however late it is here.
+ * Compares the platform's clock with ours, from the replies to one merchant's calls. What is settled is decided by the
+ * clock that is behind: if that is the platform's, the last minutes may still lack entries, however late it is here.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { ClockReading } from '../platform/clock-reading.ts';
 
 const SECOND_MS = 1_000;
-/** Times one reading begins anew because a reply shows the platform further behind: its servers may differ. */
+/**
+ * How often a reading begins anew because a reply shows that the platform is further behind: its servers may differ.
+ */
 export const CLOCK_STEPS_MAX = 8;
 
-/** Replies kept showing the platform's clock further and further behind. */
+/** Reply after reply showed the platform's clock further behind. */
 export class PlatformClockUnsteady extends ExpectedError {
   override readonly name = 'PlatformClockUnsteady';
   readonly exitCode = EXIT.incomplete;
@@ -23,18 +25,19 @@ export class PlatformClockUnsteady extends ExpectedError {
 }
 
 export interface PlatformClock {
-  /** Takes a reply's reading in; true where it shows the platform further behind than was known. */
+  /** Takes in what a reply says; true if it shows that the platform is further behind than was known. */
   readonly note: (reading: ClockReading | undefined) => boolean;
-  /** How far the platform is behind; 0 while no reply shows that it is. */
+  /** How far the platform is behind, in ms; 0 while no reply shows that it is. */
   readonly behindMs: () => number;
-  /** How far it is ahead at least; 0 while no reply shows that it is. */
+  /** How far it is ahead at least, in ms; 0 while no reply shows that it is. */
   readonly aheadMs: () => number;
 }
 
 /**
- * A reading that can be true of a platform no further behind than is known says nothing new: so a slow call, or the
- * second that a Date header is exact to, is never taken for a clock that is off. One that cannot be true is believed to
- * its full extent.
+ * A reply says that the clock is within some span, as the call took time and a Date header has whole seconds.
+ *
+ * If that span allows what is known already, nothing new is concluded: so a slow call is never taken for a clock that
+ * is off. If it does not, the platform is taken to be as far behind as the span allows.
  */
 export function createPlatformClock(): PlatformClock {
   let behindMs = 0;
@@ -52,7 +55,7 @@ export function createPlatformClock(): PlatformClock {
   };
 }
 
-/** Windows cut so that none reaches beyond `latestMs`, to a whole second, and what was cut away. */
+/** Cuts windows at `latestMs`, rounded down to the end of a second. `heldBack` is what was cut off. */
 export function holdBack(
   windows: readonly Window[],
   latestMs: number,

@@ -1,16 +1,15 @@
 /**
- * Reads many windows of one merchant at once: first pages of the next ones while others are paged, and never more in
- * memory than the limits say. Older windows go before younger ones, so that a platform that dies half-way leaves the
- * oldest certified: here in what is begun and in who gets memory, in the transport in which call is sent.
+ * Reads many windows of one merchant at the same time, and holds no more pages in memory than the limits say.
+ *
+ * Older windows go first, so that the oldest ones are certified if the platform fails half-way. This decides which
+ * window is begun and which one gets memory; in the transport, it decides which call is sent.
  */
-import type { Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
-import { certifyWindow, type NotedReading, type Outcome, type PageSource, type Patience } from './certify.ts';
-import type { Grain } from './grain.ts';
+import { certifyWindow, type NotedReading, type PageSource } from './certify.ts';
 import { READ_LIMITS, type ReadLimits } from './limits.ts';
-import { createPageCredits } from './page-credits.ts';
-import { beginSecond, type SplitSecond } from './split-second.ts';
+import { createPageCredits, type PageCredits } from './page-credits.ts';
+import { WindowQueue, type Task } from './window-queue.ts';
 
 export interface ReadWindowsOptions {
   readonly reader: LedgerReader;
@@ -18,137 +17,134 @@ export interface ReadWindowsOptions {
   readonly asked: readonly Asked[];
   readonly limits?: Partial<ReadLimits> | undefined;
   readonly signal: AbortSignal;
-  /** Told of each first page at once; its window's reading is taken only after this resolves. A rejection stops all. */
+  /**
+   * Called at once for each first page. The reading of its window is taken after this resolves; a rejection stops all.
+   */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => Promise<void>;
-  /** Takes a part's reading; the part's pages count as in memory until it resolves. */
+  /** Takes the reading of a window or a part; its pages count as in memory until this resolves. */
   readonly onReading: (asked: Asked, reading: NotedReading) => Promise<void>;
-  /** Each of `asked`, once all its parts were taken. */
+  /** Called once for each of `asked`, when all its parts were taken. */
   readonly onWindowDone: () => void;
 }
 
-/** A window asked for, and how many of its parts are still to be read. */
-interface Root extends Patience {
-  partsLeft: number;
+/** What stops the reading of all windows. */
+interface Stopping {
+  readonly signal: AbortSignal;
+  /** Stops all. Only the first failure counts, as what follows is its consequence. */
+  readonly fail: (error: unknown) => void;
+  /** Throws the first failure, or the reason of the caller's signal. */
+  readonly throwIfStopped: () => void;
 }
 
-interface Task extends Asked {
-  readonly grain: Grain;
-  readonly patience: Root;
-  /** The second this is a part of, where a second had to be split. */
-  readonly second: SplitSecond | null;
-}
-
-interface Waiting {
-  readonly beginMs: number;
-  readonly task: () => Task;
+/** What the reading of all tasks shares. */
+interface Shared {
+  readonly options: ReadWindowsOptions;
+  readonly limits: ReadLimits;
+  readonly credits: PageCredits;
+  readonly stopping: Stopping;
+  readonly queue: WindowQueue;
+  /** Called when parts were put back into the queue. */
+  readonly onPutBack: () => void;
 }
 
 /**
  * Resolves once every window was read and taken. Rejects with the first failure of the reader or a taker, or with the
- * signal's reason, after what was already read has been taken; nothing is begun any more from then on.
+ * reason of the signal. From then on nothing is begun; what was read before is still taken.
  */
 export async function readWindows(options: ReadWindowsOptions): Promise<void> {
-  const { reader, merchant, onReading, onWindowDone } = options;
   const limits: ReadLimits = { ...READ_LIMITS, ...options.limits };
+  const stopping = createStopping(options.signal);
   const credits = createPageCredits(limits.pagesInProgressMax);
-  const stop = new AbortController();
-  const signal = AbortSignal.any([options.signal, stop.signal]);
-  signal.addEventListener('abort', credits.open, { once: true });
-  const coarse: Grain = { pageNumMax: limits.pageNumMax, unitMs: 1_000 };
-  /** Once order proved unsteady, windows begun later do not try to page. */
-  let grain = coarse;
-
-  /** What is not begun yet, the oldest last. */
-  const waiting: Waiting[] = options.asked
-    .map(({ window, currency }) => ({
-      beginMs: window.beginMs,
-      task: (): Task => {
-        const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
-        return { window, currency, grain, patience, second: null };
-      },
-    }))
-    .sort((a, b) => a.beginMs - b.beginMs)
-    .reverse();
-
-  /** What happens after the first failure, or after the abort, is its consequence. */
-  const failures: unknown[] = [];
-  const fail = (error: unknown): void => {
-    if (signal.aborted) return;
-    failures.push(error);
-    stop.abort(error);
-  };
-
-  const readTask = async (task: Task): Promise<void> => {
-    const rank = task.window.beginMs;
-    await credits.take(1, rank);
-    let held = 1;
-    const looks: Promise<void>[] = [];
-    const source: PageSource = {
-      page: ({ window, currency }, pageNum) => {
-        signal.throwIfAborted();
-        return reader.page({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) }, signal);
-      },
-      holdPages: async (pages) => {
-        const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
-        held += most;
-        await credits.take(most, rank);
-      },
-      onFirstPage: (page, asked) => {
-        const look = options.onFirstPage(page, asked);
-        look.catch(fail);
-        looks.push(look);
-      },
-    };
-    try {
-      const outcome = await certifyWindow(task, source, limits);
-      // Parts may be read while the look goes on; what is read of them is taken after their own.
-      if (outcome.kind === 'split') putBack(task, outcome);
-      await Promise.all(looks);
-      if (outcome.kind === 'read') await take(task, outcome);
-    } finally {
-      credits.give(held);
-    }
-  };
-
-  const putBack = (task: Task, { parts, grain: finer, orderUnsteady }: Outcome & { kind: 'split' }): void => {
-    if (orderUnsteady) grain = { ...coarse, pageNumMax: 1 };
-    const { currency, patience } = task;
-    const second = task.second ?? (finer.unitMs === 1 ? beginSecond(task) : null);
-    second?.expect(parts.length - 1);
-    patience.partsLeft += parts.length - 1;
-    const partOf = (window: Window): Waiting => ({
-      beginMs: window.beginMs,
-      task: () => ({ window, currency, grain: finer, patience, second }),
-    });
-    // Together, as they cover their window: only of another currency a window can begin between them.
-    const at = waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
-    waiting.splice(at, 0, ...parts.map(partOf).reverse());
-    beginWaiting();
-  };
-
-  const take = async (task: Task, read: NotedReading): Promise<void> => {
-    const whole = task.second === null ? { asked: task, read } : task.second.add(read);
-    if (whole !== null) await onReading({ window: whole.asked.window, currency: task.currency }, whole.read);
-    task.patience.partsLeft -= 1;
-    if (task.patience.partsLeft === 0) onWindowDone();
-  };
+  stopping.signal.addEventListener('abort', credits.open, { once: true });
+  const queue = new WindowQueue(options.asked, limits.pageNumMax);
 
   const running = new Set<Promise<void>>();
   const begin = (task: Task): void => {
-    const job: Promise<void> = readTask(task)
-      .catch(fail)
+    const job: Promise<void> = readTask(task, shared)
+      .catch(stopping.fail)
       .finally(() => running.delete(job));
     running.add(job);
   };
   const beginWaiting = (): void => {
-    while (!signal.aborted && running.size < limits.windowsInProgressMax && waiting.length > 0)
-      begin(waiting.pop()!.task());
+    while (!stopping.signal.aborted && running.size < limits.windowsInProgressMax && !queue.isEmpty)
+      begin(queue.next());
   };
+  const shared: Shared = { options, limits, credits, stopping, queue, onPutBack: beginWaiting };
   for (;;) {
     beginWaiting();
     if (running.size === 0) break;
     await Promise.race(running);
   }
-  if (failures.length > 0) throw failures[0];
-  options.signal.throwIfAborted();
+  stopping.throwIfStopped();
+}
+
+function createStopping(given: AbortSignal): Stopping {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([given, stop.signal]);
+  const failures: unknown[] = [];
+  return {
+    signal,
+    fail: (error) => {
+      if (signal.aborted) return;
+      failures.push(error);
+      stop.abort(error);
+    },
+    throwIfStopped: () => {
+      if (failures.length > 0) throw failures[0];
+      given.throwIfAborted();
+    },
+  };
+}
+
+/** Reads a task until it is certified, given up, or split; its parts go back into the queue. */
+async function readTask(task: Task, shared: Shared): Promise<void> {
+  const { credits, limits, queue, onPutBack, options, stopping } = shared;
+  const rank = task.window.beginMs;
+  await credits.take(1, rank);
+  let held = 1;
+  const looks: Promise<void>[] = [];
+  const source: PageSource = {
+    page: (asked, pageNum) => pageOf(asked, pageNum, shared),
+    holdPages: async (pages) => {
+      const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
+      held += most;
+      await credits.take(most, rank);
+    },
+    onFirstPage: (page, asked) => {
+      const look = options.onFirstPage(page, asked);
+      look.catch(stopping.fail);
+      looks.push(look);
+    },
+  };
+  try {
+    const outcome = await certifyWindow(task, source, limits);
+    // Parts may be read while `onFirstPage` still works on this window. They are taken after it is done with their own.
+    if (outcome.kind === 'split') {
+      queue.putBack(task, outcome, outcome.orderUnsteady);
+      onPutBack();
+    }
+    await Promise.all(looks);
+    if (outcome.kind === 'read') await take(task, outcome, options);
+  } finally {
+    credits.give(held);
+  }
+}
+
+function pageOf({ window, currency }: Asked, pageNum: number, shared: Shared): Promise<LedgerPage> {
+  const { reader, merchant } = shared.options;
+  const { signal } = shared.stopping;
+  signal.throwIfAborted();
+  return reader.page({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) }, signal);
+}
+
+/** Hands a reading on. The parts of a second are handed on together, once all of them are there. */
+async function take(
+  task: Task,
+  read: NotedReading,
+  { onReading, onWindowDone }: ReadWindowsOptions,
+): Promise<void> {
+  const whole = task.second === null ? { asked: task, read } : task.second.add(read);
+  if (whole !== null) await onReading({ window: whole.asked.window, currency: task.currency }, whole.read);
+  task.patience.partsLeft -= 1;
+  if (task.patience.partsLeft === 0) onWindowDone();
 }

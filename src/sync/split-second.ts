@@ -1,18 +1,18 @@
 /**
- * Puts the parts of a second together again. The platform filters by ms while timestamps have whole seconds, so a part
- * of a second would not tell in the store which entries of that second it speaks of: only the whole second is stored.
+ * Puts the parts of a second together again. The platform filters by ms, but timestamps have whole seconds: nobody
+ * could say later which entries of the second a part is about. So only whole seconds are stored.
  */
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 
 export interface SplitSecond {
-  /** That many parts more are to come. */
+  /** So many more parts will come. */
   readonly expect: (parts: number) => void;
-  /** Takes a part's reading; gives the second's once all are there. */
+  /** Takes the reading of a part. Returns the reading of the second when all parts are there, and null before. */
   readonly add: (part: NotedReading) => { readonly asked: Asked; readonly read: NotedReading } | null;
 }
 
-/** One part is expected: the second itself, which is then split further. */
+/** Expects one part at first, the second itself; `expect` adds those that it is split into. */
 export function beginSecond(asked: Asked): SplitSecond {
   const parts: NotedReading[] = [];
   let expected = 1;

@@ -1,4 +1,4 @@
-/** Stores readings, judges each planned window once all of it is stored, and counts what that did. */
+/** Stores readings, decides on missing entries when all of a planned window is stored, and counts what it did. */
 import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Window } from '../ledger/entry.ts';
@@ -11,7 +11,7 @@ import { countNameless, judgePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 
-/** Different sentences counted in one report; more are counted together. */
+/** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;
 const MORE_NOTICES = 'further notices';
 
@@ -27,7 +27,7 @@ export interface StoredReadings extends StoredWindow {
   readonly windows: number;
   readonly entries: number;
   readonly uncertified: readonly UncertifiedSpan[];
-  /** How often the reader said each sentence. */
+  /** Sentences about oddities in replies, each with how often it came. */
   readonly notices: Readonly<Record<string, number>>;
 }
 
@@ -50,7 +50,7 @@ export interface ReadingStoreOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly merchantNo: string;
-  /** The windows that are read, whole or in parts that cover each exactly. */
+  /** The windows that are read, each whole or in parts that cover it exactly. */
   readonly planned: readonly Asked[];
   readonly runId: number;
   readonly now: () => Date;
@@ -58,13 +58,13 @@ export interface ReadingStoreOptions {
 }
 
 export interface ReadingStore {
-  /** Stores a part of a planned window, one after the other. Throws what `storeWindow` throws. */
+  /** Stores a planned window or a part of one; one call waits for the other. Throws what `storeWindow` throws. */
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
-  /** Entries stored or found stored. */
+  /** Entries that are stored now, or were before. */
   readonly entries: () => number;
-  /** Once all is read: what a window missed may have come with another one, and is then no doubt any more. */
+  /** To be called when all is read: drops doubts about entries that one window missed and another one brought. */
   readonly dropDoubts: () => Promise<void>;
-  /** Takes note of windows that are not stored, as what they show cannot be believed. */
+  /** Notes windows that are not stored because what they show cannot be believed. */
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
 }

@@ -1,17 +1,17 @@
-/** What reading one merchant's windows did, and why it may have to begin anew. */
+/** The report of one merchant's sync, and the errors that make it begin anew. */
 import type { Window } from '../ledger/entry.ts';
 import { NOTHING_STORED, type StoredReadings } from './store-readings.ts';
 
 export interface SyncReport extends StoredReadings {
   readonly requests: number;
-  /** How far the platform's clock is behind and ahead of ours, in ms; 0 where no reply showed it. */
+  /** How far the platform's clock is behind or ahead of ours, in ms; 0 if no reply showed it. */
   readonly platformBehindMs: number;
   readonly platformAheadMs: number;
-  /** What was not read, as it is too young by the platform's own clock. */
+  /** What was not read because it is too young by the platform's own clock. */
   readonly heldBack: readonly Window[];
-  /** Why the ledger was not read to the end; what was certified before is stored and counted here. */
+  /** Why the ledger was not read to the end; null if it was. What was certified before is stored and counted. */
   readonly failure: Error | null;
-  /** The signal stopped it before the end, at a window's edge. */
+  /** The signal stopped it before the end, between two windows. */
   readonly interrupted: boolean;
 }
 
@@ -26,7 +26,7 @@ export const NOTHING_SYNCED: SyncReport = {
   interrupted: false,
 };
 
-/** A report with what was done before its windows were read anew; what is found or noted again counts once. */
+/** Adds what was done before the windows were read again. What the second reading finds again is counted once. */
 export const withEarlier = (before: SyncReport, report: SyncReport): SyncReport => ({
   ...report,
   requests: before.requests + report.requests,
@@ -37,12 +37,12 @@ export const withEarlier = (before: SyncReport, report: SyncReport): SyncReport 
   quarantined: before.quarantined + report.quarantined,
 });
 
-/** A reply showed that the windows have to be asked for otherwise: they are read anew. */
+/** A reply showed that the windows have to be asked for in another way: they are read again. */
 export class ReadAnew extends Error {
-  /** What was done until then, and stays. */
+  /** What was done until then. It stays stored. */
   soFar: SyncReport = NOTHING_SYNCED;
 }
-/** Timestamps are not the times filtered by: with slack. */
+/** Timestamps differ from the times the platform filters by: windows are asked for with slack. */
 export class ClockOff extends ReadAnew {}
-/** The platform's clock is further behind than was known: without what is too young by it. */
+/** The platform's clock is further behind than was known: what is too young by it is left out. */
 export class PlatformBehind extends ReadAnew {}

@@ -1,7 +1,13 @@
 /**
- * Proves the time zone of the platform's timestamps before a row is written (`busiDate` has no offset, while windows
- * are ms, docs/platform.md 2.1 and 4.1): an entry must be found at the second its timestamp means in the
- * zone, or as near to it as clocks may be off, and nowhere else.
+ * Proves the time zone of the platform's timestamps before a row is written. `busiDate` has no offset, while windows
+ * are in ms (docs/platform.md 2.1 and 4.1). The proof: the platform finds an entry at the second that its timestamp
+ * means in the zone, or as near to it as clocks may differ, and nowhere else.
+ *
+ * ### Example
+ *
+ * The zone is set to Asia/Shanghai, and an entry has the timestamp 2026-03-01 08:00:00. The platform must find it at
+ * midnight UTC, and must not find it a little later. If it does not find it at midnight, the other offsets are tried.
+ * If it finds it at 08:00 UTC, its timestamps are in UTC and the setting is wrong.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { tzOffset } from '@date-fns/tz';
@@ -11,12 +17,12 @@ import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 
 const MINUTE_MS = 60_000;
-/** Offsets lie between -12:00 and +14:00; both ways the same, to find an odd one too. */
+/** Offsets are between -12:00 and +14:00. We look 14 hours in both directions. */
 const OFFSET_MAX_MIN = 14 * 60;
 const OFFSET_STEP_MIN = 15;
 const ZONES_NAMED_MAX = 6;
 
-/** Entries are not where the configured zone puts them, but all by the same offset: the setting is wrong. */
+/** Entries are not at the times the configured zone means, but all off by the same offset: the setting is wrong. */
 export class TimeZoneWrong extends ExpectedError {
   override readonly name = 'TimeZoneWrong';
   readonly exitCode = EXIT.usage;
@@ -45,7 +51,7 @@ export class TimeZoneWrong extends ExpectedError {
 export class TimeZoneUnproven extends ExpectedError {
   override readonly name = 'TimeZoneUnproven';
   readonly exitCode = EXIT.incomplete;
-  /** Those that were asked about in vain. */
+  /** Entries that were asked about without a clear answer. */
   readonly entries: readonly LedgerEntry[];
 
   constructor(zone: string, why: string, entries: readonly LedgerEntry[] = []) {
@@ -59,26 +65,28 @@ export class TimeZoneUnproven extends ExpectedError {
   }
 }
 
-/** Asks for a window, for one batchNo in it or, with null, for all of it: the first page of the answer. */
+/** Asks for one batchNo in a window, or with null for all of it. Resolves to the first page. */
 export type Probe = (batchNo: string | null, window: Window) => Promise<LedgerPage>;
 
 export type ZoneFinding =
-  /** `clock`: whether timestamps are the times the platform filters by, or off from them within the tolerance. */
+  /** `exact`: timestamps are the times the platform filters by. `off`: they differ, within the tolerance. */
   | { readonly kind: 'proven'; readonly clock: 'exact' | 'off' }
   | { readonly kind: 'wrong'; readonly trueMs: number; readonly offsetMinutes: number }
   /** `why` completes "it could not be proven: ...". */
   | { readonly kind: 'unclear'; readonly why: string };
 
 /**
- * Finds out whether an entry is where its timestamp puts it: found there, and not found where it must not be, as a
- * platform may ignore the dates when it is given a batchNo. Then the same is asked without batchNo, as windows are.
+ * Asks the platform where an entry is: it must be found at its timestamp, and not at a time where it must not be. The
+ * second question is needed because a platform may ignore the dates if it is given a batchNo. If it does, the same is
+ * asked without batchNo, as windows are.
  *
- * Where it must not be is asked first. It came with a page before and is found at its second after, so it was there to
- * be found in between: an entry that has just left would be found nowhere, which proves nothing.
+ * The time where it must not be is asked first. The entry came with a page before, and is found at its second
+ * afterwards, so it existed in between. Otherwise, an entry that has just been removed would look like one that is not
+ * found there.
  *
- * Two calls where the zone is right, four where the clock is off or dates are ignored beside a batchNo; about a dozen to
- * find the offset where the zone is wrong. Totals are not relied on. `toleranceMs`: how far timestamps may be off from the
- * times filtered by.
+ * This takes two calls if the zone is right, four if the clock is off or the platform ignores dates with a batchNo,
+ * and about a dozen to find the offset if the zone is wrong. No total is used. `toleranceMs`: how far timestamps may
+ * be from the times the platform filters by. Rejects with the error of the probe.
  */
 export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
@@ -90,7 +98,7 @@ export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: nu
   if (answer !== 'found' && off !== undefined) {
     place = off;
     answer = answerOf(await probe(batchNo, off.window), entry, off);
-    // One short reply is no clock that is off, which would be believed for good: its own second is asked once more.
+    // A clock that is off is remembered for good. One incomplete reply must not cause that, so we ask once more.
     const isThere = async () => answerOf(await probe(batchNo, exact.window), entry, exact) === 'found';
     if (answer === 'found' && (await isThere())) place = exact;
   }
@@ -102,7 +110,7 @@ export async function findZone(probe: Probe, entry: LedgerEntry, toleranceMs: nu
   return findOffset(probe, entry, toleranceMs);
 }
 
-/** A span an entry is looked for in, and how far from it what comes with it may be booked. */
+/** A window in which an entry is looked for. Others that come with it must be booked at most `nearMs` from it. */
 interface Place {
   readonly clock: 'exact' | 'off';
   readonly window: Window;
@@ -110,7 +118,7 @@ interface Place {
   readonly isLast: boolean;
 }
 
-/** Where an entry is looked for: the second of its timestamp, then as far around it as clocks may be off. */
+/** Where an entry is looked for: at the second of its timestamp, then around it as far as clocks may differ. */
 const placesOf = (bookedMs: number, toleranceMs: number): Place[] => [
   { clock: 'exact', window: secondAt(bookedMs), nearMs: 0, isLast: toleranceMs === 0 },
   ...(toleranceMs === 0 ? [] : [lastPlace('off', around(bookedMs, toleranceMs), toleranceMs)]),
@@ -130,8 +138,10 @@ const around = (ms: number, toleranceMs: number): Window => ({
 });
 
 /**
- * The first second after those an entry can be found at. Being later, it also shows a platform that heeds one of the
- * two dates only: one that ignores the end finds nothing there, and has told enough; one that ignores the begin does.
+ * The first second at which an entry must not be found, after all those at which it may be.
+ *
+ * Because it is later, it also shows if the platform ignores beginDate alone: then it finds the entry there. If it
+ * ignores endDate alone, it finds nothing there, as the entry is before the begin; that proves enough.
  */
 const elsewhereOf = (bookedMs: number, toleranceMs: number): Window =>
   secondAt(bookedMs + toleranceMs + 1_000);
@@ -139,13 +149,13 @@ const elsewhereOf = (bookedMs: number, toleranceMs: number): Window =>
 const holds = (page: LedgerPage, { batchNo }: LedgerEntry): boolean =>
   [...page.entries, ...page.unreadable].some((one) => one.batchNo === batchNo);
 
-/** Whether what came for the second where the entry must not be shows it, or others booked at no such time. */
+/** Whether the reply for the second where the entry must not be holds it, or others booked at another time. */
 const isAmiss = (page: LedgerPage, entry: LedgerEntry, toleranceMs: number): boolean => {
   const place = lastPlace('exact', elsewhereOf(entry.bookedMs, toleranceMs), toleranceMs);
   return holds(page, entry) || page.entries.some((one) => !isNear(one, place));
 };
 
-/** The same without batchNo, for a platform that ignores dates beside it. */
+/** Asks the same without batchNo, for a platform that ignores dates with a batchNo. */
 async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const elsewhere = await probe(null, elsewhereOf(entry.bookedMs, toleranceMs));
   for (const place of placesOf(entry.bookedMs, toleranceMs)) {
@@ -170,7 +180,7 @@ async function findByWindow(probe: Probe, entry: LedgerEntry, toleranceMs: numbe
 const datesIgnored =
   'the platform finds an entry at any time it is asked for: it ignores beginDate and endDate';
 
-/** Entries that came for another time than theirs: all off by the same offset, the zone is wrong. */
+/** For entries that came at other times than their own: if all are off by the same offset, the zone is wrong. */
 function astrayIn(
   astray: readonly LedgerEntry[],
   page: LedgerPage,
@@ -190,10 +200,10 @@ function astrayIn(
   return { kind: 'wrong', trueMs, offsetMinutes: Math.round((wallMsOf(first!) - trueMs) / MINUTE_MS) };
 }
 
-/** The timestamp read as if the zone were UTC. */
+/** The instant that the timestamp would mean in UTC. */
 const wallMsOf = ({ bookedAt }: LedgerEntry): number => Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
 
-/** Looks for an entry at every offset a zone can have, halving them. */
+/** Searches all offsets that a zone can have for an entry, by halving them. */
 async function findOffset(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;
   const ask = async (window: Window) =>
@@ -233,7 +243,7 @@ export const offsetMinutesOf = (zone: string, ms: number): number => tzOffset(zo
 
 type Answer = 'found' | 'none' | 'others';
 
-/** Others than the one asked for prove as much, where all of them are booked at the time asked for. */
+/** If others came than the one asked for, that is as good, provided all are booked at the time asked for. */
 function answerOf(page: LedgerPage, entry: LedgerEntry, place: Place): Answer {
   const batchNos = [...page.entries, ...page.unreadable].map(({ batchNo }) => batchNo);
   if (batchNos.length === 0) return 'none';

@@ -1,4 +1,4 @@
-/** Keeps an eye on the platform's clock while windows are read: none may reach into what is not settled there. */
+/** Watches the platform's clock while windows are read: none may reach into time that is not settled there. */
 import type { Window } from '../ledger/entry.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
@@ -11,14 +11,14 @@ export interface Settling {
   readonly settleDelayMs?: number;
 }
 
-/** What is settled by a clock that is so far behind ours. */
+/** The instant up to which all is settled, by a clock that is so far behind ours. */
 export const settledByMs = ({ now, settleDelayMs = 0 }: Settling, behindMs: number): number =>
   now().getTime() - behindMs - settleDelayMs;
 
 /**
- * Looks at the platform's clock in each reply, before anything is made of it. Rejects with `PlatformBehind` as soon as
- * one shows that a window asked for reaches beyond what is settled there, and from then on each reply for such a window:
- * it was on its way already, and must not count as read.
+ * Looks at the platform's clock in each reply before it is used. If a reply shows that one of the windows reaches
+ * beyond what is settled there, it rejects with `PlatformBehind`. From then on it also rejects each reply for such a
+ * window: that call was on its way already, and must not count as read.
  */
 export function watchedReader(
   options: Settling,
@@ -34,7 +34,7 @@ export function watchedReader(
       const isFurther = platformClock.note(page.clock);
       const settledMs = settledByMs(options, platformClock.behindMs());
       const span = query.bookedWithin ?? query.window;
-      // Where nothing shows that the platform is behind, our own clock planned the windows.
+      // While nothing shows that the platform is behind, the windows are right: they were planned by our own clock.
       const isUnsettled = platformClock.behindMs() > 0 && span.endMs > settledMs && isOneAsked(span);
       if (isUnsettled || (isFurther && lastMs > settledMs)) throw new PlatformBehind();
       return page;

@@ -1,4 +1,4 @@
-/** Which spans of the platform's ledger a sync reads: business days, cut so that a wall-clock time means one instant. */
+/** The windows that a sync reads: business days, cut so that a wall-clock time means one instant in each. */
 import { daysFromTo, dayWindow, splitAtTransitions } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 
@@ -10,15 +10,15 @@ export interface PlanRequest {
   readonly toDay: BusinessDay;
   /** IANA zone of the platform's timestamps. */
   readonly zone: string;
-  /** now - settleDelay: nothing later is read, as younger entries may still move. */
+  /** Now minus the settle delay. Nothing later is read, as younger entries may still move. */
   readonly latestMs: number;
 }
 
 /**
- * One window a business day, two where the zone's clock changes in it, none that reaches beyond `latestMs`.
+ * One window for each business day, two if the zone's clock changes on it, and none beyond `latestMs`.
  *
- * The end is held back to a whole second: timestamps have whole seconds, so of a second read by half nobody could say
- * later whether an entry of it is missing or lies in the other half.
+ * The last window ends with a whole second. Timestamps have whole seconds: if half a second were read, nobody could say
+ * later if an entry of that second is missing or in the other half.
  */
 export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Window[] {
   const lastMs = Math.floor((latestMs + 1) / SECOND_MS) * SECOND_MS - 1;
@@ -29,7 +29,7 @@ export function planWindows({ fromDay, toDay, zone, latestMs }: PlanRequest): Wi
   });
 }
 
-/** The whole seconds a window touches: what to read when only the span of a break is known. */
+/** The window, widened to whole seconds. */
 export const wholeSeconds = ({ beginMs, endMs }: Window): Window => ({
   beginMs: Math.floor(beginMs / SECOND_MS) * SECOND_MS,
   endMs: Math.floor(endMs / SECOND_MS) * SECOND_MS + SECOND_MS - 1,

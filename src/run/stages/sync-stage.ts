@@ -6,7 +6,7 @@ import type { MerchantAccess } from '../../platform/ledger-reader.ts';
 import { recordRequestedRanges } from '../../store/requested-ranges.ts';
 import { truerFailure } from '../../sync/other-ledger.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
-import { NOTHING_SYNCED, syncMerchant } from '../../sync/sync.ts';
+import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';
 import { concernsAll } from './isolation.ts';
 import { frontierWindows } from './frontier.ts';
 import { createJoining, type Joining } from '../join-merchants.ts';
@@ -48,52 +48,29 @@ const inTruerWords = (all: readonly MerchantSync[], db: ActiveRun['deps']['db'])
     }),
   );
 
+/** What the merchants of one stage share. */
+interface Shared {
+  readonly run: ActiveRun;
+  readonly join: Joining;
+  readonly signal: AbortSignal;
+}
+
 /** Syncs one merchant. Throws what concerns all. */
-async function syncOne(
-  merchant: MerchantAccess,
-  {
-    run,
-    join,
-    signal,
-  }: {
-    readonly run: ActiveRun;
-    readonly join: Joining;
-    readonly signal: AbortSignal;
-  },
-): Promise<MerchantSync> {
-  const { request, deps, lease, runId, ranges, zoneGate } = run;
+async function syncOne(merchant: MerchantAccess, shared: Shared): Promise<MerchantSync> {
+  const { run, join, signal } = shared;
+  const { request, deps, ranges, zoneGate } = run;
   const { merchantNo } = merchant;
-  const { beforeProof, from: fromDay, to: toDay, takenUp } = ranges.get(merchantNo)!;
-  const range = { from: fromDay, to: toDay, takenUp };
-  const days = { merchantNo, ...range };
+  const { beforeProof, ...range } = ranges.get(merchantNo)!;
+  const days = { merchantNo, from: range.from, to: range.to, takenUp: range.takenUp };
   let report = NOTHING_SYNCED;
   try {
-    const latestMs = deps.now().getTime() - deps.settleDelayMs;
-    const windowsOf = (asked: readonly DayRange[]): Window[] =>
-      asked.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone: deps.zone, latestMs }));
+    const windowsOf = windowPlanner(deps);
     const planned = windowsOf([range, ...range.takenUp]);
     const notJoined = await join(merchant);
-    if (notJoined !== null) return { ...days, report: NOTHING_SYNCED, notJoined };
+    if (notJoined !== null) return { ...days, report, notJoined };
     const windows = [...planned, ...(await frontierWindows(merchantNo, request, deps))];
-    if (beforeProof !== null) {
-      // Later nights begin after the first proven day. So the days before it are recorded as asked for, as if by
-      // date.
-      const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
-      await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
-    }
-    const options = {
-      reader: deps.reader,
-      db: deps.db,
-      lease,
-      settleDelayMs: deps.settleDelayMs,
-      merchant,
-      zone: deps.zone,
-      zoneGate,
-      currencies: request.currencies,
-      runId,
-      now: deps.now,
-      signal,
-    };
+    if (beforeProof !== null) await keepAskedFor(beforeProof, merchantNo, run);
+    const options = syncOptionsOf(merchant, shared);
     report = await syncMerchant({
       ...options,
       windows,
@@ -112,19 +89,51 @@ async function syncOne(
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
           })
         : null;
-    if (olderDays !== null) report = withOlderDays(report, olderDays);
-    const unsettled = report.heldBack.filter(({ endMs }) => isEndOfDay(endMs, deps.zone));
-    return {
-      ...days,
-      report,
-      ...(unsettled.length === 0 ? {} : { unsettled }),
-      ...(olderDays === null ? {} : { olderDays }),
-    };
+    if (olderDays === null) return { ...days, report, ...unsettledOf(report, deps.zone) };
+    report = withOlderDays(report, olderDays);
+    return { ...days, report, ...unsettledOf(report, deps.zone), olderDays };
   } catch (error) {
     if (concernsAll(error, signal)) throw error;
     const failure = error instanceof Error ? error : new Error(String(error));
     return { ...days, report: { ...report, failure } };
   }
+}
+
+/** The windows of days, up to what is settled now. */
+function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
+  const latestMs = now().getTime() - settleDelayMs;
+  return (asked: readonly DayRange[]): Window[] =>
+    asked.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone, latestMs }));
+}
+
+/** Later nights begin after the first proven day. So the days before it are recorded as asked for, as if by date. */
+async function keepAskedFor(
+  days: DayRange,
+  merchantNo: string,
+  { request, deps, runId }: ActiveRun,
+): Promise<void> {
+  const asked = { merchants: [merchantNo], currencies: request.currencies, ...days };
+  await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
+}
+
+const syncOptionsOf = (merchant: MerchantAccess, { run, signal }: Shared) => ({
+  reader: run.deps.reader,
+  db: run.deps.db,
+  lease: run.lease,
+  settleDelayMs: run.deps.settleDelayMs,
+  merchant,
+  zone: run.deps.zone,
+  zoneGate: run.zoneGate,
+  currencies: run.request.currencies,
+  runId: run.runId,
+  now: run.deps.now,
+  signal,
+});
+
+/** Whole days whose end is too young by the platform's clock, if any. */
+function unsettledOf({ heldBack }: SyncReport, zone: string): Pick<MerchantSync, 'unsettled'> {
+  const unsettled = heldBack.filter(({ endMs }) => isEndOfDay(endMs, zone));
+  return unsettled.length === 0 ? {} : { unsettled };
 }
 
 /**

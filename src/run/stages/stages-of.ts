@@ -1,0 +1,11 @@
+/** Which stages each command runs. */
+import type { RunCommand } from '../report.ts';
+
+type Stage = 'sync' | 'reconcile' | 'publish';
+
+export const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
+  run: ['sync', 'reconcile', 'publish'],
+  sync: ['sync'],
+  reconcile: ['reconcile'],
+  publish: ['publish'],
+};

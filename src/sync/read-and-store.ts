@@ -1,0 +1,205 @@
+/** One pass over a merchant's windows: reads them, waits for the zone's proof, stores each whole. */
+import { splitAtTransitions } from '../ledger/business-day.ts';
+import type { LedgerEntry, Window } from '../ledger/entry.ts';
+import { isPlatformError } from '../platform/errors.ts';
+import type { LedgerReader } from '../platform/ledger-reader.ts';
+import { isDatabaseTrouble } from '../store/engine/errors.ts';
+import { LeaseLost } from '../store/engine/lease.ts';
+import type { Asked } from './certificate.ts';
+import { wideReader } from './clock-slack.ts';
+import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
+import { createNewestPage, type NewestPage } from './newest-page.ts';
+import { holdBack, type PlatformClock } from './platform-clock.ts';
+import { readWindows } from './read-windows.ts';
+import { createReadingStore, type ReadingStore } from './store-readings.ts';
+import type { SyncOptions } from './sync-options.ts';
+import { ClockOff, NOTHING_SYNCED, ReadAnew, type SyncReport } from './sync-report.ts';
+import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
+import { settledByMs, watchedReader } from './watched-reader.ts';
+import { wholeSeconds } from './windows-of-days.ts';
+import type { ZoneGate } from './zone-gate.ts';
+
+/** The clocks, as far as they are known. They outlive a pass. */
+export interface Clocks {
+  readonly zoneGate: ZoneGate;
+  readonly platformClock: PlatformClock;
+}
+
+/** A pass on its way. */
+interface Pass extends Clocks {
+  /** `reader` counts its calls and watches the platform's clock. */
+  readonly options: SyncOptions;
+  readonly asked: readonly Asked[];
+  /** What is too young by the platform's clock, and not read. */
+  readonly heldBack: readonly Window[];
+  /** How much wider windows are asked for in this pass. */
+  readonly slackMs: number;
+  readonly counts: { calls: number; windowsDone: number };
+  readonly probe: Probe;
+  readonly readings: ReadingStore;
+  readonly empty: EmptyWindows;
+}
+
+/**
+ * Reads and stores all windows once. What is the merchant's own trouble ends in the report: see `syncMerchant`. Throws
+ * `ReadAnew` if one of the clocks turns out to be off, and what `syncMerchant` throws.
+ */
+export async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<SyncReport> {
+  const pass = beginPass(given, clocks);
+  try {
+    await readAll(pass);
+    return reportOf(pass);
+  } catch (error) {
+    return reportFailed(pass, error);
+  }
+}
+
+function beginPass(given: SyncOptions, clocks: Clocks): Pass {
+  const { zoneGate, platformClock } = clocks;
+  const { merchantNo } = given.merchant;
+  const { settled, heldBack } = settledOf(given, platformClock.behindMs());
+  const asked = askedFor(settled, given);
+  const counts = { calls: 0, windowsDone: 0 };
+  const options = { ...given, reader: countedReader(watchedReader(given, asked, platformClock), counts) };
+  const probe = probeOf(options);
+  const readings = createReadingStore({ ...options, merchantNo, planned: asked });
+  const empty = createEmptyWindows({
+    db: options.db,
+    merchantNo,
+    zoneGate,
+    probe,
+    store: async (part, read) => {
+      await readings.store(part, read);
+      tellProgress(pass);
+    },
+  });
+  const slackMs = zoneGate.slackMs();
+  const pass: Pass = { ...clocks, options, asked, heldBack, slackMs, counts, probe, readings, empty };
+  return pass;
+}
+
+async function readAll(pass: Pass): Promise<void> {
+  const { options, asked, slackMs, readings, empty } = pass;
+  const { merchant, signal, zone } = options;
+  const reader = slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone);
+  const newestPage = createNewestPage({ reader, merchant, asked, slackMs, signal });
+  // Windows are read meanwhile, but nothing is taken before this resolves.
+  const proven = options.provesNewest === true ? proveByNewest(pass, newestPage) : Promise.resolve();
+  proven.catch(() => undefined);
+  await readWindows({
+    reader: newestPage.reader,
+    merchant,
+    asked,
+    limits: { ...options.limits, clockSlackMs: slackMs },
+    signal,
+    onFirstPage: async (page, { window }) => {
+      await proven;
+      await checkZone(pass, page.entries, window);
+    },
+    onReading: async (part, read) => {
+      const came = [...read.reading.entries, ...read.strangers];
+      if (came.length > 0) {
+        await checkZone(pass, came, part.window);
+        await empty.release();
+      }
+      await empty.take(part, read);
+    },
+    onWindowDone: () => {
+      pass.counts.windowsDone += 1;
+      tellProgress(pass);
+    },
+  });
+  await proven;
+  readings.leave(await empty.settle(true));
+  await readings.dropDoubts();
+}
+
+/**
+ * The report of a pass that failed, if the failure is the merchant's own. Throws the error if it concerns everybody.
+ */
+async function reportFailed(pass: Pass, error: unknown): Promise<SyncReport> {
+  const { options, readings, empty } = pass;
+  const { signal } = options;
+  if (error instanceof ReadAnew) {
+    error.soFar = reportOf(pass);
+    throw error;
+  }
+  const isLeaseLost = error instanceof LeaseLost;
+  if (signal.aborted && error === signal.reason && !isLeaseLost) return reportOf(pass, { interrupted: true });
+  if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
+  if (isPlatformError(error)) readings.leave(await empty.settle(false));
+  return reportOf(pass, { failure: error instanceof Error ? error : new Error(String(error)) });
+}
+
+const reportOf = (
+  { readings, counts, platformClock, heldBack }: Pass,
+  end: Partial<SyncReport> = {},
+): SyncReport => ({
+  ...NOTHING_SYNCED,
+  ...readings.soFar(),
+  requests: counts.calls,
+  platformBehindMs: platformClock.behindMs(),
+  platformAheadMs: platformClock.aheadMs(),
+  heldBack,
+  ...end,
+});
+
+const tellProgress = ({ options, counts, asked, readings }: Pass): void =>
+  options.onProgress?.({
+    merchantNo: options.merchant.merchantNo,
+    windowsDone: counts.windowsDone,
+    windowsPlanned: asked.length,
+    entries: readings.entries(),
+    requests: counts.calls,
+  });
+
+async function proveByNewest(pass: Pass, { newest }: NewestPage): Promise<void> {
+  const found = await newest();
+  if (found === null) return;
+  await pass.zoneGate.prove(pass.probe, found.entries);
+  assertSlackUnchanged(pass);
+  await pass.empty.release();
+}
+
+async function checkZone(pass: Pass, entries: readonly LedgerEntry[], window: Window): Promise<void> {
+  await pass.zoneGate.check(pass.probe, entries, window);
+  assertSlackUnchanged(pass);
+}
+
+/** Throws `ClockOff` if it turned out during this pass that windows have to be asked for with slack. */
+function assertSlackUnchanged({ zoneGate, slackMs }: Pass): void {
+  if (zoneGate.slackMs() !== slackMs) throw new ClockOff();
+}
+
+/** Without what is too young by the platform's clock. */
+const settledOf = (given: SyncOptions, behindMs: number): ReturnType<typeof holdBack> =>
+  behindMs === 0
+    ? { settled: given.windows, heldBack: [] }
+    : holdBack(given.windows.map(wholeSeconds), settledByMs(given, behindMs));
+
+/** The windows for each currency that was asked for, cut where a wall-clock time would mean two instants. */
+const askedFor = (
+  windows: readonly Window[],
+  { currencies, zone }: Pick<SyncOptions, 'currencies' | 'zone'>,
+): Asked[] =>
+  (currencies ?? [null]).flatMap((currency) =>
+    windows
+      .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
+      .map((window): Asked => ({ window, currency })),
+  );
+
+const probeOf =
+  ({ reader, merchant, signal }: SyncOptions): Probe =>
+  (batchNo, window) => {
+    signal.throwIfAborted();
+    const query = { merchant, window, pageNum: 1, ...(batchNo === null ? {} : { batchNo }) };
+    return reader.page({ ...query, isUrgent: true }, signal);
+  };
+
+/** Counts every call, failed ones too. */
+const countedReader = (reader: LedgerReader, counts: { calls: number }): LedgerReader => ({
+  page: (query, signal) => {
+    counts.calls += 1;
+    return reader.page(query, signal);
+  },
+});

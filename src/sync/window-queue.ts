@@ -1,0 +1,72 @@
+/** The windows of a merchant that are still to be read, oldest first, and how finely the next ones are read. */
+import type { Window } from '../ledger/entry.ts';
+import type { Asked } from './certificate.ts';
+import type { Patience } from './certify.ts';
+import type { Grain, Split } from './grain.ts';
+import { beginSecond, type SplitSecond } from './split-second.ts';
+
+/** A window that was asked for, and how many of its parts are still to be taken. */
+interface Root extends Patience {
+  partsLeft: number;
+}
+
+/** A window, or a part of one, to be read now. */
+export interface Task extends Asked {
+  readonly grain: Grain;
+  readonly patience: Root;
+  /** The second that this is a part of, if a second had to be split. */
+  readonly second: SplitSecond | null;
+}
+
+interface Waiting {
+  readonly beginMs: number;
+  readonly task: () => Task;
+}
+
+export class WindowQueue {
+  readonly #coarse: Grain;
+  #grain: Grain;
+  /** The oldest last. */
+  readonly #waiting: Waiting[];
+
+  constructor(asked: readonly Asked[], pageNumMax: number) {
+    this.#coarse = { pageNumMax, unitMs: 1_000 };
+    this.#grain = this.#coarse;
+    this.#waiting = asked
+      .map((one) => ({ beginMs: one.window.beginMs, task: () => this.#whole(one) }))
+      .sort((a, b) => a.beginMs - b.beginMs)
+      .reverse();
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Takes the oldest window out; `isEmpty` must be false. */
+  next(): Task {
+    return this.#waiting.pop()!.task();
+  }
+
+  /** Puts the parts of a split task back. `orderUnsteady`: windows that begin later are read in parts of one page. */
+  putBack(task: Task, { parts, grain }: Split, orderUnsteady: boolean): void {
+    if (orderUnsteady) this.#grain = { ...this.#coarse, pageNumMax: 1 };
+    const { currency, patience } = task;
+    const second = task.second ?? (grain.unitMs === 1 ? beginSecond(task) : null);
+    second?.expect(parts.length - 1);
+    patience.partsLeft += parts.length - 1;
+    const partOf = (window: Window): Waiting => ({
+      beginMs: window.beginMs,
+      task: () => ({ window, currency, grain, patience, second }),
+    });
+    // All in one place: they cover their window, so that only a window of another currency can begin between two of
+    // them.
+    const at = this.#waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
+    this.#waiting.splice(at, 0, ...parts.map(partOf).reverse());
+  }
+
+  /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
+  #whole({ window, currency }: Asked): Task {
+    const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
+    return { window, currency, grain: this.#grain, patience, second: null };
+  }
+}
