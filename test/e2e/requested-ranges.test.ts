@@ -15,11 +15,13 @@ import {
 } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
-const OLD = { from: '2025-11-10', to: '2025-12-20' };
+/** Long enough to be half read: the calls that prove the time zone come first. */
+const LONG = { from: '2025-11-10', to: '2025-12-20' };
+const OLD = { from: '2025-12-07', to: '2025-12-20' };
 let stage: Stage;
 beforeEach(async () => {
   const usd = { ...MERCHANT, currencies: ['USD'] };
-  stage = await openStage({ scenario: scenario({ from: OLD.from, entriesPerDay: 2, merchants: [usd] }) });
+  stage = await openStage({ scenario: scenario({ from: LONG.from, entriesPerDay: 2, merchants: [usd] }) });
   // The nightly history is months later than the days that are asked for below.
   expect(await nightly()).toMatchObject({ exitCode: 0 });
 });
@@ -51,9 +53,9 @@ const cutShort = async (request: Parameters<Stage['run']>[0] = {}, requests = 1)
 
 describe('a range that was not completely read', () => {
   test('is shown with its missing days only, not the months between, and the next night reads it', async () => {
-    await cutShort({}, 38);
+    await cutShort({ range: LONG }, 38);
     const before = await status();
-    expect(before.requested).toMatchObject([{ ...OLD, currency: null, runId: 2 }]);
+    expect(before.requested).toMatchObject([{ ...LONG, currency: null, runId: 2 }]);
     const [range] = before.requested;
     expect(range!.missing.length).toBeGreaterThan(0);
     expect((await storedOf(stage)).filter(({ booked_at: at }) => at < '2026').length).toBeGreaterThan(0);
@@ -65,12 +67,12 @@ describe('a range that was not completely read', () => {
     // so.
     expect(night).toMatchObject({ exitCode: 3, from: '2026-03-04', to: '2026-03-05' });
     for (const note of night.notes) expect(note).toMatch(/not all of the time after 2025-12-20 is proven/);
-    expect(night.sync[0]!.takenUp.at(-1)!.to <= OLD.to).toBe(true);
+    expect(night.sync[0]!.takenUp.at(-1)!.to <= LONG.to).toBe(true);
     expect(await ranges()).toMatchObject([{ done_at: stage.app.now(), forgotten_at: null }]);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
     const stored = await storedOf(stage);
     const asked = truthOf(stage).filter(
-      ({ booked_at: at }) => at.slice(0, 10) <= OLD.to || at.slice(0, 10) >= '2026-03-04',
+      ({ booked_at: at }) => at.slice(0, 10) <= LONG.to || at.slice(0, 10) >= '2026-03-04',
     );
     expect(stored).toEqual(asked);
     // The months between were never asked for, and are not read.
@@ -82,7 +84,7 @@ describe('a range that was not completely read', () => {
     const other = await stage.run({ range: { from: '2026-03-05', to: '2026-03-05' } });
     expect(other.exitCode).toBe(4);
     expect(other.notes).toEqual([
-      expect.stringMatching(/^SBX-M-1: 2025-11-10 to 2025-12-20 was asked for \(range 2\).*missing/),
+      expect.stringMatching(/^SBX-M-1: 2025-12-07 to 2025-12-20 was asked for \(range 2\).*missing/),
     ]);
     // A publish reads nothing, and does not mention the range.
     expect(await stage.run({ command: 'publish', range: null })).toMatchObject({ exitCode: 0 });
@@ -90,7 +92,7 @@ describe('a range that was not completely read', () => {
 
   test('is closed by any run that certifies it', async () => {
     await cutShort();
-    await stage.run({ range: { from: '2025-11-09', to: '2025-12-22' } });
+    await stage.run({ range: { from: '2025-12-06', to: '2025-12-22' } });
     expect((await ranges()).map(({ done_at: at }) => at)).toEqual([stage.app.now(), stage.app.now()]);
   });
 
@@ -145,14 +147,14 @@ describe('the days shown as proven', () => {
     await stage.run({ range: { from: '2026-02-01', to: '2026-02-20' } });
     // So little is read that the missing part is longer than the longest gap that counts as one history.
     stage.sandbox.setHostility({ downAfterRequests: 38 });
-    const report = await stage.run({ range: { from: OLD.from, to: '2026-01-31' } });
+    const report = await stage.run({ range: { from: LONG.from, to: '2026-01-31' } });
     stage.sandbox.setHostility({});
     expect(report.standing.proven).toEqual([
-      { merchantNo, provenFrom: OLD.from, provenThrough: (await status()).provenThrough },
+      { merchantNo, provenFrom: LONG.from, provenThrough: (await status()).provenThrough },
     ]);
     expect((await status()).provenThrough! < '2026-01-31').toBe(true);
     expect(await nightly()).toMatchObject({ exitCode: 0 });
-    expect(await status()).toMatchObject({ provenFrom: OLD.from, provenThrough: '2026-03-05' });
+    expect(await status()).toMatchObject({ provenFrom: LONG.from, provenThrough: '2026-03-05' });
   });
 });
 
