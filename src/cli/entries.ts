@@ -2,16 +2,8 @@
 import type { Command } from 'commander';
 import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { placesOf, type EntryPlaces } from '../statements/entry-places.ts';
-import type { QuarantineRow } from '../store/amendments.ts';
-import type { BreakRow } from '../store/breaks/breaks.ts';
-import {
-  breaksBeside,
-  ENTRIES_FOUND_MAX,
-  findEntries,
-  unreadableOfNumber,
-  type EntryHistory,
-} from '../store/entry-history.ts';
+import { placesOf } from '../statements/entry-places.ts';
+import { breaksBeside, ENTRIES_FOUND_MAX, findEntries, unreadableOfNumber } from '../store/entry-history.ts';
 import { offlineSettings, print, withApp } from './context.ts';
 import { entriesText, type FoundByNumber, type FoundEntry } from './output/entries-text.ts';
 import { timesOf } from './output/times.ts';
