@@ -20,6 +20,7 @@ const CAUGHT = [
   'ReadAnew',
   'Refused',
   'Unreadable',
+  'UnreadableRows',
   'Wrong',
 ];
 
