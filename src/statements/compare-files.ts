@@ -1,4 +1,4 @@
-/** Compares what lies in the object store with what the database says was published: one listing for many days. */
+/** Compares the files in the object store with what the database says was published, with one listing for many days. */
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -18,13 +18,13 @@ import { readManifest } from './put-revision.ts';
 import { storedRow } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
 
-/** Days compared at once: what is held in memory of them is a row and a listed name for each file. */
+/** Days that are compared together. In memory they take one row and one listed name for each file. */
 const DAYS_COMPARED_AT_ONCE = 100;
 
-/** Behind every key of a day, whatever its file is called. */
+/** Sorts after every key of a day, whatever its file is called. */
 const LAST = '\u{10ffff}';
 
-/** A published file, and the row that says what it has to hold. */
+/** A published file, with the row that says what it should contain. */
 export type PublishedFile = { readonly day: BusinessDay; readonly key: string; readonly sha256: string } & (
   | { readonly kind: 'statement'; readonly row: StatementRow }
   | { readonly kind: 'other-format'; readonly row: StatementRow; readonly format: string }
@@ -39,7 +39,7 @@ export interface DamagedFile {
   readonly damage: Damage;
 }
 
-/** A day published before its manifest had a row. */
+/** A day that was published before the database kept rows of manifests. */
 export interface UnrecordedDay {
   readonly day: BusinessDay;
   readonly statements: readonly StatementRow[];
@@ -47,12 +47,15 @@ export interface UnrecordedDay {
 }
 
 export interface Comparison {
-  /** How many files were published in these days. */
+  /** How many files were published on these days. */
   readonly files: number;
-  /** Those that are not there, or hold other bytes. By day; of a day, the manifest last. */
+  /** Files that are missing or hold other bytes, by day. The manifest is the last one of its day. */
   readonly damaged: readonly DamagedFile[];
   readonly unrecorded: readonly UnrecordedDay[];
-  /** Files read whole, as their mark was new, and found right: worth remembering for the next time. */
+  /**
+   * Files that were read in full because their etag was new, and that were right. Storing this saves reading them
+   * again.
+   */
   readonly proven: readonly StoredRow[];
 }
 
@@ -62,13 +65,14 @@ export interface CompareOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Every file is read whole, whatever its mark says. */
+  /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
 }
 
 /**
- * Compares a merchant's published days `fromDay` to `toDay`, some days at a time. Unless all are to be read, a file whose
- * size and etag are those once read back is taken for unchanged; any other is read whole. Writes nothing. Throws `ObjectStoreUnreachable`.
+ * Compares a merchant's published days `fromDay` to `toDay`, some days at a time. A file whose size and etag are
+ * still those that were last read back counts as unchanged, unless `readsAll`; any other file is read in full. Writes
+ * nothing. Throws `ObjectStoreUnreachable`.
  */
 export async function* compareFiles(options: CompareOptions): AsyncGenerator<Comparison> {
   const { toDay } = options;
@@ -141,7 +145,7 @@ const about = <Row extends { readonly day: BusinessDay; readonly sha256: string 
   row,
 });
 
-/** What is wrong with a file, or null; a file that had to be read, and is right, is added to `proven`. */
+/** What is wrong with a file; null if nothing. A file that had to be read and is right is added to `proven`. */
 async function damageOf(
   { objects, readsAll = false }: CompareOptions,
   { key, sha256, kind }: PublishedFile,
@@ -152,7 +156,8 @@ async function damageOf(
   if (listed === undefined) return 'missing';
   const isKnown = known?.sha256 === sha256;
   if (isKnown && known.byte_count !== listed.bytes) return 'altered';
-  // Where a store gives no etags, sizes have to do; a manifest points to all the rest, and is small enough to read.
+  // In a store without etags, the size decides. A manifest is then read all the same: it points to all other files,
+  // and is small.
   if (!readsAll && isKnown && listed.etag === known.etag && (listed.etag !== null || kind !== 'manifest'))
     return null;
   const found = await objects.digest(key);
@@ -181,7 +186,7 @@ function unrecordedDays(
   }));
 }
 
-/** Whether a manifest in the store points to just the revisions that the database has as current. */
+/** Whether a manifest in the store points to exactly the revisions that are current in the database. */
 export async function pointsToCurrent(
   objects: ObjectStore,
   merchantNo: string,

@@ -1,4 +1,4 @@
-/** The day's manifest: points to the current revisions, and carries what it takes to check them offline. */
+/** The manifest of a day: points to the current revisions, and contains what is needed to check them offline. */
 import * as z from 'zod';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 
@@ -18,19 +18,19 @@ const supersededSchema = z.object({
   bytes: count,
   publishedAt: z.string(),
   supersededBy: z.int().positive(),
-  /** Why it was replaced. */
+  /** Why the next revision replaced it. */
   reason: z.string(),
   otherFormats: z.array(otherFormatSchema).nonempty().optional(),
 });
 
 const explanationSchema = z.object({
-  /** The break's number. */
+  /** The id of the break. */
   id: z.int().positive(),
   afterBatchNo: z.string().nullable(),
   beforeBatchNo: z.string(),
   missingNet: amount,
   note: z.string(),
-  /** Who resolved it, null where that was not kept, and when. */
+  /** Who resolved it (null if that was not recorded), and when. */
   by: z.string().nullable(),
   at: z.string(),
 });
@@ -41,14 +41,14 @@ const statementSchema = z.object({
   revision: z.int().positive(),
   sha256,
   bytes: count,
-  /** Of the file, in order; those of the first version where absent. */
+  /** The columns of the file in order. If left out, those of the first version. */
   columns: z.array(z.string()).nonempty().optional(),
   otherFormats: z.array(otherFormatSchema).nonempty().optional(),
   rows: count,
   opening: amount,
-  /** The opening does not rest on the statement before: it was derived from the day's own entries. */
+  /** The opening was taken from the day's own entries, not from the statement before. */
   openingDerived: z.boolean(),
-  /** Why not, where there is a statement before. */
+  /** Why, if there is a statement before. */
   openingReason: z.string().optional(),
   creditTotal: amount,
   creditCount: count,
@@ -57,13 +57,16 @@ const statementSchema = z.object({
   closing: amount,
   verdict: z.enum(['continuous', 'reordered', 'broken']),
   breaks: count,
-  /** Of the breaks, those that lie after an entry of the day, before one of another day: no row shows them. 0 where absent. */
+  /**
+   * How many of the breaks lie between the day's last entry and an entry of another day, so that no row shows them.
+   * If left out, 0.
+   */
   breaksAfter: count.optional(),
-  /** Of the breaks, those that a person resolved; the verdict stays broken. 0 where absent. */
+  /** How many of the breaks a person resolved; the verdict stays `broken`. If left out, 0. */
   explained: count.optional(),
   explanations: z.array(explanationSchema).optional(),
   publishedAt: z.string(),
-  /** The account's statement before: its day and its bytes. Null for the first. */
+  /** The day and the digest of the account's statement before; null for the first statement. */
   previousDay: z.string().nullable(),
   previousSha256: sha256.nullable(),
   superseded: z.array(supersededSchema),
@@ -75,19 +78,22 @@ export const manifestSchema = z.object({
   format: z.literal(FORMAT),
   merchantNo: z.string(),
   day: z.string(),
-  /** Grows with every manifest of the day: of two, the higher one is newer. 0 in those written before it was kept. */
+  /**
+   * Grows with every manifest of the day, so the highest one is the newest. 0 in manifests from before it was
+   * introduced.
+   */
   revision: count.default(0),
-  /** Of the lease it was written under: a run that was overtaken has a lower one than its successor. */
+  /** The epoch of the lease it was written under. A run that was overtaken has a lower one than the run after it. */
   epoch: count.default(0),
   /** IANA zone of the business day and of `booked_at`. */
   timeZone: z.string(),
-  /** Only where the zone is taken on trust, and not proven. */
+  /** Only present if the time zone is not proven and a person vouches for it. */
   timeZoneProof: z.literal('trusted').optional(),
-  /** What the run that wrote it looked at beyond the days it read; absent where that was nothing. */
+  /** The checks that the run made beyond the days it read; left out if there were none. */
   checked: z.array(z.string()).optional(),
   statements: z.array(statementSchema),
   summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
-  /** The readings of the platform's ledger that prove the day complete; currency null: every currency. */
+  /** The readings that prove the day complete. Currency null: of every currency. */
   certificates: z.array(
     z.object({
       beginMs: z.number(),
@@ -122,7 +128,7 @@ const otherFormatsOf = ({ statements }: Manifest): OtherFormats =>
       .flatMap(({ file, otherFormats }) => (otherFormats === undefined ? [] : [[file, otherFormats]])),
   );
 
-/** Reads a manifest; null where the text is none. */
+/** Reads a manifest; null if the text is not a manifest. */
 export function parseManifest(text: string): Manifest | null {
   try {
     return manifestSchema.parse(JSON.parse(text));

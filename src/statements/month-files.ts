@@ -1,4 +1,6 @@
-/** Everything a month's download holds, merchant by merchant: what is published of it now, and what is still open. */
+/**
+ * Collects everything for the download of a month, merchant by merchant: what is published, and which days are open.
+ */
 import type { Kysely } from 'kysely';
 import { accountsOf, type Chosen } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
@@ -16,11 +18,11 @@ import { otherFormatsIn, type OtherFormats } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
 import { currentOf } from './summary.ts';
 
-/** A file of the download: under the store's own key, so that `verify` finds all as it lies in the store. */
+/** A file of the download. It keeps its key of the store, so that `verify` finds all files in the same layout. */
 export interface MonthFile {
   readonly key: string;
   readonly publishedAt: Date;
-  /** Throws `StatementDamaged` where the store does not hold what was published. */
+  /** Throws `StatementDamaged` if the store does not hold what was published. */
   readonly read: () => AsyncIterable<Uint8Array>;
 }
 
@@ -95,7 +97,10 @@ async function otherFormatFiles(
   );
 }
 
-/** A day's statements and manifest; of some currencies only, the manifest lies beside each statement by itself. */
+/**
+ * A day's statements and its manifest. If only some currencies are asked for, a copy of the manifest lies beside each
+ * statement.
+ */
 async function dayFiles(
   sources: MonthSources,
   merchantNo: string,

@@ -1,4 +1,7 @@
-/** The law of published statements: a day opens where the account's published day before it closed, or is told not to. */
+/**
+ * Checks the rule for published openings: a day opens on the closing of the account's published day before, or its
+ * manifest says why it does not.
+ */
 import type { Kysely } from 'kysely';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
@@ -13,7 +16,7 @@ import {
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 
-/** A published day whose opening does not rest on the published day before it. Its manifest says so as well. */
+/** A published day whose opening does not follow from the published day before. Its manifest says so as well. */
 export interface UnlinkedOpening {
   readonly account: Account;
   readonly day: BusinessDay;
@@ -25,8 +28,8 @@ export interface UnlinkedOpening {
 }
 
 /**
- * Holds the days, the published ones `within`, and the account's published day after each against the law; returns those
- * that need a person.
+ * Checks the rule for `days`, for the published days of `within`, and for the account's next published day after
+ * each. Returns those that need a person.
  */
 export async function unlinkedOpenings(
   db: Kysely<DB>,
@@ -41,7 +44,7 @@ export async function unlinkedOpenings(
   return unlinked;
 }
 
-/** Null where nothing is missing: the days before hold no entry, and their balance is this opening. */
+/** Null if nothing is missing: all time in between is proven, and the opening equals the closing of the day before. */
 async function whyUnlinked(loose: LooseOpening, db: Kysely<DB>, zone: string): Promise<string | null> {
   const { account, day, opening, restarted, previousDay, previousClosing } = loose;
   if (!restarted) {

@@ -1,4 +1,4 @@
-/** Publishes every account day that is due and proven, oldest first, and says of the others why not. */
+/** Publishes all account days that are due and proven, oldest first, and says why the others are withheld. */
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
@@ -18,23 +18,23 @@ export interface PublishOptions extends PublishDayOptions {
   readonly accounts: AccountFilter;
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
-  /** Days the call answers for even where none of them is due: they are held against the law of openings as well. */
+  /** Days whose openings are checked even if none of them is due. */
   readonly answersFor?: DaysOfAccounts;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
-  /** Told after each day what the whole call did so far, as a failure later on takes nothing of it back. */
+  /** Called after each day with what was done so far; a later failure does not undo it. */
   readonly onDay?: (soFar: PublishReport) => void;
 }
 
 const SPANS_NAMED_MAX = 3;
 
-/** A revision that was not there before. */
+/** A new revision. */
 export interface PublishedStatement {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly revision: number;
   /** Relative to STATEMENTS_URL. */
   readonly key: string;
-  /** Why it replaces the one before; null for the first. */
+  /** Why it replaces the revision before; null for the first one. */
   readonly reason: string | null;
 }
 
@@ -42,7 +42,7 @@ export interface PublishedStatement {
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** `misfit`: its stored entries do not say what its figures say. */
+  /** `misfit`: its stored entries do not give its figures. */
   readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit';
   /** A sentence for a person. */
   readonly why: string;
@@ -50,20 +50,27 @@ export interface WithheldDay {
 
 export interface PublishReport {
   readonly published: readonly PublishedStatement[];
-  /** Account days that were due and stand as they were published. */
+  /** How many account days were due and did not need a new revision. */
   readonly unchanged: number;
   readonly withheld: readonly WithheldDay[];
-  /** Of the days touched or answered for, and the published day after each: those that do not open on the closing before. */
+  /**
+   * Days that do not open on the closing of the published day before. Looked at are the due days, those of
+   * `answersFor`, and the published day after each.
+   */
   readonly unlinked: readonly UnlinkedOpening[];
 }
 
 /**
- * Publishes what is due. A day already published counts as unchanged when bytes and figures are the same, and nothing
- * is uploaded for it. Days at or after an account's first day with changes not reconciled yet are withheld, and so is
- * a day whose entries do not say what its figures say: it is put on the list of changed days, so that the next
- * reconciling mends it. Repeating it after any crash gives the same revisions and the same bytes. Throws
- * `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason; what was published before that
- * stays, and is left alone the next time.
+ * Publishes what is due. If bytes and figures are those of the current revision, the day counts as unchanged and
+ * nothing is uploaded. Two kinds of days are withheld:
+ *
+ * - If entries of an account changed and are not reconciled yet: the day of the first such change and all later days.
+ * - If the stored entries of a day do not give its figures: this day and later ones. It is put on the list of changed
+ *   days, so that the next reconcile makes its figures anew.
+ *
+ * May be repeated after any crash and then gives the same revisions and the same bytes. Throws
+ * `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason. What was published before that
+ * stays as it is.
  */
 export async function publishDays(options: PublishOptions): Promise<PublishReport> {
   const { db, signal } = options;
@@ -78,7 +85,7 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
   );
   let daysDone = 0;
   const days = await countDueDays(db, filter);
-  // Asked day by day, as publishing one may make the account's next one due.
+  // Asked for one by one, as publishing a day may make the account's next day due.
   let due = await nextDueDay(db, filter, null);
   while (due !== undefined) {
     signal.throwIfAborted();
@@ -103,12 +110,12 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
   return { ...reportOf(progress), unlinked };
 }
 
-/** What a call did so far. */
+/** What was done so far. */
 interface Progress {
   readonly published: PublishedStatement[];
   unchanged: number;
   readonly withheld: WithheldDay[];
-  /** Account days whose manifest is up to date by now, new revision or not. */
+  /** Account days whose manifest is up to date now, with or without a new revision. */
   readonly written: AccountOnDay[];
 }
 
@@ -118,12 +125,12 @@ const reportOf = ({ published, unchanged, withheld }: Progress) => ({
   withheld: [...withheld],
 });
 
-/** By account: its first day whose entries changed since its figures were made. */
+/** For each account, the first day whose entries changed after its figures were made. */
 type ChangedFrom = Map<string, AccountOnDay>;
 
 const keyOf = ({ merchantNo, currency }: Account): string => JSON.stringify([merchantNo, currency]);
 
-/** Publishes a day's accounts that nothing speaks against; those that turn out to be misfits are withheld after all. */
+/** Publishes the accounts of a day that nothing holds back. Those that turn out to be misfits are withheld. */
 async function publishReady(
   { merchantNo, day }: DueDay,
   ready: readonly string[],
@@ -148,7 +155,7 @@ async function publishReady(
     progress.withheld.push(await putBack(misfit, merchantNo, day, changed, options));
 }
 
-/** Puts a misfit on the list of changed days, so that it is reconciled anew and nothing after it is published before. */
+/** Puts a misfit on the list of changed days. So it is reconciled again, and no later day is published before that. */
 async function putBack(
   { currency, why }: Misfit,
   merchantNo: string,
@@ -191,7 +198,10 @@ const unreconciled = (changedFrom: BusinessDay) => ({
   why: `entries of ${changedFrom} changed since the figures were made: run \`daybook reconcile\` (or \`run\`) first`,
 });
 
-/** Accounts with changes up to the last day asked for, none of whose days was due: what stands of them is out of date. */
+/**
+ * Accounts that have changed days and no due day. What is published of them is out of date, up to the last day asked
+ * for.
+ */
 function notReconciled(
   changed: ChangedFrom,
   withheld: readonly WithheldDay[],
@@ -208,7 +218,10 @@ function notReconciled(
     .map(({ account, day }) => ({ account, day, ...unreconciled(day) }));
 }
 
-/** Manifests name the statement before: those of later days that stay as they are must name the one that now stands. */
+/**
+ * A manifest names the statement before it. So the manifests of later days that did not change themselves are updated
+ * to name the new revision.
+ */
 async function refreshManifestsAfter(
   { published, written }: Progress,
   options: PublishOptions,

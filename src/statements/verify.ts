@@ -1,4 +1,7 @@
-/** Checks downloaded statements against their manifests, offline: bytes, sums, chain, and day after day. */
+/**
+ * Checks downloaded statements against their manifests, offline: bytes, sums, chain, and that each day follows from
+ * the day before.
+ */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -13,7 +16,7 @@ import { parseManifest, type Manifest, type ManifestStatement } from './manifest
 import { problemsWithDayBefore, type ReadManifest } from './verify-days.ts';
 import { checkRows } from './verify-rows.ts';
 
-/** One file that a manifest names, and what does not hold of it. */
+/** A file that a manifest names, with what is wrong with it. */
 export interface VerifiedFile {
   readonly path: string;
   readonly merchantNo: string;
@@ -21,11 +24,11 @@ export interface VerifiedFile {
   /** Null for a summary. */
   readonly currency: string | null;
   readonly revision: number;
-  /** False where a later revision replaced it: then only its bytes are checked. */
+  /** False for a superseded revision, of which only the bytes are checked. */
   readonly current: boolean;
   readonly rows: number | null;
   readonly verdict: ManifestStatement['verdict'] | null;
-  /** Breaks it was published with, and how many of them a person has explained; null where `verdict` is. */
+  /** How many breaks it was published with, and how many of them a person resolved; null where `verdict` is null. */
   readonly breaks: number | null;
   readonly explained: number | null;
   readonly problems: readonly string[];
@@ -34,13 +37,13 @@ export interface VerifiedFile {
 export interface VerifyReport {
   readonly manifests: number;
   readonly files: readonly VerifiedFile[];
-  /** Everything that does not hold, those of `files` included. Empty: all is as published. */
+  /** Everything that is wrong, the problems of `files` included. Empty if all is as published. */
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
 }
 
 /**
- * Checks files and folders, in the layout of the store or all in one folder. A statement named alone is checked by the
- * manifest beside it. Throws `NothingToVerify` for a path that does not exist.
+ * Checks files and folders, in the layout of the store or all in one folder. For a statement that is given alone, the
+ * manifest beside it is used. Throws `NothingToVerify` for a path that does not exist.
  */
 export async function verifyPaths(
   paths: readonly string[],
@@ -88,13 +91,16 @@ export async function verifyPaths(
   return { manifests: manifests.length, files, problems };
 }
 
-/** Whether a manifest answers for a file: for all it lists, unless its name says it came with one statement only. */
+/**
+ * Whether a file is checked against a manifest. A manifest covers all files it lists, unless its name says that it
+ * came with one statement.
+ */
 const isFor = (manifestPath: string, file: string): boolean => {
   const name = basename(manifestPath);
   return !name.endsWith('.manifest.json') || manifestFileBeside(file) === name;
 };
 
-/** A manifest that came with one statement answers for the revision that was asked for, current or not. */
+/** A manifest that came with one statement covers the revision that was downloaded, current or not. */
 const hasOtherRevision = (one: ReadManifest, { file, currency }: ExpectedFile, sheets: readonly string[]) =>
   basename(one.path).endsWith('.manifest.json') &&
   expectedFiles(one.manifest).some(

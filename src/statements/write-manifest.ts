@@ -1,4 +1,4 @@
-/** Makes a day's manifest the one its rows call for: first as a row, then in the store. */
+/** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -32,7 +32,7 @@ export interface SettleOptions {
   readonly checked?: readonly string[];
 }
 
-/** A manifest's row for its text. */
+/** The row for the text of a manifest. */
 export const manifestRow = (
   { merchantNo, day, revision, epoch }: Pick<ManifestSources, 'merchantNo' | 'day' | 'revision' | 'epoch'>,
   content: string,
@@ -68,7 +68,7 @@ export async function nextManifest(
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
   if (recorded !== undefined) {
-    // That another run looked at more or less than the one that wrote it makes no new manifest.
+    // If only the checks of the run differ, no new manifest is made.
     const before = parseManifest(recorded.content)?.checked ?? [];
     if (manifestText({ ...sources, ...recorded, checked: before }) === recorded.content) {
       return { row: recorded, isNew: false };
@@ -79,8 +79,8 @@ export async function nextManifest(
 }
 
 /**
- * Puts the recorded manifest into the store, unless it was read back from there before. Returns what was read back.
- * Where the store holds a manifest that this database has forgotten, the row takes a number above it first.
+ * Writes the recorded manifest to the store, unless it was already read back from there. Returns what was read back.
+ * If the store holds a manifest that this database has forgotten, the row gets a higher number first.
  */
 export async function writeManifest(
   recorded: ManifestRow,
@@ -113,7 +113,7 @@ export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): S
   etag,
 });
 
-/** The same manifest under a number above one that is taken. */
+/** The same manifest, with a number above one that is taken. */
 function above(taken: number, { content, merchant_no, day, epoch }: ManifestRow): ManifestRow {
   const manifest = { ...(JSON.parse(content) as object), revision: taken + 1 };
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
