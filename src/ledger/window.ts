@@ -1,6 +1,9 @@
 /** Arithmetic on windows: spans of time in ms since 1970, both ends included. */
 import type { Window } from './entry.ts';
 
+/** All time, for queries about everything that is certified. */
+export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
+
 /** How many ms a window covers. */
 export const lengthMs = (window: Window): number => window.endMs - window.beginMs + 1;
 

@@ -12,8 +12,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { DueJob } from './schedule/due.ts';
 import type { Progress } from './progress.ts';
-import type { MerchantDays } from './merchant-ranges.ts';
-import type { DayRange } from './range.ts';
+import type { DayRange, MerchantDays } from './range.ts';
 import type { HealingRead, MerchantSync, MerchantTrouble, PublishOutcome, RunCommand } from './report.ts';
 
 /** Everything a run uses. The caller opens it and closes it. */

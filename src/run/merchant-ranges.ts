@@ -3,30 +3,14 @@ import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { subtractWindows } from '../ledger/window.ts';
+import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { changedDays } from '../store/account-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { coverageOf } from './coverage.ts';
-import { nightlyRange, outerRange, type DayRange } from './range.ts';
+import { nightlyRange, outerRange, type DayRange, type MerchantDays } from './range.ts';
 import { openRanges, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
-
-/** The days for which one merchant's ledger is read. */
-export interface MerchantDays extends DayRange {
-  /** Further days, from ranges that were asked for earlier and are not finished. */
-  readonly takenUp: readonly DayRange[];
-  /**
-   * Days of the nightly range before everything that is proven. If the run fails to read them, they leave no gap
-   * between proven days, so a later run would not notice. Null if there are none.
-   */
-  readonly beforeProof: DayRange | null;
-  /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */
-  readonly knownBefore: readonly Window[];
-}
-
-/** All time, for queries about everything that is certified. */
-export const ALL_TIME = { beginMs: 0, endMs: 9_999_999_999_999 } as const;
 
 /**
  * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier

@@ -5,10 +5,10 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { changedDays } from '../store/account-days.ts';
 import { brokenDays } from '../store/breaks/open-breaks.ts';
+import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import { coverageOf, provenStretch } from './coverage.ts';
-import { ALL_TIME } from './merchant-ranges.ts';
 import type { OpenRange } from './requested.ts';
 
 export interface Proven {

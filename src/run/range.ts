@@ -1,6 +1,6 @@
 /** Works out which business days a run covers. Pure: the clock and what is stored are parameters. */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
 import { UsageError } from './verdict/exit-codes.ts';
 
@@ -10,6 +10,19 @@ const RANGE_DAYS_MAX = 3_660;
 export interface DayRange {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
+}
+
+/** The days for which one merchant's ledger is read. */
+export interface MerchantDays extends DayRange {
+  /** Further days, from ranges that were asked for earlier and are not finished. */
+  readonly takenUp: readonly DayRange[];
+  /**
+   * Days of the nightly range before everything that is proven. If the run fails to read them, they leave no gap
+   * between proven days, so a later run would not notice. Null if there are none.
+   */
+  readonly beforeProof: DayRange | null;
+  /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */
+  readonly knownBefore: readonly Window[];
 }
 
 /** The first and the last day for which the platform can be asked in full, as its timestamps have 13 digits. */

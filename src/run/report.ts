@@ -8,11 +8,11 @@ import type { RepairReport } from '../statements/repair-files.ts';
 import type { KnownNotice } from '../store/notices.ts';
 import type { Changes } from '../store/untold-changes.ts';
 import type { RevisedDay } from '../store/statements/untold-revisions.ts';
+import type { LookNotMade, OlderDaysLook } from '../sync/older-days.ts';
 import type { SyncReport } from '../sync/sync.ts';
 import { isGoodEnd, type ExitCode } from './verdict/exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
-import type { Reason } from './verdict/judge.ts';
-import type { OlderDaysReport } from './stages/older-days.ts';
+import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
 import type { OpenRange } from './requested.ts';
@@ -29,6 +29,16 @@ export interface HealingRead {
   readonly merchantNo: string;
   readonly window: Window;
 }
+
+/** What the comparison of older days found. */
+export type OlderDaysReport =
+  | {
+      readonly kind: 'looked';
+      readonly look: OlderDaysLook;
+      /** The report of the days that were read again; null if there were none. */
+      readonly again: SyncReport | null;
+    }
+  | ({ readonly kind: 'not made' } & LookNotMade);
 
 export interface MerchantSync {
   readonly merchantNo: string;

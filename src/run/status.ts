@@ -4,7 +4,7 @@
 import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { subtractWindows } from '../ledger/window.ts';
+import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { countUnreadable } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
 import { notJoined } from '../store/merchants.ts';
@@ -15,7 +15,6 @@ import type { DB } from '../store/engine/schema.ts';
 import { uncertifiedWindows } from '../store/windows.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
-import { ALL_TIME } from './merchant-ranges.ts';
 import { provenOf } from './proven.ts';
 import { isRead, openRanges, type OpenRange } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';

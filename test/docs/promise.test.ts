@@ -7,7 +7,7 @@ import type { PlanReport } from '../../src/run/plan.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import type { KnownRun } from '../../src/run/run-state.ts';
 import type { MerchantStatus } from '../../src/run/status.ts';
-import type { Reason } from '../../src/run/verdict/judge.ts';
+import type { Reason } from '../../src/run/verdict/reason.ts';
 import type { VerifiedFile, VerifyReport } from '../../src/statements/verify.ts';
 
 const page = readFileSync('docs/reference/README.md', 'utf8');

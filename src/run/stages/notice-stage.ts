@@ -6,7 +6,7 @@ import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { covers } from '../../ledger/window.ts';
+import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
@@ -14,7 +14,6 @@ import { sharedEntries } from '../../store/shared-entries.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
-import { ALL_TIME } from '../merchant-ranges.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import type { RunDeps, ActiveRun, StageOutcome } from '../active-run.ts';
 

@@ -15,21 +15,12 @@ import {
   type Days,
 } from '../../store/older-days.ts';
 import { certifiedWindows } from '../../store/windows.ts';
-import { lookAtOlderDays, windowOf, type LookNotMade, type OlderDaysLook } from '../../sync/older-days.ts';
+import { lookAtOlderDays, windowOf } from '../../sync/older-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { daysTouched, wholeDays } from '../coverage.ts';
+import type { OlderDaysReport } from '../report.ts';
 import { addSyncReports } from './sync-tally.ts';
 import type { RunDeps, RunRequest, ActiveRun } from '../active-run.ts';
-
-/** What the comparison found, for the report. */
-export type OlderDaysReport =
-  | {
-      readonly kind: 'looked';
-      readonly look: OlderDaysLook;
-      /** The report of the days that were read again; null if there were none. */
-      readonly again: SyncReport | null;
-    }
-  | ({ readonly kind: 'not made' } & LookNotMade);
 
 /** Share of a night's calls that may be used for pages of older days. */
 const CALLS_SHARE = 0.01;

@@ -3,7 +3,7 @@ import { counted } from '../../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../../ledger/chain/break-stories.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { EXIT } from './exit-codes.ts';
-import type { Reason } from './judge.ts';
+import type { Reason } from './reason.ts';
 
 /** Most causes that get a sentence; `daybook breaks` lists all. */
 const CAUSES_TOLD_MAX = 5;

@@ -5,7 +5,7 @@ import type { WithheldDay } from '../../statements/publish.ts';
 import { clockNews, clocksApartText, isForPerson, SET_THE_CLOCK } from '../clock-text.ts';
 import { EXIT } from './exit-codes.ts';
 import { ownExitCode, ownSentence } from '../stages/isolation.ts';
-import type { Reason } from './judge.ts';
+import type { Reason } from './reason.ts';
 import type { MerchantSync } from '../report.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
 

@@ -2,7 +2,7 @@
 import { counted } from '../../ledger/text.ts';
 import type { EmptyNotice, FirstNotice, Notice, SharedNotice } from '../../store/notices.ts';
 import { EXIT } from './exit-codes.ts';
-import type { Reason } from './judge.ts';
+import type { Reason } from './reason.ts';
 
 /**
  * If no more merchants than this have no entries on a day, each gets a sentence. If there are more, it is most likely

@@ -4,7 +4,7 @@ import type { DayChange } from '../../reconcile/reconcile.ts';
 import type { OlderDaysLook } from '../../sync/older-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
-import type { Reason } from './judge.ts';
+import type { Reason } from './reason.ts';
 import type { MerchantSync } from '../report.ts';
 
 /** Most account days named in one sentence. */

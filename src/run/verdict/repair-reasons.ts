@@ -1,7 +1,7 @@
 /** Words which published files were missing or altered. */
 import type { RepairReport } from '../../statements/repair-files.ts';
 import { EXIT } from './exit-codes.ts';
-import type { Reason } from './judge.ts';
+import type { Reason } from './reason.ts';
 
 /** Most files that get a sentence. A whole bucket may be gone; the count covers all files. */
 const FILES_NAMED_MAX = 20;

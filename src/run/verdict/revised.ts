@@ -3,7 +3,7 @@
  */
 import type { RevisedDay } from '../../store/statements/untold-revisions.ts';
 import { EXIT } from './exit-codes.ts';
-import type { Reason } from './judge.ts';
+import type { Reason } from './reason.ts';
 
 /** Most days named; the rest is counted. */
 const NAMED_MAX = 10;
