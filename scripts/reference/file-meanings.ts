@@ -4,16 +4,6 @@ export type Meanings = Readonly<Record<string, string>>;
 
 const CURRENCY_AMOUNT = 'in units of the currency';
 
-export const STATEMENT_MEANINGS: Meanings = {
-  batch_no: 'the platform’s number of the entry',
-  booked_at: 'when it was booked, `YYYY-MM-DD HH:mm:ss` of the platform’s zone, as the platform sent it',
-  currency: 'currency code of the account',
-  transaction_type: 'the platform’s code for the kind of entry',
-  credit: `amount added, ${CURRENCY_AMOUNT}; empty where the entry is a debit`,
-  debit: `amount taken away, ${CURRENCY_AMOUNT}; empty where the entry is a credit`,
-  balance: `balance of the account after the entry, ${CURRENCY_AMOUNT}`,
-};
-
 const DAY_FIGURES: Meanings = {
   opening: `the balance it starts from, ${CURRENCY_AMOUNT}`,
   credit_total: 'sum of the credits',

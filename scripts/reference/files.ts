@@ -19,7 +19,6 @@ import {
   EXPLAINED_MEANINGS,
   MANIFEST_MEANINGS,
   MONTH_MEANINGS,
-  STATEMENT_MEANINGS,
   SUMMARY_MEANINGS,
   type Meanings,
 } from './file-meanings.ts';
@@ -136,7 +135,7 @@ function objectStoreSections(): string[] {
       'without entries has the header alone.',
     columnTable(
       STATEMENT_COLUMNS.map(({ name }) => name),
-      STATEMENT_MEANINGS,
+      Object.fromEntries(STATEMENT_COLUMNS.map(({ name, meaning }) => [name, meaning])),
     ),
     'A later version may add columns behind these. The manifest names the columns that each file has.',
     '## Summary',

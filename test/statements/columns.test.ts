@@ -22,8 +22,18 @@ const ENTRIES = accountEntries(100_00, [
 ]);
 const COLUMNS: readonly EntryColumn[] = [
   ...STATEMENT_COLUMNS,
-  { name: 'net', isAmount: true, cell: ({ credit, debit }) => credit ?? `-${debit}` },
-  { name: 'sign', isAmount: false, cell: ({ credit }) => (credit === null ? '-' : '+') },
+  {
+    name: 'net',
+    isAmount: true,
+    cell: ({ credit, debit }) => credit ?? `-${debit}`,
+    meaning: 'credit above zero, debit below',
+  },
+  {
+    name: 'sign',
+    isAmount: false,
+    cell: ({ credit }) => (credit === null ? '-' : '+'),
+    meaning: 'credit or debit',
+  },
 ];
 
 let folder: string;

@@ -13,17 +13,56 @@ export interface StatementColumn {
 export interface EntryColumn extends StatementColumn {
   /** The entry's cell, as text. The same entry gives the same cell, whenever it is asked. */
   readonly cell: (entry: LedgerEntry) => string;
+  /** What it holds, for the reader of docs/reference/files.md. */
+  readonly meaning: string;
 }
+
+const AMOUNT = 'in units of the currency';
 
 /** New ones go to the end. */
 export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
-  { name: 'batch_no', isAmount: false, cell: ({ batchNo }) => batchNo },
-  { name: 'booked_at', isAmount: false, cell: ({ bookedAt }) => bookedAt },
-  { name: 'currency', isAmount: false, cell: ({ currency }) => currency },
-  { name: 'transaction_type', isAmount: false, cell: ({ transactionType }) => transactionType },
-  { name: 'credit', isAmount: true, cell: ({ credit }) => credit ?? '' },
-  { name: 'debit', isAmount: true, cell: ({ debit }) => debit ?? '' },
-  { name: 'balance', isAmount: true, cell: ({ balance }) => balance },
+  {
+    name: 'batch_no',
+    isAmount: false,
+    cell: ({ batchNo }) => batchNo,
+    meaning: 'the platform’s number of the entry',
+  },
+  {
+    name: 'booked_at',
+    isAmount: false,
+    cell: ({ bookedAt }) => bookedAt,
+    meaning: 'when it was booked, `YYYY-MM-DD HH:mm:ss` of the platform’s zone, as the platform sent it',
+  },
+  {
+    name: 'currency',
+    isAmount: false,
+    cell: ({ currency }) => currency,
+    meaning: 'currency code of the account',
+  },
+  {
+    name: 'transaction_type',
+    isAmount: false,
+    cell: ({ transactionType }) => transactionType,
+    meaning: 'the platform’s code for the kind of entry',
+  },
+  {
+    name: 'credit',
+    isAmount: true,
+    cell: ({ credit }) => credit ?? '',
+    meaning: `amount added, ${AMOUNT}; empty where the entry is a debit`,
+  },
+  {
+    name: 'debit',
+    isAmount: true,
+    cell: ({ debit }) => debit ?? '',
+    meaning: `amount taken away, ${AMOUNT}; empty where the entry is a credit`,
+  },
+  {
+    name: 'balance',
+    isAmount: true,
+    cell: ({ balance }) => balance,
+    meaning: `balance of the account after the entry, ${AMOUNT}`,
+  },
 ];
 
 /** Of files published before their columns were kept. */
