@@ -2,7 +2,7 @@
 import type { DueJob } from '../src/run/schedule/due.ts';
 import type { PlatformApp } from '../src/run/app.ts';
 import type { JobReport } from '../src/run/schedule/scheduled-job.ts';
-import type { Schedule } from '../src/settings/settings.ts';
+import type { Schedule } from '../src/settings/schedule.ts';
 
 export interface Job {
   /** Each run's record has this name. */

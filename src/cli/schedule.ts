@@ -4,7 +4,7 @@ import { jobs } from '../../jobs/all.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import { nextTime, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
-import type { Schedule } from '../settings/settings.ts';
+import type { Schedule } from '../settings/schedule.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 

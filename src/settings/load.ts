@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
 import { readConfigFile } from './config-file.ts';
 import { readEnvironment } from './environment.ts';
+import { scheduleOf } from './schedule.ts';
 import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
 import type { RawSettings } from './raw.ts';
 import type { SettingsSource } from './source.ts';
@@ -140,12 +141,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     s3ForcePathStyle: s3.forcePathStyle ?? null,
     dataDir,
     secretKeys: daybook.secretKeys,
-    schedule: {
-      nightly: daybook.scheduleNightly,
-      resweep: daybook.scheduleResweep,
-      reference: daybook.scheduleReference,
-      zone: daybook.scheduleZone ?? platform.timeZone ?? 'UTC',
-    },
+    schedule: scheduleOf(daybook, platform.timeZone),
     referenceCountries: daybook.referenceCountries,
     publicUrl: daybook.publicUrl ?? null,
     listen: daybook.listen,

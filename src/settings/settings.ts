@@ -1,5 +1,6 @@
 /** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
+import type { Schedule } from './schedule.ts';
 
 /** The only merchant in a simple setup. Further ones are in the database. */
 export interface SettingsMerchant {
@@ -63,14 +64,6 @@ export interface SecretKey {
 }
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-
-/** Cron expressions of the scheduled jobs, and the zone they are in. */
-export interface Schedule {
-  readonly nightly: string;
-  readonly resweep: string;
-  readonly reference: string;
-  readonly zone: string;
-}
 
 /** Rules for files that are submitted to the platform. They do not need its address. */
 export type FileRules = Pick<
