@@ -3,14 +3,9 @@ import type { Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
-import {
-  changedDays,
-  clearChangedDays,
-  lastDays,
-  markChangedDays,
-  restartedDays,
-  saveAccountDays,
-} from '../store/account-days.ts';
+import { saveAccountDays } from '../store/account-days.ts';
+import { lastDays } from '../store/account-ends.ts';
+import { changedDays, clearChangedDays, markChangedDays, restartedDays } from '../store/changed-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/break-hints.ts';
 import { replaceBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';

@@ -4,7 +4,7 @@ import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
-import { changedDays } from '../store/account-days.ts';
+import { changedDays } from '../store/changed-days.ts';
 import { certifiedWindows } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { coverageOf } from './coverage.ts';

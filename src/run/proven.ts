@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { changedDays } from '../store/account-days.ts';
+import { changedDays } from '../store/changed-days.ts';
 import { brokenDays } from '../store/breaks/open-breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';

@@ -7,7 +7,8 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { explainedBreaks, type ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { lockAccountDays, type StatementRow } from '../store/statements/statements.ts';
+import { type StatementRow } from '../store/statements/statements.ts';
+import { lockAccountDays } from '../store/statements/due-days.ts';
 
 /** The resolved breaks of a day, by currency; only currencies that have one. */
 export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;

@@ -8,12 +8,12 @@
 import pLimit from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
-  clearDue,
   recordStatements,
   statementsOfDay,
   summariesOfDay,
   type StatementRow,
 } from '../store/statements/statements.ts';
+import { clearDue } from '../store/statements/due-days.ts';
 import { recordManifest, recordStored } from '../store/statements/stored-files.ts';
 import { noteUntoldRevisions } from '../store/statements/untold-revisions.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';

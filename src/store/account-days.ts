@@ -1,10 +1,9 @@
-/** Reads and writes account days: which of them need new figures, and what their figures are. */
+/** Reads and writes the figures of account days. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
-import { accountsOf, EVERY_ACCOUNT, type AccountFilter, type Chosen } from '../ledger/account-filter.ts';
+import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
-import { ofAccounts, ofCurrencies } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
+import { ofAccounts } from './account-filter.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
 import { figureColumns, figuresOf } from './figures.ts';
 
@@ -14,74 +13,6 @@ export type AccountDayRow = Selectable<AccountDayTable>;
 export interface DayFilter extends AccountFilter {
   readonly fromDay?: BusinessDay | undefined;
   readonly toDay?: BusinessDay | undefined;
-}
-
-/**
- * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
- * changed_day.
- */
-export async function changedDays(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const rows = await db
-    .selectFrom('changed_day')
-    .selectAll()
-    .where(ofAccounts(accounts))
-    .orderBy('merchant_no')
-    .orderBy('currency')
-    .orderBy('day')
-    .execute();
-  return byAccount(rows);
-}
-
-/** By account, the first day whose entries changed since its figures were made. */
-export async function earliestChangedDays(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-): Promise<{ account: Account; day: BusinessDay }[]> {
-  const rows = await db
-    .selectFrom('changed_day')
-    .select(['merchant_no', 'currency', (eb) => eb.fn.min('day').as('day')])
-    .where(ofAccounts(accounts))
-    .groupBy(['merchant_no', 'currency'])
-    .execute();
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-  }));
-}
-
-/**
- * For each account, the days whose opening was taken from their own first entry, because the day before was not
- * known. Once the days before them are proven, they have to be chained again.
- */
-export async function restartedDays(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const rows = await db
-    .selectFrom('account_day')
-    .select(['merchant_no', 'currency', 'day'])
-    .where('restarted', '=', true)
-    .where(ofAccounts(accounts))
-    .orderBy('merchant_no')
-    .orderBy('currency')
-    .orderBy('day')
-    .execute();
-  return byAccount(rows);
-}
-
-function byAccount(
-  rows: readonly { merchant_no: string; currency: string; day: string }[],
-): { account: Account; days: BusinessDay[] }[] {
-  const accounts: { account: Account; days: BusinessDay[] }[] = [];
-  for (const { merchant_no: merchantNo, currency, day } of rows) {
-    const last = accounts.at(-1);
-    if (last?.account.merchantNo === merchantNo && last.account.currency === currency) last.days.push(day);
-    else accounts.push({ account: { merchantNo, currency }, days: [day] });
-  }
-  return accounts;
 }
 
 /** The account's last day before `day`. Uses the primary key. */
@@ -128,7 +59,9 @@ export const dayAfter = (
 ): Promise<DayFigures | undefined> => first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
 
 type OfAccount = ReturnType<typeof ofAccount>;
+
 const all = async (query: OfAccount): Promise<DayFigures[]> => (await query.execute()).map(dayFigures);
+
 const first = async (query: OfAccount): Promise<DayFigures | undefined> => (await all(query.limit(1)))[0];
 
 const ofAccount = (db: Kysely<DB>, account: Account) =>
@@ -189,67 +122,6 @@ export async function accountDaysSince(
     .orderBy('day')
     .execute();
   return rows.map((row) => row.day);
-}
-
-/** Body of a recursive `account (merchant_no, currency)`: every account, each found by one jump along the primary key. */
-const everyAccount = sql`
-  (SELECT merchant_no, currency FROM account_day ORDER BY merchant_no, currency LIMIT 1)
-  UNION ALL
-  SELECT next.* FROM account CROSS JOIN LATERAL (
-    SELECT merchant_no, currency FROM account_day
-    WHERE (merchant_no, currency) > (account.merchant_no, account.currency)
-    ORDER BY merchant_no, currency LIMIT 1
-  ) AS next`;
-
-/** The same of these merchants alone: as many jumps as they have accounts, however many other merchants there are. */
-const everyAccountOf = (merchants: readonly string[]) => sql`
-  SELECT asked.merchant_no, first.currency
-  FROM (SELECT DISTINCT unnest(${arrayLiteral(merchants)}::text[]) AS merchant_no) AS asked CROSS JOIN LATERAL (
-    SELECT currency FROM account_day WHERE merchant_no = asked.merchant_no ORDER BY currency LIMIT 1
-  ) AS first
-  UNION ALL
-  SELECT account.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
-    SELECT currency FROM account_day
-    WHERE merchant_no = account.merchant_no AND currency > account.currency ORDER BY currency LIMIT 1
-  ) AS next`;
-
-/**
- * For each account that the filter selects, its last day with figures. This takes one jump along the primary key for
- * each account, however many days it has.
- */
-export async function lastDays(
-  db: Kysely<DB>,
-  { merchants, currencies }: AccountFilter,
-): Promise<{ account: Account; day: BusinessDay }[]> {
-  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
-    WITH RECURSIVE account (merchant_no, currency) AS (${merchants === null ? everyAccount : everyAccountOf(merchants)})
-    SELECT account.merchant_no, account.currency, last.day FROM account CROSS JOIN LATERAL (
-      SELECT day FROM account_day
-      WHERE merchant_no = account.merchant_no AND currency = account.currency
-      ORDER BY day DESC LIMIT 1
-    ) AS last
-    WHERE ${ofCurrencies(currencies, 'account')}
-    ORDER BY account.merchant_no, account.currency`.execute(db);
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-  }));
-}
-
-/** For each of the merchant's accounts, by currency, its first day. */
-export async function firstDays(
-  db: Kysely<DB>,
-  merchantNo: string,
-  currencies: Chosen,
-): Promise<ReadonlyMap<string, BusinessDay>> {
-  const rows = await db
-    .selectFrom('account_day')
-    .select(['currency', (eb) => eb.fn.min('day').as('day')])
-    .where(ofAccounts(accountsOf(merchantNo, currencies)))
-    .groupBy('currency')
-    .orderBy('currency')
-    .execute();
-  return new Map(rows.map(({ currency, day }) => [currency, day]));
 }
 
 /**
@@ -314,34 +186,5 @@ export async function saveAccountDays(
         publish_due: true,
       })),
     )
-    .execute();
-}
-
-/** Puts days on the list of changed ones, so that they get new figures. */
-export async function markChangedDays(
-  trx: Transaction<DB>,
-  account: Account,
-  days: readonly BusinessDay[],
-): Promise<void> {
-  if (days.length === 0) return;
-  await trx
-    .insertInto('changed_day')
-    .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-}
-
-/** Takes days off the list of changed ones, as their figures are made. */
-export async function clearChangedDays(
-  trx: Transaction<DB>,
-  account: Account,
-  days: readonly BusinessDay[],
-): Promise<void> {
-  if (days.length === 0) return;
-  await trx
-    .deleteFrom('changed_day')
-    .where('merchant_no', '=', account.merchantNo)
-    .where('currency', '=', account.currency)
-    .where('day', '=', sql<string>`ANY (${days}::date[])`)
     .execute();
 }

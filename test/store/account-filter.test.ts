@@ -1,26 +1,17 @@
 import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
-import {
-  changedDays,
-  earliestChangedDays,
-  firstDays,
-  lastDays,
-  listAccountDays,
-  restartedDays,
-} from '../../src/store/account-days.ts';
+import { listAccountDays } from '../../src/store/account-days.ts';
+import { firstDays, lastDays } from '../../src/store/account-ends.ts';
+import { changedDays, earliestChangedDays, restartedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { looseOpenings } from '../../src/store/statements/openings.ts';
-import {
-  dueAccountDays,
-  listStatements,
-  revisionsOnDay,
-  statementsOfDueDays,
-} from '../../src/store/statements/statements.ts';
+import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
+import { dueAccountDays, statementsOfDueDays } from '../../src/store/statements/due-days.ts';
 import { freshDatabase, freshEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';
 

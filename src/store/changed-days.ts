@@ -1,0 +1,103 @@
+/** Keeps which days of an account have changed entries, so that their figures have to be made anew. */
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { AccountFilter } from '../ledger/account-filter.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { ofAccounts } from './account-filter.ts';
+import type { DB } from './engine/schema.ts';
+
+/**
+ * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
+ * changed_day.
+ */
+export async function changedDays(
+  db: Kysely<DB>,
+  accounts: AccountFilter,
+): Promise<{ account: Account; days: BusinessDay[] }[]> {
+  const rows = await db
+    .selectFrom('changed_day')
+    .selectAll()
+    .where(ofAccounts(accounts))
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day')
+    .execute();
+  return byAccount(rows);
+}
+
+/** By account, the first day whose entries changed since its figures were made. */
+export async function earliestChangedDays(
+  db: Kysely<DB>,
+  accounts: AccountFilter,
+): Promise<{ account: Account; day: BusinessDay }[]> {
+  const rows = await db
+    .selectFrom('changed_day')
+    .select(['merchant_no', 'currency', (eb) => eb.fn.min('day').as('day')])
+    .where(ofAccounts(accounts))
+    .groupBy(['merchant_no', 'currency'])
+    .execute();
+  return rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+  }));
+}
+
+/**
+ * For each account, the days whose opening was taken from their own first entry, because the day before was not
+ * known. Once the days before them are proven, they have to be chained again.
+ */
+export async function restartedDays(
+  db: Kysely<DB>,
+  accounts: AccountFilter,
+): Promise<{ account: Account; days: BusinessDay[] }[]> {
+  const rows = await db
+    .selectFrom('account_day')
+    .select(['merchant_no', 'currency', 'day'])
+    .where('restarted', '=', true)
+    .where(ofAccounts(accounts))
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day')
+    .execute();
+  return byAccount(rows);
+}
+
+function byAccount(
+  rows: readonly { merchant_no: string; currency: string; day: string }[],
+): { account: Account; days: BusinessDay[] }[] {
+  const accounts: { account: Account; days: BusinessDay[] }[] = [];
+  for (const { merchant_no: merchantNo, currency, day } of rows) {
+    const last = accounts.at(-1);
+    if (last?.account.merchantNo === merchantNo && last.account.currency === currency) last.days.push(day);
+    else accounts.push({ account: { merchantNo, currency }, days: [day] });
+  }
+  return accounts;
+}
+
+/** Puts days on the list of changed ones, so that they get new figures. */
+export async function markChangedDays(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly BusinessDay[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .insertInto('changed_day')
+    .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Takes days off the list of changed ones, as their figures are made. */
+export async function clearChangedDays(
+  trx: Transaction<DB>,
+  account: Account,
+  days: readonly BusinessDay[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .deleteFrom('changed_day')
+    .where('merchant_no', '=', account.merchantNo)
+    .where('currency', '=', account.currency)
+    .where('day', '=', sql<string>`ANY (${days}::date[])`)
+    .execute();
+}
