@@ -9,7 +9,7 @@ import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { seenFigures, type DayChange } from '../reconcile/reconcile.ts';
-import { dayContent, isAsPublished, StatementMisfit } from '../statements/day-content.ts';
+import { isAsPublished, StatementMisfit } from '../statements/day-content.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { type StatementRow } from '../store/statements/statements.ts';
@@ -104,7 +104,7 @@ async function dueDays(
 type Publishing = 'new' | 'stands' | { readonly withheld: string };
 
 async function publishingOf(
-  { account, row, current, isCertified }: DueAccountDay,
+  { row, current, isCertified }: DueAccountDay,
   options: PlanDaysOptions,
 ): Promise<Publishing> {
   options.signal.throwIfAborted();
@@ -113,8 +113,7 @@ async function publishingOf(
   if (!isCertified) return { withheld: 'not all of the day is certified' };
   if (current === undefined) return 'new';
   try {
-    const content = () => dayContent(account, row.day, options);
-    return (await isAsPublished(current, row, content)) ? 'stands' : 'new';
+    return (await isAsPublished(current, row, options)) ? 'stands' : 'new';
   } catch (error) {
     if (error instanceof StatementMisfit) return { withheld: error.message };
     throw error;

@@ -10,21 +10,40 @@ import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { daysTogether, type DaysTogether } from '../store/days-together.ts';
 import { readAccount } from '../store/entries.ts';
-import { figuresOf, type FigureColumns } from '../store/figures.ts';
+import { figuresOf } from '../store/figures.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import { STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
+import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
 import type { RowCells } from './formats/format.ts';
 
-/** Whether a day would be published as it stands; its rows are read only where the figures leave it open. */
+/**
+ * Whether the day's figures and rows are still those of the published statement, by the columns that it has: columns
+ * that came later are no change. The rows are read only if the figures are equal. Throws `StatementMisfit`.
+ */
 export async function isAsPublished(
-  current: Pick<StatementRow, 'sha256'> & FigureColumns,
+  current: StatementRow,
   figures: StatedFigures,
-  content: () => AsyncIterable<Uint8Array>,
+  options: DayContentOptions,
 ): Promise<boolean> {
-  return sameStated(figuresOf(current), figures) && (await digestOf(content())).sha256 === current.sha256;
+  if (!sameStated(figuresOf(current), figures)) return false;
+  const content = contentAsPublished(current, options);
+  return content !== null && (await digestOf(content)).sha256 === current.sha256;
+}
+
+/**
+ * The day's rows as they are now, in the columns of a published statement. Null if this version does not know one of
+ * these columns. Throws `StatementMisfit` while it is read.
+ */
+export function contentAsPublished(
+  { merchant_no, currency, day, columns }: StatementRow,
+  options: DayContentOptions,
+): AsyncIterable<Uint8Array> | null {
+  const own = columnsOfStatement(columns, options.columns ?? STATEMENT_COLUMNS);
+  return own === null
+    ? null
+    : dayContent({ merchantNo: merchant_no, currency }, day, { ...options, columns: own });
 }
 
 export interface DayContentOptions {

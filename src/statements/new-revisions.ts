@@ -44,7 +44,7 @@ export async function newRevision(
   const content = () => dayContent(account, day, options);
   const current = standing.findLast((row) => row.currency === account.currency);
   const figures = (await accountDay(db, account, day))!;
-  if (current !== undefined && (await isAsPublished(current, figures, content))) return null;
+  if (current !== undefined && (await isAsPublished(current, figures, options))) return null;
   const wanted = (current?.revision ?? 0) + 1;
   const stored = await putRevision({
     objects,

@@ -2,7 +2,7 @@
  * Makes the object store hold again what the database says was published: the same bytes under the same names. What
  * cannot be made again is told, and left as it is.
  */
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import {
   bytesOf,
   digestOf,
@@ -21,7 +21,7 @@ import {
   type PublishedFile,
   type UnrecordedDay,
 } from './compare-files.ts';
-import { dayContent, StatementMisfit } from './day-content.ts';
+import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { fetchInFormat, StatementDamaged } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
@@ -164,11 +164,13 @@ function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<
 const RESTORE = 'restore it from a copy of the store, such as an earlier version of the object or a backup';
 
 async function statementContent(row: StatementRow, options: RepairOptions): Promise<Made> {
-  const account: Account = { merchantNo: row.merchant_no, currency: row.currency };
-  const content = (): AsyncIterable<Uint8Array> => dayContent(account, row.day, options);
+  const made = (): AsyncIterable<Uint8Array> | null => contentAsPublished(row, options);
+  const first = made();
+  if (first === null)
+    return `its columns (${row.columns}) are not those of this version of daybook: ${RESTORE}`;
   try {
-    const { sha256 } = await digestOf(content());
-    if (sha256 === row.sha256) return { content, contentType: CSV.contentType };
+    const { sha256 } = await digestOf(first);
+    if (sha256 === row.sha256) return { content: () => made()!, contentType: CSV.contentType };
   } catch (error) {
     if (!(error instanceof StatementMisfit)) throw error;
   }

@@ -1,19 +1,20 @@
 /** One more column: its definition is all it takes, and files with fewer columns stay what they are. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { fetchInFormat } from '../../src/statements/fetch.ts';
 import { findLine } from '../../src/statements/find-line.ts';
 import { STATEMENT_COLUMNS, type EntryColumn } from '../../src/statements/formats/columns.ts';
 import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
+import { repairFiles } from '../../src/statements/repair-files.ts';
 import { rowsBetween } from '../../src/statements/revision-diff.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
-import { MERCHANT, openBook, type Book } from './book.ts';
+import { MERCHANT, openBook, ZONE, type Book } from './book.ts';
 
 const DAY = '2026-03-31';
 const ENTRIES = accountEntries(100_00, [
@@ -98,4 +99,65 @@ test('is left alone for spreadsheets where it is an amount, and made harmless wh
   expect(Buffer.concat(chunks).toString('utf8').split('\r\n')[2]).toBe(
     `B0001,${DAY} 17:30:00,USD,PAY,,25.50,124.50,-25.50,'-`,
   );
+});
+
+describe('days published with fewer columns', () => {
+  const NEXT = '2026-04-01';
+  const BOTH = accountEntries(100_00, [
+    [`${DAY} 09:00:00`, 50_00],
+    [`${NEXT} 09:00:00`, 10_00],
+  ]);
+  let files: string;
+  let own: Book;
+  beforeAll(async () => {
+    files = await mkdtemp(join(tmpdir(), 'daybook-columns-'));
+    own = await openBook(await freshDatabase());
+    own.now = new Date('2026-04-03T00:00:00Z');
+    await own.synced(BOTH, [DAY, NEXT]);
+    await own.reconciled();
+    await own.published(createDirectoryStore(files));
+  });
+  afterAll(async () => {
+    await own.database.close();
+    await rm(files, { recursive: true });
+  });
+  const names = async (): Promise<string[]> =>
+    (await readdir(files, { recursive: true })).filter((name) => /USD_.*csv$/.test(name)).sort();
+
+  test('keep their revision as long as nothing but the columns is new', async () => {
+    // A changed first day makes the day after it due as well, as its manifest names the statement before.
+    const [first, second] = BOTH;
+    await own.synced([{ ...first!, transactionType: 'FEE' }, second!], [DAY, NEXT]);
+    await own.reconciled();
+    const report = await own.published(createDirectoryStore(files), { columns: COLUMNS });
+    expect(report.published.map(({ day, revision }) => [day, revision])).toEqual([[DAY, 2]]);
+    expect((await names()).map((name) => name.slice(name.lastIndexOf('/') + 1))).toEqual([
+      `${MERCHANT}_USD_${DAY}.r1.csv`,
+      `${MERCHANT}_USD_${DAY}.r2.csv`,
+      `${MERCHANT}_USD_${NEXT}.r1.csv`,
+    ]);
+    expect((await verifyPaths([files])).problems).toEqual([]);
+  });
+
+  test('are made again as they were when their file is lost', async () => {
+    const lost = (await names()).find((name) => name.includes(`USD_${NEXT}.r1`))!;
+    const before = await readFile(join(files, lost), 'utf8');
+    await rm(join(files, lost));
+    const report = await repairFiles({
+      db: own.database.db,
+      lease: own.lease,
+      objects: createDirectoryStore(files),
+      merchantNo: MERCHANT,
+      zone: ZONE,
+      clockToleranceS: 2,
+      runId: own.runId,
+      now: () => own.now,
+      signal: new AbortController().signal,
+      fromDay: DAY,
+      toDay: NEXT,
+      columns: COLUMNS,
+    });
+    expect(report.unrepaired).toEqual([]);
+    expect(await readFile(join(files, lost), 'utf8')).toBe(before);
+  });
 });

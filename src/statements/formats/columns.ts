@@ -75,6 +75,18 @@ const FIRST_COLUMNS: readonly string[] = [
 export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
   kept ?? FIRST_COLUMNS;
 
+/**
+ * The columns of a published statement, with which its bytes can be made again. `kept` are their names as its row has
+ * them. Null if one of them is not `known` to this version.
+ */
+export function columnsOfStatement(
+  kept: string | null,
+  known: readonly EntryColumn[],
+): readonly EntryColumn[] | null {
+  const columns = columnsOf(kept?.split(',')).map((name) => known.find((column) => column.name === name));
+  return columns.every((column) => column !== undefined) ? columns : null;
+}
+
 /** The columns of a published file, by their names. One that is not `known` counts as text. */
 export const columnsNamed = (
   names: readonly string[],
