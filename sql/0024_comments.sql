@@ -14,8 +14,7 @@ COMMENT ON COLUMN merchant.joined_at IS
 COMMENT ON TABLE run IS 'One run: what it was asked for, when it ran, how it ended. Rows are never deleted.';
 COMMENT ON COLUMN run.id IS 'Number of the run, counting up.';
 COMMENT ON COLUMN run.command IS
-  'What ran: run, sync, reconcile, publish or reference where a person started it; else the job: nightly, resweep or '
-  'reference.';
+  'What ran: the command where a person started it (run, sync, reconcile, publish, reference); else the name of the job.';
 COMMENT ON COLUMN run.slot IS
   'Of a scheduled job: the wall-clock time it was due at, in the schedule''s zone. Null where a person started the run.';
 COMMENT ON COLUMN run.holder IS 'The process that runs or ran it, as host:pid:boot.';

@@ -3,8 +3,8 @@ import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
-import { emptied, quietDaysBefore, tellsBefore } from './quiet-days.ts';
-import { differ } from './same-figures.ts';
+import { emptied, emptiedDaysBefore, tellsBefore } from './emptied-days.ts';
+import { storedDiffers } from './stored-differs.ts';
 import { createAccountView, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
@@ -48,7 +48,11 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
   const breaks = new Map<BusinessDay, ContinuityBreak[]>();
   let breakCount = 0;
   const keep = (figures: DayFigures, stored: DayFigures | undefined): void => {
-    days.set(figures.day, { figures, stored, differs: stored === undefined || differ(figures, stored) });
+    days.set(figures.day, {
+      figures,
+      stored,
+      differs: stored === undefined || storedDiffers(figures, stored),
+    });
     view.known.put(figures);
   };
   const take = async (stretch: Stretch): Promise<void> => {
@@ -64,7 +68,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       const figures = made ?? (stored === undefined ? undefined : emptied(stored));
       if (figures !== undefined) keep(figures, stored);
     }
-    for (const quiet of await quietDaysBefore(stretch.chained.days, options, view)) {
+    for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, view)) {
       keep(quiet, await view.known.stored(quiet.day));
     }
   };

@@ -1,64 +1,34 @@
-/** Days at the start of an account whose entries have all vanished: only the next entry tells their balance. */
-import { dayWindow } from '../ledger/business-day.ts';
+/** Finds days that are proven to hold no entry of an account. They get figures too, which pass its balance on. */
+import { addDays, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
-import type { DayFigures } from '../store/account-days.ts';
-import { firstBookedMs, type AccountInZone, type AccountView } from './account-view.ts';
-
-/** A first day whose entries have all vanished: its row stays, with no entry, and the next day begins a new chain. */
-export const emptied = (stored: DayFigures): DayFigures => ({
-  ...stored,
-  creditTotal: subtractAmounts(stored.creditTotal, stored.creditTotal),
-  creditCount: 0,
-  debitTotal: subtractAmounts(stored.debitTotal, stored.debitTotal),
-  debitCount: 0,
-  closing: stored.opening,
-  verdict: 'continuous',
-  breakCount: 0,
-  breaksAfter: 0,
-  lastBatchNo: null,
-  lastBookedMs: null,
-  cleanEnd: true,
-  jumpsIn: false,
-  restarted: true,
-});
+import { accountDaysSince } from '../store/account-days.ts';
+import { createCertifiedCheck } from './certified-check.ts';
+import type { AccountInZone } from './account-view.ts';
 
 /**
- * Days without entries at the start of an account, before a day whose opening is derived from its first entry. Where all
- * the time up to that entry is proven, nothing moved on them: that opening is their balance too. The first of them is
- * marked as derived, as the day was.
+ * Days without figures that are wholly under certificate, and that follow a day with figures or one of `changed` with no
+ * unproven time between. They are looked for from the first changed day on, or after `last`, the account's last day with
+ * figures, where none changed. In order.
  */
-export async function quietDaysBefore(
-  chained: readonly DayFigures[],
+export async function daysWithoutEntries(
   options: AccountInZone,
-  { known, isCertified }: AccountView,
-): Promise<DayFigures[]> {
-  const derived = chained.find(({ restarted, lastBookedMs }) => restarted && lastBookedMs !== null);
-  if (derived === undefined) return [];
-  const quiet: DayFigures[] = [];
-  for (
-    let day = await known.before(derived.day);
-    day?.lastBookedMs === null;
-    day = await known.before(day.day)
-  ) {
-    const firstMs = await firstBookedMs(derived.day, options);
-    if (!(await isCertified({ beginMs: dayWindow(day.day, options.zone).beginMs, endMs: firstMs! }))) break;
-    quiet.unshift({ ...day, opening: derived.opening, closing: derived.opening, restarted: false });
+  last: BusinessDay | null,
+  changed: readonly BusinessDay[],
+): Promise<BusinessDay[]> {
+  const { db, account, zone } = options;
+  const first = [...changed, ...(last === null ? [] : [last])].sort()[0];
+  if (first === undefined) return [];
+  const isCertified = createCertifiedCheck(db, account);
+  const stored = last === null || last < first ? [] : await accountDaysSince(db, account, first);
+  const known = [...new Set([first, ...stored, ...changed])].sort();
+  const found: BusinessDay[] = [];
+  for (const [at, day] of known.entries()) {
+    const next = known[at + 1];
+    const { beginMs } = dayWindow(day, zone);
+    for (let empty = addDays(day, 1); next === undefined || empty < next; empty = addDays(empty, 1)) {
+      if (!(await isCertified({ beginMs, endMs: dayWindow(empty, zone).endMs }))) break;
+      found.push(empty);
+    }
   }
-  return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
-}
-
-/** Whether a day's first entry now tells the balance of the day without entries before it, and it is not the stored one. */
-export async function tellsBefore(
-  before: DayFigures,
-  day: BusinessDay,
-  options: AccountInZone,
-  { known, isCertified }: AccountView,
-): Promise<boolean> {
-  if (before.lastBookedMs !== null) return false;
-  const stored = await known.stored(day);
-  const firstMs = await firstBookedMs(day, options);
-  if (stored === undefined || firstMs === undefined) return false;
-  if (compareAmounts(stored.opening, before.closing) === 0) return false;
-  return isCertified({ beginMs: dayWindow(before.day, options.zone).beginMs, endMs: firstMs });
+  return found;
 }

@@ -12,7 +12,7 @@ import type { QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { daysWithoutEntries } from './days-without-entries.ts';
+import { daysWithoutEntries } from './quiet-days.ts';
 import { chainAccount, joiningDays, type ChainedAccount } from './chain-account.ts';
 
 export interface ReconcileOptions {

@@ -8,6 +8,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { fetchInFormat } from '../../src/statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
+import { manifestFileBeside } from '../../src/statements/keys.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { merchantMonth } from '../../src/statements/month-files.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
@@ -229,4 +230,14 @@ describe('formats made for a download', () => {
     expect(files.map(({ key }) => join(folder, key))).toEqual([pathOf('txt'), pathOf('txt', { day: NEXT })]);
     expect(await textOf(files[0]!.read())).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
   });
+});
+
+test('names and extensions are each one format’s own, and a manifest finds its place beside every file', () => {
+  const formats = [...STATEMENT_FORMATS, JSON_LINES];
+  expect(new Set(formats.map(({ name }) => name)).size).toBe(formats.length);
+  expect(new Set(formats.map(({ extension }) => extension)).size).toBe(formats.length);
+  for (const { extension } of formats) {
+    expect(extension).not.toMatch(/(?:^|\.)json$/);
+    expect(manifestFileBeside(`A_USD_${DAY}.r3.${extension}`)).toBe(`A_USD_${DAY}.manifest.json`);
+  }
 });

@@ -21,7 +21,7 @@ export interface StatementDay {
 export interface StatementFormat {
   /** What `--format` and manifests call it. */
   readonly name: string;
-  /** Ends its files' names. Not `json`, which ends those of manifests. */
+  /** Ends its files' names: small letters, digits and dots. Not `json`, which ends those of manifests. */
   readonly extension: string;
   /** For browsers that open the file in the store. */
   readonly contentType: string;

@@ -1168,7 +1168,7 @@ export interface RequestedRange {
 
 export interface Run {
   /**
-   * What ran: run, sync, reconcile, publish or reference where a person started it; else the job: nightly, resweep or reference.
+   * What ran: the command where a person started it (run, sync, reconcile, publish, reference); else the name of the job.
    */
   command: string;
   /**

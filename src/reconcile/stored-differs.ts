@@ -3,7 +3,7 @@ import { sameStated } from '../ledger/chain/figures.ts';
 import type { DayFigures } from '../store/account-days.ts';
 
 /** Whether anything stored differs, where the chain stands at the day's end included. */
-export const differ = (figures: DayFigures, stored: DayFigures): boolean =>
+export const storedDiffers = (figures: DayFigures, stored: DayFigures): boolean =>
   !sameStated(figures, stored) ||
   figures.lastBatchNo !== stored.lastBatchNo ||
   figures.lastBookedMs !== stored.lastBookedMs ||
