@@ -44,7 +44,10 @@ export interface AdoptReport {
   readonly days: number;
   /** Revisions of statements that this database knows from now on. */
   readonly statements: number;
-  /** Days of which something could not be taken over, each with why: the next run publishes them anew, numbered on. */
+  /**
+   * Days that could not be taken over completely, each with the reason. When they are published again, no revision that
+   * their manifest names is overwritten.
+   */
   readonly left: readonly { readonly key: string; readonly why: string }[];
 }
 
@@ -181,7 +184,10 @@ const currentSaid = (statement: ManifestStatement): Said => ({
   },
 });
 
-/** Proves a file to be what its manifest says, and hands out what is `given` of it, or what it says itself. */
+/**
+ * Checks that a file has the digest that its manifest states. Returns `given`, or without it the columns and figures
+ * that are read from the file; a sentence if the file is missing or differs.
+ */
 async function readRevision(
   objects: ObjectStore,
   key: string,
@@ -201,7 +207,7 @@ async function readRevision(
   }
 }
 
-/** Summaries above those known; when they were written no manifest says. */
+/** Summaries with higher revisions than the known ones. No manifest says when they were written, so `now` is stored. */
 function unknownSummaries(
   { merchantNo, day, summary }: Manifest,
   known: readonly SummaryRow[],

@@ -55,7 +55,7 @@ export interface DayContentOptions {
   readonly columns?: readonly EntryColumn[];
 }
 
-/** The stored entries do not say what the day's figures say: reconciling did not see what publishing sees. */
+/** The stored entries do not give the day's figures, or the day has none. */
 export class StatementMisfit extends Error {
   override readonly name = 'StatementMisfit';
 }
@@ -175,8 +175,8 @@ function quietDay(
 }
 
 /**
- * What the rows say otherwise than the day's figures, a clause each. Of breaks after the day's entries they hold those in
- * front of an entry that it is chained together with; the entry of a later day they cannot tell.
+ * Where the rows differ from the day's figures, a clause each. A break between an entry of this day and one of another
+ * day shows only if the two days are chained together; all other such breaks are taken from the figures.
  */
 function differencesOf(found: Figures, figures: DayFigures): string[] {
   const unseen = Math.max(0, figures.breaksAfter - found.breaksAfter);

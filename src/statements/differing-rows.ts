@@ -123,7 +123,7 @@ async function onePass(
   return differencesOf(found, sides);
 }
 
-/** A part of a text keeps all of the text in memory: a copy keeps nothing but itself. */
+/** A substring keeps the whole string it was cut from in memory; a copy does not. */
 const standingAlone = (text: string): string => Buffer.from(text).toString();
 
 function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> {

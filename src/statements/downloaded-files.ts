@@ -12,7 +12,10 @@ class NothingToVerify extends ExpectedError {
 
 export interface Found {
   readonly path: string;
-  /** By way of a folder, or a manifest that was named: then what it lists must be there. */
+  /**
+   * It was found in a folder, or it is a manifest that was named, or lies beside one. All current files that such a
+   * manifest lists have to be there.
+   */
   readonly whole: boolean;
 }
 

@@ -16,9 +16,10 @@ export interface FoundLine {
 const LINE_END = 0x0a;
 
 /**
- * The line of the entry with that number; null where the file has none. No cell of a statement holds a line's end, so
- * that only lines with the number in them are taken apart. Reads to the end, as only there it is known that the bytes are
- * those published: throws what `fetchStatement` throws.
+ * The line of the entry with that number; null where the file has none. Entries with control characters are not stored,
+ * so no cell of a statement holds a line break: each line is one record, and only lines that contain the number are
+ * parsed. Reads to the end, as only there it is known that the bytes are those published. Throws what `fetchStatement`
+ * throws.
  */
 export async function findLine(
   objects: ObjectStore,

@@ -41,8 +41,8 @@ export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statem
   statement.replace(/\.csv$/, `.${extension}`);
 
 /**
- * What a day's manifest is called beside one statement that was downloaded by itself: of all its revisions, and in every
- * format, the same.
+ * File name of the copy of a day's manifest beside a single downloaded statement. It is the same for all revisions and
+ * formats of that statement.
  */
 export const manifestFileBeside = (statementFile: string): string =>
   statementFile.replace(/\.r\d+\.[a-z0-9.]+$/, '.manifest.json');

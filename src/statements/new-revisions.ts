@@ -25,7 +25,7 @@ export interface Written<Row> {
 }
 
 export interface WrittenStatement extends Written<StatementRow> {
-  /** The day reads otherwise than it was proven before. */
+  /** The day's content differs from what was proven before. */
   readonly isRevised: boolean;
   readonly otherFormats: readonly WrittenFormat[];
 }

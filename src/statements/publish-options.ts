@@ -12,7 +12,10 @@ export interface PublishDayOptions extends DayContentOptions {
   readonly timeZoneTrusted?: boolean;
   /** What the run looks at beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
-  /** Whether the account's day was proven before to hold nothing; its first statement then counts as revised. Never where absent. */
+  /**
+   * Whether the account's day had been proven to have no entries. Its first statement then counts as revised if it has
+   * entries. If left out: never.
+   */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
   /** Formats that statements come in; without it, all there are. */
   readonly formats?: readonly StatementFormat[];

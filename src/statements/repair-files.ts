@@ -65,7 +65,7 @@ export interface RepairOptions extends PublishDayOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Every file is read whole, whatever its mark says. */
+  /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
   /** Told after each file what was done so far, as a failure later on takes nothing of it back. */
   readonly onFile?: (soFar: RepairReport) => void;
@@ -107,7 +107,10 @@ async function prepareDay(day: BusinessDay, options: RepairOptions): Promise<voi
   await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), options.lease.epoch);
 }
 
-/** A day from before manifests had rows: what lies there is taken over where it is right, and else written anew. */
+/**
+ * For a day that was published before the database kept rows of manifests. If the manifest in the store points to the
+ * current revisions, its row is stored; otherwise a new manifest is written.
+ */
 async function recordDay(
   day: UnrecordedDay,
   options: RepairOptions,
@@ -195,7 +198,10 @@ async function otherFormatContent(
   return `the CSV gives other bytes in this format by now: ${RESTORE}`;
 }
 
-/** A summary lists what was current after some run, which each statement names; told more, it was kept. */
+/**
+ * A summary lists the statements that were current after some run. Each statement's row names its run, so the text can
+ * be made again from the rows. A summary with explanations cannot, so its text was stored.
+ */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
   const { contentType } = CSV;
   if (row.content !== null) return { content: Buffer.from(row.content), contentType };

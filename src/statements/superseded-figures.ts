@@ -7,7 +7,7 @@ import { UnreadableRows, type RowCells } from './formats/format.ts';
 import { createSums, type RowAmounts } from './row-sums.ts';
 
 /**
- * Reads a statement whole: its digest, columns and figures. The verdict tells broken and whole apart, and nothing finer.
+ * Reads a statement whole: its digest, columns and figures. The verdict is `broken` or `continuous`, never `reordered`.
  * Throws `UnreadableRows`, and what reading the bytes throws.
  */
 export async function figuresOfFile(

@@ -16,7 +16,8 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
       .filter(({ manifest: other }) => other.merchantNo === manifest.merchantNo && other.day === previousDay)
       .flatMap(({ manifest: other }) => other.statements.filter((one) => one.currency === currency))[0];
     if (before === undefined) {
-      // A later statement among those here contradicts what this one was written after.
+      // The statement before is not here. If the account has one of yesterday here, the manifest should have named
+      // that.
       return skippedDays(manifest, statement, manifests);
     }
     const problems: string[] = [];

@@ -163,7 +163,11 @@ interface Jumps {
   readonly openPlaces: number;
 }
 
-/** Where a break lies beside midnight, an entry of the neighbouring day may hide how much of a jump is its own. */
+/**
+ * Compares the number of breaks, and the closing. Near midnight an entry of the neighbouring day may belong between two
+ * rows, so the size of a jump there is unknown. The closing is therefore only compared if no break is left for such a
+ * place.
+ */
 function compareBreaks(
   { jumps, jumped, openPlaces }: Jumps,
   { creditTotal, debitTotal }: Sums,

@@ -19,7 +19,7 @@ export interface EntryColumn extends StatementColumn {
 
 const AMOUNT = 'in units of the currency';
 
-/** New ones go to the end. */
+/** New ones go to the end. CONTRIBUTING.md, "A column of the CSV", has all steps. */
 export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
   {
     name: 'batch_no',

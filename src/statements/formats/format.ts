@@ -21,15 +21,15 @@ export interface StatementDay {
 export interface StatementFormat {
   /** What `--format` and manifests call it. */
   readonly name: string;
-  /** Ends its files' names. Not `json`, which ends those of manifests. */
+  /** Extension of its files: lower-case letters, digits and dots. Not `json`, which is for manifests. */
   readonly extension: string;
   /** For browsers that open the file in the store. */
   readonly contentType: string;
   /** Published beside the CSV under the same revision, and listed in the manifest; else only made for downloads. */
   readonly isPublished: boolean;
   /**
-   * The file's bytes: the same for the same day. Reads all rows, as only their end tells that they are those published;
-   * what reading them throws has to come through.
+   * The file's bytes: the same for the same day. `write` has to read all rows and to pass on what reading them throws:
+   * only at their end is it known that they are those published.
    */
   readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
