@@ -38,7 +38,7 @@ export interface AdoptOptions {
 }
 
 export interface AdoptReport {
-  /** Database that the store belonged to; null where it bore no readable mark. */
+  /** Database that the store belonged to; null if it had no readable mark. */
   readonly formerOwner: string | null;
   /** Merchants' days whose manifests were read. */
   readonly days: number;
@@ -52,8 +52,8 @@ export interface AdoptReport {
 }
 
 /**
- * Adopts the whole store, day by day; a day already known costs its manifest. Can be repeated, and goes on where it
- * ended. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
+ * Adopts the whole store, day by day; of a day that is already known only the manifest is read. Can be repeated after
+ * it was cut short. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const { db, objects, signal, lease, now } = options;
@@ -117,7 +117,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   return { statements: rows.length, left };
 }
 
-/** Rows for the revisions that this database does not know; a sentence where they contradict those it knows. */
+/** Rows for the revisions that this database does not know; a sentence if they contradict those it knows. */
 async function unknownRevisions(
   { merchantNo, day }: Manifest,
   statement: ManifestStatement,

@@ -51,7 +51,7 @@ export interface DayContentOptions {
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly signal: AbortSignal;
-  /** Of the rows; without it, those of every statement. */
+  /** The columns of a statement; if left out, STATEMENT_COLUMNS. */
   readonly columns?: readonly EntryColumn[];
 }
 
@@ -108,13 +108,13 @@ async function* rowsOf(
 
 const ownOf = (day: BusinessDay, { days }: DaysTogether): DayFigures => days.find((one) => one.day === day)!;
 
-/** Where the chain of these days takes up; null where they begin anew. */
+/** The balance and the entry that the chain of these days continues from; null if it starts without them. */
 function startOf({ days: [first], before }: DaysTogether) {
   if (first!.restarted || before === undefined || before.lastBookedMs === null) return null;
   return { balance: before.closing, batchNo: before.lastBatchNo, bookedMs: before.lastBookedMs };
 }
 
-/** Holds the rows of a statement against their day's figures while they are written. */
+/** Checks the rows of a statement against the day's figures while they are written. */
 function checkSteps(account: Account, day: BusinessDay, opening: string | null) {
   const fold = foldDays({ opening, minorUnits: null });
   let written: ChainedDay | undefined;
@@ -146,7 +146,10 @@ function checkSteps(account: Account, day: BusinessDay, opening: string | null) 
   return { take, end };
 }
 
-/** The balances of two steps may be scaled apart, as amounts grow decimals along the way. */
+/**
+ * Whether a step starts from the balance that the one before it ended on. Their scales may differ, as later amounts may
+ * have more decimals.
+ */
 function leadsOn(last: ChainStep, { before, scale }: ChainStep): boolean {
   return last.scale === scale
     ? last.after === before

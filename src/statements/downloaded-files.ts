@@ -23,8 +23,8 @@ export interface Found {
 export const isManifest = (path: string): boolean => path.endsWith('.json');
 
 /**
- * Every file under the paths; beside a file named alone, its manifest; beside a manifest, what may be
- * listed in it. Throws `NothingToVerify`.
+ * Every file under the paths. For a file that is named alone also the manifest beside it; for a manifest also the files
+ * beside it. Throws `NothingToVerify`.
  */
 export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();

@@ -7,7 +7,7 @@ import { cellsOf } from './formats/csv-records.ts';
 
 /** An entry as a statement's file has it. */
 export interface FoundLine {
-  /** Counted from 1, the header's, as editors do. */
+  /** The line's number as editors show it: the header is line 1. */
   readonly line: number;
   /** By the columns that the file has. */
   readonly cells: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export async function findLine(
 
 interface Search {
   readonly batchNo: string;
-  /** The number as a cell spells it. */
+  /** The number as CSV spells it, with quotes doubled. */
   readonly needle: Buffer;
   readonly columns: readonly string[];
   linesBefore: number;

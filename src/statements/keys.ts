@@ -2,7 +2,10 @@
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { StatementFormat } from './formats/format.ts';
 
-/** Percent-encodes all but letters, digits, `-`, `_` and inner dots: such a name is one path part everywhere. */
+/**
+ * Percent-encodes all but letters, digits, `-`, `_` and inner dots, so that the name is a single path segment in every
+ * store.
+ */
 const encoded = (part: string): string =>
   encodeURIComponent(part)
     .replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)

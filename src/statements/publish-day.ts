@@ -29,15 +29,15 @@ import { currentOf } from './summary.ts';
 /** Accounts of a day written at once; each upload holds a few parts in memory. */
 const ACCOUNTS_AT_ONCE_MAX = 3;
 
-/** An account whose stored entries do not say what the day's figures say; nothing of it was made current. */
+/** An account whose stored entries do not give the day's figures. Its statement was not published. */
 export interface Misfit {
   readonly currency: string;
   readonly why: string;
 }
 
 /**
- * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
- * keeps its own account from being published, and no other.
+ * Publishes what differs from the current revisions; returns the new rows. All of `currencies` are proven and over. A
+ * misfit keeps its own account from being published, and no other.
  */
 export async function publishDay(
   merchantNo: string,
@@ -52,7 +52,7 @@ export async function publishDay(
   const standing = await statementsOfDay(db, merchantNo, day);
   const summaries = await summariesOfDay(db, merchantNo, day);
   const atOnce = pLimit(ACCOUNTS_AT_ONCE_MAX);
-  // All are waited for, so that no upload goes on behind a failure's back.
+  // All are waited for, so that no upload is still running when a failure is thrown.
   const settled = await Promise.allSettled(
     currencies.map((currency) => atOnce(() => newRevision({ merchantNo, currency }, day, standing, options))),
   );

@@ -1,4 +1,4 @@
-/** What publishing a day, or writing its files again, stands on. */
+/** Options for publishing a day, or for writing its files again. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import { askLease, type Lease } from '../store/engine/lease.ts';
@@ -17,7 +17,7 @@ export interface PublishDayOptions extends DayContentOptions {
    * entries. If left out: never.
    */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
-  /** Formats that statements come in; without it, all there are. */
+  /** Formats of statements; if left out, STATEMENT_FORMATS. */
   readonly formats?: readonly StatementFormat[];
   readonly runId: number;
   readonly now: () => Date;

@@ -12,7 +12,7 @@ import { CSV } from './formats/csv.ts';
 import { fileOf } from './keys.ts';
 import { parseManifest, type Manifest } from './manifest.ts';
 
-/** An object that changes between looking and writing this often has another writer. */
+/** If an object changes this often between reading and writing it, something else writes it as well. */
 const REPLACE_TRIES_MAX = 5;
 
 /** The published manifest, or null where there is none that can be read. */

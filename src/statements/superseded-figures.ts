@@ -1,4 +1,7 @@
-/** The figures of a statement that was replaced, from its rows: a manifest keeps them of current ones only. */
+/**
+ * The figures of a statement that was replaced, made from its rows, as a manifest has figures of current statements
+ * only.
+ */
 import type { StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { metered, type Digest } from '../objects/object-store.ts';

@@ -1,4 +1,4 @@
-/** Holds statements against the statement before, where that one is among the manifests. */
+/** Checks each statement against the account's statement before, if that one is among the manifests. */
 import { addDays } from '../ledger/business-day.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { Found } from './downloaded-files.ts';
@@ -8,7 +8,7 @@ export interface ReadManifest extends Found {
   readonly manifest: Manifest;
 }
 
-/** What does not fit the account's statement before, where that one is among the manifests. */
+/** What does not fit the account's statement before, if that one is among the manifests. */
 export function problemsWithDayBefore(manifest: Manifest, manifests: readonly ReadManifest[]): string[] {
   return manifest.statements.flatMap((statement) => {
     const { currency, previousDay, previousSha256 } = statement;

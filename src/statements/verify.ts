@@ -143,7 +143,10 @@ async function verifyFile(
   };
 }
 
-/** Digest of a file, and what its rows say otherwise than its manifest, in one reading. */
+/**
+ * The digest of a file, and where its rows differ from its manifest. Reads the file once, unless its rows cannot be
+ * read.
+ */
 async function readSheet(
   path: string,
   manifest: Manifest,
