@@ -130,13 +130,13 @@ async function unknownRevisions(
     const own = known.find(({ revision }) => revision === one.revision);
     if (own !== undefined) {
       if (own.sha256 === one.sha256) continue;
-      return `revision ${one.revision} there and in this database are two different statements`;
+      return `revision ${one.revision} in the store and in this database differ`;
     }
     if (known.some(({ revision }) => revision > one.revision))
-      return `this database does not know revision ${one.revision}, and knows later ones`;
+      return `this database does not know revision ${one.revision}, but it has later ones`;
     const object_key = statementKey({ merchantNo, currency: statement.currency }, day, one.revision);
     if (fileOf(object_key) !== one.file)
-      return `${one.file} is no name of a statement's revision ${one.revision}`;
+      return `${one.file} is not the file name of revision ${one.revision}`;
     const said = one === statement ? currentSaid(statement) : null;
     const read = await readRevision(objects, object_key, one.sha256, said);
     if (typeof read === 'string') return read;
@@ -196,7 +196,7 @@ async function readRevision(
 ): Promise<Said | string> {
   const bytes = await objects.get(key);
   if (bytes === null) return `${key} is missing`;
-  const altered = `${key} holds other bytes than its manifest says`;
+  const altered = `${key} does not have the bytes that its manifest states`;
   if (given !== null) return (await digestOf(bytes)).sha256 === sha256 ? given : altered;
   try {
     const { digest, figures, columns } = await figuresOfFile(bytes);

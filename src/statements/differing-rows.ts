@@ -150,7 +150,7 @@ function createSide({ name, columns, bytes }: ComparedFile) {
   const cells = (record: string): Cells => {
     const values = cellsOf(record);
     if (values?.length !== columns.length)
-      throw new NoStatement(name, `a row has not the columns ${columns.join()}`);
+      throw new NoStatement(name, `a row does not have the columns ${columns.join()}`);
     return Object.fromEntries(columns.map((column, at) => [column, values[at]!]));
   };
   return {

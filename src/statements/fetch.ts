@@ -72,7 +72,7 @@ async function* withoutHeader(
   }
 }
 
-const TODO = '`daybook publish --repair` writes it again where it still can, and says where it cannot.';
+const TODO = '`daybook publish --repair` writes it again if it can, and says why if it cannot.';
 
 export const alteredText = ({ location }: ObjectStore, key: string): string =>
-  `${location}: ${key} holds other bytes than were published. ${TODO}`;
+  `${location}: ${key} does not hold the bytes that were published. ${TODO}`;

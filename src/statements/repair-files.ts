@@ -195,7 +195,7 @@ async function otherFormatContent(
     if (!(error instanceof StatementDamaged)) throw error;
     return `the CSV that it is made from cannot be read: ${error.message}`;
   }
-  return `the CSV gives other bytes in this format by now: ${RESTORE}`;
+  return `this version of daybook makes other bytes of the CSV in this format: ${RESTORE}`;
 }
 
 /**

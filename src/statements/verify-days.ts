@@ -23,7 +23,7 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
     const problems: string[] = [];
     if (before.sha256 !== previousSha256) {
       problems.push(
-        `${currency}: the statement of ${previousDay ?? ''} here is not the one this day was published after: ` +
+        `${currency}: the statement of ${previousDay ?? ''} here is not the one that this day's manifest names: ` +
           `download both days again`,
       );
     }

@@ -177,7 +177,7 @@ function compareBreaks(
   const breaks = statement.breaks - (statement.breaksAfter ?? 0);
   if (statement.breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
     say(
-      `the rows jump at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
+      `the balance jumps at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
         `the manifest says ${counted(breaks, 'break')}${breaks === statement.breaks ? '' : ' before them'}`,
     );
   } else if (breaks <= jumps) {
