@@ -38,19 +38,22 @@ export interface AdoptOptions {
 }
 
 export interface AdoptReport {
-  /** Database that the store belonged to; null where it bore no readable mark. */
+  /** Database that the store belonged to; null if it had no readable mark. */
   readonly formerOwner: string | null;
   /** Merchants' days whose manifests were read. */
   readonly days: number;
   /** Revisions of statements that this database knows from now on. */
   readonly statements: number;
-  /** Days of which something could not be taken over, each with why: the next run publishes them anew, numbered on. */
+  /**
+   * Days that could not be taken over completely, each with the reason. When they are published again, no revision that
+   * their manifest names is overwritten.
+   */
   readonly left: readonly { readonly key: string; readonly why: string }[];
 }
 
 /**
- * Adopts the whole store, day by day; a day already known costs its manifest. Can be repeated, and goes on where it
- * ended. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
+ * Adopts the whole store, day by day; of a day that is already known only the manifest is read. Can be repeated after
+ * it was cut short. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const { db, objects, signal, lease, now } = options;
@@ -114,7 +117,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   return { statements: rows.length, left };
 }
 
-/** Rows for the revisions that this database does not know; a sentence where they contradict those it knows. */
+/** Rows for the revisions that this database does not know; a sentence if they contradict those it knows. */
 async function unknownRevisions(
   { merchantNo, day }: Manifest,
   statement: ManifestStatement,
@@ -127,13 +130,13 @@ async function unknownRevisions(
     const own = known.find(({ revision }) => revision === one.revision);
     if (own !== undefined) {
       if (own.sha256 === one.sha256) continue;
-      return `revision ${one.revision} there and in this database are two different statements`;
+      return `revision ${one.revision} in the store and in this database differ`;
     }
     if (known.some(({ revision }) => revision > one.revision))
-      return `this database does not know revision ${one.revision}, and knows later ones`;
+      return `this database does not know revision ${one.revision}, but it has later ones`;
     const object_key = statementKey({ merchantNo, currency: statement.currency }, day, one.revision);
     if (fileOf(object_key) !== one.file)
-      return `${one.file} is no name of a statement's revision ${one.revision}`;
+      return `${one.file} is not the file name of revision ${one.revision}`;
     const said = one === statement ? currentSaid(statement) : null;
     const read = await readRevision(objects, object_key, one.sha256, said);
     if (typeof read === 'string') return read;
@@ -181,7 +184,10 @@ const currentSaid = (statement: ManifestStatement): Said => ({
   },
 });
 
-/** Proves a file to be what its manifest says, and hands out what is `given` of it, or what it says itself. */
+/**
+ * Checks that a file has the digest that its manifest states. Returns `given`, or without it the columns and figures
+ * that are read from the file; a sentence if the file is missing or differs.
+ */
 async function readRevision(
   objects: ObjectStore,
   key: string,
@@ -190,7 +196,7 @@ async function readRevision(
 ): Promise<Said | string> {
   const bytes = await objects.get(key);
   if (bytes === null) return `${key} is missing`;
-  const altered = `${key} holds other bytes than its manifest says`;
+  const altered = `${key} does not have the bytes that its manifest states`;
   if (given !== null) return (await digestOf(bytes)).sha256 === sha256 ? given : altered;
   try {
     const { digest, figures, columns } = await figuresOfFile(bytes);
@@ -201,7 +207,7 @@ async function readRevision(
   }
 }
 
-/** Summaries above those known; when they were written no manifest says. */
+/** Summaries with higher revisions than the known ones. No manifest says when they were written, so `now` is stored. */
 function unknownSummaries(
   { merchantNo, day, summary }: Manifest,
   known: readonly SummaryRow[],

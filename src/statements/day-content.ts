@@ -51,11 +51,11 @@ export interface DayContentOptions {
   readonly zone: string;
   readonly clockToleranceS: number;
   readonly signal: AbortSignal;
-  /** Of the rows; without it, those of every statement. */
+  /** The columns of a statement; if left out, STATEMENT_COLUMNS. */
   readonly columns?: readonly EntryColumn[];
 }
 
-/** The stored entries do not say what the day's figures say: reconciling did not see what publishing sees. */
+/** The stored entries do not give the day's figures, or the day has none. */
 export class StatementMisfit extends Error {
   override readonly name = 'StatementMisfit';
 }
@@ -108,13 +108,13 @@ async function* rowsOf(
 
 const ownOf = (day: BusinessDay, { days }: DaysTogether): DayFigures => days.find((one) => one.day === day)!;
 
-/** Where the chain of these days takes up; null where they begin anew. */
+/** The balance and the entry that the chain of these days continues from; null if it starts without them. */
 function startOf({ days: [first], before }: DaysTogether) {
   if (first!.restarted || before === undefined || before.lastBookedMs === null) return null;
   return { balance: before.closing, batchNo: before.lastBatchNo, bookedMs: before.lastBookedMs };
 }
 
-/** Holds the rows of a statement against their day's figures while they are written. */
+/** Checks the rows of a statement against the day's figures while they are written. */
 function checkSteps(account: Account, day: BusinessDay, opening: string | null) {
   const fold = foldDays({ opening, minorUnits: null });
   let written: ChainedDay | undefined;
@@ -146,7 +146,10 @@ function checkSteps(account: Account, day: BusinessDay, opening: string | null) 
   return { take, end };
 }
 
-/** The balances of two steps may be scaled apart, as amounts grow decimals along the way. */
+/**
+ * Whether a step starts from the balance that the one before it ended on. Their scales may differ, as later amounts may
+ * have more decimals.
+ */
 function leadsOn(last: ChainStep, { before, scale }: ChainStep): boolean {
   return last.scale === scale
     ? last.after === before
@@ -175,8 +178,8 @@ function quietDay(
 }
 
 /**
- * What the rows say otherwise than the day's figures, a clause each. Of breaks after the day's entries they hold those in
- * front of an entry that it is chained together with; the entry of a later day they cannot tell.
+ * Where the rows differ from the day's figures, a clause each. A break between an entry of this day and one of another
+ * day shows only if the two days are chained together; all other such breaks are taken from the figures.
  */
 function differencesOf(found: Figures, figures: DayFigures): string[] {
   const unseen = Math.max(0, figures.breaksAfter - found.breaksAfter);

@@ -1,8 +1,8 @@
 /**
- * Which rows two files of one account day do not share: a comparison by batch number, in flat memory. Both files are read
- * side by side, and a row is held only until the other file brings its batch number too. As rows of two revisions stand at
- * nearly the same place, hardly any are held. Where the files have little in common, they are read again and again, each
- * time for another share of the batch numbers.
+ * Which rows two files of one account day do not share: a comparison by batch number, with bounded memory. Both files
+ * are read side by side, and a row is held only until the other file brings its batch number too. As rows of two
+ * revisions stand at nearly the same place, hardly any are held. Where the files have little in common, they are read
+ * again and again, each time for another share of the batch numbers.
  */
 import { cellsOf, NoStatement, recordsOf } from './formats/csv-records.ts';
 
@@ -22,7 +22,7 @@ export interface ComparedFile {
 /** A row's cells by column. */
 export type Cells = Readonly<Record<string, string>>;
 
-/** A row that only one of two files has, or that reads otherwise in the other. */
+/** A row that only one of two files has, or whose cells differ in the other. */
 export interface RowDifference {
   readonly batchNo: string;
   /** Null where only the later file has it. */
@@ -48,7 +48,7 @@ export async function* differingRows(
     yield* all;
     return;
   }
-  // Each share is half of what can be held, so that one that is larger than its fellows still fits.
+  // Each share is half of what can be held, so that one that is larger than average still fits.
   const shares = Math.max(2, Math.ceil((2 * (before.rows + after.rows)) / heldMax));
   for (let share = 0; share < shares; share += 1) {
     yield* (await onePass(sides, (batchNo) => shareOf(batchNo, shares) === share, Infinity))!;
@@ -75,7 +75,7 @@ interface Sides {
   readonly after: Side;
 }
 
-/** A difference as it is kept: the cells are spelled out when it is handed over. */
+/** A difference as it is kept: its cells are only parsed when it is handed over. */
 interface Found {
   readonly place: number;
   readonly before: string | null;
@@ -123,7 +123,7 @@ async function onePass(
   return differencesOf(found, sides);
 }
 
-/** A part of a text keeps all of the text in memory: a copy keeps nothing but itself. */
+/** A substring keeps the whole string it was cut from in memory; a copy does not. */
 const standingAlone = (text: string): string => Buffer.from(text).toString();
 
 function* differencesOf(found: Found[], sides: Sides): Generator<RowDifference> {
@@ -150,7 +150,7 @@ function createSide({ name, columns, bytes }: ComparedFile) {
   const cells = (record: string): Cells => {
     const values = cellsOf(record);
     if (values?.length !== columns.length)
-      throw new NoStatement(name, `a row has not the columns ${columns.join()}`);
+      throw new NoStatement(name, `a row does not have the columns ${columns.join()}`);
     return Object.fromEntries(columns.map((column, at) => [column, values[at]!]));
   };
   return {
@@ -174,7 +174,7 @@ function createSide({ name, columns, bytes }: ComparedFile) {
   };
 }
 
-/** Records of two files by their place, as many of the one as of the other until one of them ends. */
+/** Reads two files in step: yields as many records of the one as of the other, until one of them ends. */
 async function* sideBySide(
   first: AsyncGenerator<readonly string[]>,
   second: AsyncGenerator<readonly string[]>,
@@ -192,7 +192,7 @@ async function* sideBySide(
   }
 }
 
-/** What is left, or else the next that come; empty at the end. */
+/** The records that are left, or else the next ones of the file; empty at its end. */
 async function filled(
   left: readonly string[],
   source: AsyncGenerator<readonly string[]>,

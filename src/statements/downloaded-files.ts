@@ -12,7 +12,10 @@ class NothingToVerify extends ExpectedError {
 
 export interface Found {
   readonly path: string;
-  /** By way of a folder, or a manifest that was named: then what it lists must be there. */
+  /**
+   * It was found in a folder, or it is a manifest that was named, or lies beside one. All current files that such a
+   * manifest lists have to be there.
+   */
   readonly whole: boolean;
 }
 
@@ -20,8 +23,8 @@ export interface Found {
 export const isManifest = (path: string): boolean => path.endsWith('.json');
 
 /**
- * Every file under the paths; beside a file named alone, its manifest; beside a manifest, what may be
- * listed in it. Throws `NothingToVerify`.
+ * Every file under the paths. For a file that is named alone also the manifest beside it; for a manifest also the files
+ * beside it. Throws `NothingToVerify`.
  */
 export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();

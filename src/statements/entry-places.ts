@@ -36,7 +36,10 @@ export interface EntryPlaces {
   readonly unread: number;
 }
 
-/** Reads the statements of every account day on which one of the contents was booked, one file after the other. */
+/**
+ * Reads the statements of every account day on which any version of the entry (`contents`) was booked, one file after
+ * the other.
+ */
 export async function placesOf(
   { db, objects }: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
   merchantNo: string,

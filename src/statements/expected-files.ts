@@ -12,7 +12,7 @@ export interface ExpectedFile {
   readonly current: boolean;
   /** Set for current statements. */
   readonly statement: ManifestStatement | null;
-  /** By its name; that of summaries is no statement's, and is not read. */
+  /** Name of its format. Summaries have `csv` as well, but their rows are not checked. */
   readonly format: string;
 }
 

@@ -1,4 +1,4 @@
-/** Hands out a published statement's bytes, proving on the way that they are the ones published. */
+/** Streams a published statement's bytes, and checks on the way that they are those published. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { metered, type ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/figures.ts';
@@ -33,8 +33,8 @@ export async function* fetchStatement(
 }
 
 /**
- * A statement in one of its formats, made from the published CSV. `known` tells the kinds of its columns. Throws what
- * `fetchStatement` throws, at the end as well.
+ * A statement in one of its formats, made from the published CSV. `known` says which of its columns are amounts. Throws
+ * what `fetchStatement` throws, at the end as well.
  */
 export async function* fetchInFormat(
   objects: ObjectStore,
@@ -72,7 +72,7 @@ async function* withoutHeader(
   }
 }
 
-const TODO = '`daybook publish --repair` writes it again where it still can, and says where it cannot.';
+const TODO = '`daybook publish --repair` writes it again if it can, and says why if it cannot.';
 
 export const alteredText = ({ location }: ObjectStore, key: string): string =>
-  `${location}: ${key} holds other bytes than were published. ${TODO}`;
+  `${location}: ${key} does not hold the bytes that were published. ${TODO}`;

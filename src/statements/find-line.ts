@@ -7,7 +7,7 @@ import { cellsOf } from './formats/csv-records.ts';
 
 /** An entry as a statement's file has it. */
 export interface FoundLine {
-  /** Counted from 1, the header's, as editors do. */
+  /** The line's number as editors show it: the header is line 1. */
   readonly line: number;
   /** By the columns that the file has. */
   readonly cells: Readonly<Record<string, string>>;
@@ -16,9 +16,10 @@ export interface FoundLine {
 const LINE_END = 0x0a;
 
 /**
- * The line of the entry with that number; null where the file has none. No cell of a statement holds a line's end, so
- * that only lines with the number in them are taken apart. Reads to the end, as only there it is known that the bytes are
- * those published: throws what `fetchStatement` throws.
+ * The line of the entry with that number; null where the file has none. Entries with control characters are not stored,
+ * so no cell of a statement holds a line break: each line is one record, and only lines that contain the number are
+ * parsed. Reads to the end, as only there it is known that the bytes are those published. Throws what `fetchStatement`
+ * throws.
  */
 export async function findLine(
   objects: ObjectStore,
@@ -42,7 +43,7 @@ export async function findLine(
 
 interface Search {
   readonly batchNo: string;
-  /** The number as a cell spells it. */
+  /** The number as CSV spells it, with quotes doubled. */
   readonly needle: Buffer;
   readonly columns: readonly string[];
   linesBefore: number;

@@ -2,7 +2,10 @@
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { StatementFormat } from './formats/format.ts';
 
-/** Percent-encodes all but letters, digits, `-`, `_` and inner dots: such a name is one path part everywhere. */
+/**
+ * Percent-encodes all but letters, digits, `-`, `_` and inner dots, so that the name is a single path segment in every
+ * store.
+ */
 const encoded = (part: string): string =>
   encodeURIComponent(part)
     .replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -41,8 +44,8 @@ export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statem
   statement.replace(/\.csv$/, `.${extension}`);
 
 /**
- * What a day's manifest is called beside one statement that was downloaded by itself: of all its revisions, and in every
- * format, the same.
+ * File name of the copy of a day's manifest beside a single downloaded statement. It is the same for all revisions and
+ * formats of that statement.
  */
 export const manifestFileBeside = (statementFile: string): string =>
   statementFile.replace(/\.r\d+\.[a-z0-9.]+$/, '.manifest.json');

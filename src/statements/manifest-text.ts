@@ -8,7 +8,7 @@ import { fileOf } from './keys.ts';
 import { FORMAT, type Manifest, type ManifestStatement, type OtherFormats } from './manifest.ts';
 import { currentOf } from './summary.ts';
 
-/** Explanations one statement lists; their count covers all of them. */
+/** Most explanations that are listed of one statement; their count includes those left out. */
 const EXPLANATIONS_MAX = 1_000;
 
 export interface ManifestSources {
@@ -22,7 +22,7 @@ export interface ManifestSources {
   readonly epoch: number;
   /** Every revision of the day, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
-  /** By currency: the account's current statement before. */
+  /** By currency: the current statement of the account's last published day before this one. */
   readonly previous: ReadonlyMap<string, StatementRow>;
   /** Every summary of the day, oldest first. */
   readonly summaries: readonly SummaryRow[];

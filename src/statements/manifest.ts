@@ -114,7 +114,7 @@ export type OtherFormat = z.infer<typeof otherFormatSchema>;
 /** By the file name of a statement, its files in other formats; only of statements that have one. */
 export type OtherFormats = ReadonlyMap<string, readonly OtherFormat[]>;
 
-/** The files in other formats that a recorded manifest lists. Hardly any has one, and it is taken apart only then. */
+/** The files in other formats that a recorded manifest lists. Few manifests list any, and only those are parsed. */
 export function otherFormatsIn({ content }: Pick<ManifestRow, 'content'>): OtherFormats {
   const manifest = content.includes('"otherFormats":') ? parseManifest(content) : null;
   return manifest === null ? new Map() : otherFormatsOf(manifest);

@@ -1,4 +1,4 @@
-/** Writes the next revision of a day's statement or summary, where it differs from the one that stands. */
+/** Writes the next revision of a day's statement or summary, if it differs from the current one. */
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, digestOf } from '../objects/object-store.ts';
@@ -25,12 +25,12 @@ export interface Written<Row> {
 }
 
 export interface WrittenStatement extends Written<StatementRow> {
-  /** The day reads otherwise than it was proven before. */
+  /** The day's content differs from what was proven before. */
   readonly isRevised: boolean;
   readonly otherFormats: readonly WrittenFormat[];
 }
 
-/** Writes the account's statement where it differs from the one that stands; null where it does not. */
+/** Writes the account's statement if it differs from the current one; null if it does not. */
 export async function newRevision(
   account: Account,
   day: BusinessDay,
@@ -84,7 +84,7 @@ export async function newRevision(
 const forgotten = (revision: number): string =>
   `revision ${revision} was published, and this database does not know it`;
 
-/** Writes the day's summary where it differs from the one that stands. */
+/** Writes the day's summary if it differs from the current one; null if it does not. */
 export async function newSummary(
   merchantNo: string,
   day: BusinessDay,

@@ -1,4 +1,4 @@
-/** Files of a statement in the formats that are published beside its CSV, made from that as it lies in the store. */
+/** Files of a statement in the formats that are published beside its CSV, made from the CSV in the store. */
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
@@ -22,8 +22,8 @@ export interface WrittenFormat {
 }
 
 /**
- * Writes a new revision in each format published beside the CSV. No manifest names the revision yet, so whatever lies
- * under these names is an aborted try's. Throws what `fetchInFormat` and `putReplacing` throw.
+ * Writes a new revision in each format published beside the CSV. No manifest names the revision yet, so anything found
+ * under these names was left by an attempt that was aborted. Throws what `fetchInFormat` and `putReplacing` throw.
  */
 export async function putOtherFormats(
   statement: StatementRow,

@@ -1,9 +1,9 @@
 /**
  * Publishes one merchant's day: revisions of the accounts that changed, the summary, and last the manifest.
  *
- * Each step can be the last before a crash. A file without a row is written again under the same name; rows whose
- * manifest is not in the store still are due, and the next run finds nothing changed and writes the manifest. Each step
- * can also be the one a run is frozen in until another took over: see docs/decisions/late-writes.md.
+ * A crash may come after any step. A file without a row is written again under the same name. Rows whose manifest is
+ * not in the store stay due: the next run finds them unchanged and writes the manifest. A run may also be frozen
+ * (suspended) in any step while another run takes over: see docs/decisions/late-writes.md.
  */
 import pLimit from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -29,15 +29,15 @@ import { currentOf } from './summary.ts';
 /** Accounts of a day written at once; each upload holds a few parts in memory. */
 const ACCOUNTS_AT_ONCE_MAX = 3;
 
-/** An account whose stored entries do not say what the day's figures say; nothing of it was made current. */
+/** An account whose stored entries do not give the day's figures. Its statement was not published. */
 export interface Misfit {
   readonly currency: string;
   readonly why: string;
 }
 
 /**
- * Publishes what differs from what stands; returns the new rows. All of `currencies` are proven and over. A misfit
- * keeps its own account from being published, and no other.
+ * Publishes what differs from the current revisions; returns the new rows. All of `currencies` are proven and over. A
+ * misfit keeps its own account from being published, and no other.
  */
 export async function publishDay(
   merchantNo: string,
@@ -52,7 +52,7 @@ export async function publishDay(
   const standing = await statementsOfDay(db, merchantNo, day);
   const summaries = await summariesOfDay(db, merchantNo, day);
   const atOnce = pLimit(ACCOUNTS_AT_ONCE_MAX);
-  // All are waited for, so that no upload goes on behind a failure's back.
+  // All are waited for, so that no upload is still running when a failure is thrown.
   const settled = await Promise.allSettled(
     currencies.map((currency) => atOnce(() => newRevision({ merchantNo, currency }, day, standing, options))),
   );
@@ -117,7 +117,10 @@ const inOrder = (rows: readonly StatementRow[]): StatementRow[] =>
     a.currency === b.currency ? a.revision - b.revision : a.currency < b.currency ? -1 : 1,
   );
 
-/** Makes the manifest of a day that stays as it is name the statements that now stand before it. */
+/**
+ * Updates the manifest of an unchanged day: it names each account's statement before, which may have a new revision by
+ * now.
+ */
 export async function refreshManifest(
   merchantNo: string,
   day: BusinessDay,

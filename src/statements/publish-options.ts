@@ -1,4 +1,4 @@
-/** What publishing a day, or writing its files again, stands on. */
+/** Options for publishing a day, or for writing its files again. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import { askLease, type Lease } from '../store/engine/lease.ts';
@@ -12,9 +12,12 @@ export interface PublishDayOptions extends DayContentOptions {
   readonly timeZoneTrusted?: boolean;
   /** What the run looks at beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
-  /** Whether the account's day was proven before to hold nothing; its first statement then counts as revised. Never where absent. */
+  /**
+   * Whether the account's day had been proven to have no entries. Its first statement then counts as revised if it has
+   * entries. If left out: never.
+   */
   readonly comesLate?: (account: Account, day: BusinessDay) => boolean;
-  /** Formats that statements come in; without it, all there are. */
+  /** Formats of statements; if left out, STATEMENT_FORMATS. */
   readonly formats?: readonly StatementFormat[];
   readonly runId: number;
   readonly now: () => Date;

@@ -12,7 +12,7 @@ import { CSV } from './formats/csv.ts';
 import { fileOf } from './keys.ts';
 import { parseManifest, type Manifest } from './manifest.ts';
 
-/** An object that changes between looking and writing this often has another writer. */
+/** If an object changes this often between reading and writing it, something else writes it as well. */
 const REPLACE_TRIES_MAX = 5;
 
 /** The published manifest, or null where there is none that can be read. */
@@ -22,9 +22,9 @@ export async function readManifest(objects: ObjectStore, key: string): Promise<M
 }
 
 /**
- * Writes over whatever lies under the key, each try over exactly what it saw there: a write that comes through late
- * meets what its successor wrote, and leaves it alone. Throws `ObjectStoreUnreachable` where the object never stands
- * still, and what the fence throws.
+ * Replaces whatever lies under the key, each attempt on the condition that the object is still the one it saw. So in a
+ * store that obeys conditions, a delayed write cannot replace what a later run wrote. Throws `ObjectStoreUnreachable`
+ * if the object keeps changing, and what the fence throws.
  */
 export async function putReplacing(
   objects: ObjectStore,
@@ -56,9 +56,10 @@ const publishedIn = (manifest: Manifest | null, file: string): boolean =>
   ].some((published) => published.file === file);
 
 /**
- * Writes `content` as revision `revision`. Finding the same bytes there is an earlier try come true. Other bytes there
- * are either an aborted try's, which no row and no manifest names: they are replaced; or a published file's that this
- * database has forgotten (restored from a backup, say): they stay, and the next number is taken.
+ * Writes `content` as revision `revision`. If the same bytes are there already, an earlier attempt has written them.
+ * Other bytes may be left over from an aborted attempt: no row and no manifest names them, and they are replaced. Or
+ * they are a published file that this database does not know, for example because it was restored from a backup: they
+ * stay, and the next number is taken.
  */
 export async function putRevision(options: {
   readonly objects: ObjectStore;

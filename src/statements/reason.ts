@@ -1,5 +1,6 @@
 /**
- * Words why a revision replaces another, for finance: `2 late entries (59101, 59102), opening moved by 10.00`. Pure.
+ * Puts into words why a revision replaces another, for finance: `2 late entries (59101, 59102), opening moved by
+ * 10.00`. Pure.
  */
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, Figures, StatedFigures } from '../ledger/entry.ts';

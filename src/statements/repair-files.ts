@@ -1,6 +1,6 @@
 /**
  * Makes the object store hold again what the database says was published: the same bytes under the same names. What
- * cannot be made again is told, and left as it is.
+ * cannot be made again is reported, and left as it is.
  */
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
@@ -65,9 +65,9 @@ export interface RepairOptions extends PublishDayOptions {
   readonly merchantNo: string;
   readonly fromDay: BusinessDay;
   readonly toDay: BusinessDay;
-  /** Every file is read whole, whatever its mark says. */
+  /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
-  /** Told after each file what was done so far, as a failure later on takes nothing of it back. */
+  /** Called after each file with what was done so far; a later failure does not undo it. */
   readonly onFile?: (soFar: RepairReport) => void;
 }
 
@@ -101,13 +101,16 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   return { repaired, unrepaired };
 }
 
-/** Before the first write of a day: a frozen run's writes there are not to be finished. */
+/** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareDay(day: BusinessDay, options: RepairOptions): Promise<void> {
   await leaseFence(options).assertHeld();
   await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), options.lease.epoch);
 }
 
-/** A day from before manifests had rows: what lies there is taken over where it is right, and else written anew. */
+/**
+ * For a day that was published before the database kept rows of manifests. If the manifest in the store points to the
+ * current revisions, its row is stored; otherwise a new manifest is written.
+ */
 async function recordDay(
   day: UnrecordedDay,
   options: RepairOptions,
@@ -133,7 +136,7 @@ async function recordDay(
   tell({ file, damage: text === null ? 'missing' : 'altered' }, null);
 }
 
-/** Writes one file again; null where it lies there as published, else why it cannot be made again. */
+/** Writes one file again; null on success, else why it cannot be made again. */
 async function repairFile(file: PublishedFile, options: RepairOptions): Promise<string | null> {
   const made = await contentOf(file, options);
   if (typeof made === 'string') return made;
@@ -192,10 +195,13 @@ async function otherFormatContent(
     if (!(error instanceof StatementDamaged)) throw error;
     return `the CSV that it is made from cannot be read: ${error.message}`;
   }
-  return `the CSV gives other bytes in this format by now: ${RESTORE}`;
+  return `this version of daybook makes other bytes of the CSV in this format: ${RESTORE}`;
 }
 
-/** A summary lists what was current after some run, which each statement names; told more, it was kept. */
+/**
+ * A summary lists the statements that were current after some run. Each statement's row names its run, so the text can
+ * be made again from the rows. A summary with explanations cannot, so its text was stored.
+ */
 async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
   const { contentType } = CSV;
   if (row.content !== null) return { content: Buffer.from(row.content), contentType };
@@ -209,7 +215,7 @@ async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<M
   return `the statements it listed are not known any more: ${RESTORE}`;
 }
 
-/** A manifest above this database's revision was written by a daybook that knew more: it is evidence, and stays. */
+/** A manifest with a higher revision than this database knows comes from newer data: it is kept as evidence. */
 async function manifestContent(key: string, row: ManifestRow, { objects }: RepairOptions): Promise<Made> {
   const text = (await readWhole(objects, key))?.toString('utf8');
   const found = text === undefined ? null : parseManifest(text);

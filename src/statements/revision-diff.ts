@@ -17,15 +17,15 @@ export type Revision = Pick<
 >;
 
 /**
- * Rows that only one of the revisions has, or that read otherwise in the other. Throws `StatementDamaged` where a file is
- * missing or holds other bytes than were published, `ObjectStoreUnreachable`.
+ * Rows that only one of the revisions has, or whose cells differ in the other. Throws `StatementDamaged` where a file
+ * is missing or holds other bytes than were published, `ObjectStoreUnreachable`.
  */
 export async function* rowsBetween(
   objects: ObjectStore,
   before: Revision,
   after: Revision,
 ): AsyncGenerator<RowDifference> {
-  // The same bytes have nothing to tell: only figures that no row shows moved.
+  // Equal bytes: no row differs. Only figures changed that no row shows.
   if (before.sha256 === after.sha256) return;
   try {
     yield* differingRows(comparedFile(objects, before), comparedFile(objects, after));

@@ -119,11 +119,11 @@ function ownText(cause: Cause, account: Account, time: (at: Date) => string): st
     case 'late':
       return `late entry, first seen ${time(cause.since)}`;
     case 'returned':
-      return 'came back: the platform had taken it back when the earlier revision was published';
+      return 'came back: the platform did not show it when the earlier revision was published';
     case 'vanished':
       return cause.since === null
         ? 'vanished on the platform, which holds it again by now'
-        : `vanished on the platform, missed since ${time(cause.since)}`;
+        : `vanished on the platform, missing since ${time(cause.since)}`;
     case 'amended':
       return `amended by the platform: version ${cause.version}, seen ${time(cause.since)}`;
     case 'moved-here':
@@ -135,7 +135,7 @@ function ownText(cause: Cause, account: Account, time: (at: Date) => string): st
       );
     }
     case 'unknown':
-      return 'this database does not hold what it comes from';
+      return 'this database does not know the cause';
   }
 }
 

@@ -71,18 +71,18 @@ export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' 
     if (mark.database === database) return 'ours';
     throw new StoreOwnedByAnother(
       `${objects.location} belongs to the daybook database ${mark.database}, since ${mark.since}; this database is ` +
-        `${database}. If that one is still in use, set STATEMENTS_URL or DATABASE_URL right. ${ADOPT(database)}`,
+        `${database}. If that one is still in use, correct STATEMENTS_URL or DATABASE_URL. ${ADOPT(database)}`,
     );
   }
   if ((await isEmpty(objects)) || (await holdsOurs(db, objects))) return 'unclaimed';
   throw new StoreOwnedByAnother(
     `${objects.location} holds statements that this database (${database}) did not publish. If they are another ` +
-      `daybook's, set STATEMENTS_URL or DATABASE_URL right. ${ADOPT(database)}`,
+      `daybook's, correct STATEMENTS_URL or DATABASE_URL. ${ADOPT(database)}`,
   );
 }
 
 const ADOPT = (database: string): string =>
-  `If ${database} is to go on with what lies there, run \`daybook statements adopt\` once.`;
+  `If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`;
 
 /**
  * Marks the store as this database's, if it is not yet. Throws what `storeOwner` throws, also if another database was

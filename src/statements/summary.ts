@@ -1,4 +1,4 @@
-/** The day's summary: one line a currency, for finance to see at a glance. */
+/** The day's summary: one line per currency, for finance to see at a glance. */
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { NOTHING_EXPLAINED, type Explained } from './explained.ts';
@@ -22,10 +22,10 @@ const SUMMARY_COLUMNS = [
   'sha256',
 ] as const;
 
-/** Behind the others, on days that have a break which a person resolved. */
+/** Added after the others on days with a break that a person resolved. */
 const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
 
-/** Notes of one line; the manifest has more of them. */
+/** Most notes in one line; the manifest has more of them. */
 const EXPLANATIONS_MAX = 20;
 
 /** The summary of a day's current statements, by currency. */

@@ -1,4 +1,7 @@
-/** The figures of a statement that was replaced, from its rows: a manifest keeps them of current ones only. */
+/**
+ * The figures of a statement that was replaced, made from its rows, as a manifest has figures of current statements
+ * only.
+ */
 import type { StatedFigures } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { metered, type Digest } from '../objects/object-store.ts';
@@ -7,7 +10,7 @@ import { UnreadableRows, type RowCells } from './formats/format.ts';
 import { createSums, type RowAmounts } from './row-sums.ts';
 
 /**
- * Reads a statement whole: its digest, columns and figures. The verdict tells broken and whole apart, and nothing finer.
+ * Reads a statement whole: its digest, columns and figures. The verdict is `broken` or `continuous`, never `reordered`.
  * Throws `UnreadableRows`, and what reading the bytes throws.
  */
 export async function figuresOfFile(

@@ -1,4 +1,4 @@
-/** Holds statements against the statement before, where that one is among the manifests. */
+/** Checks each statement against the account's statement before, if that one is among the manifests. */
 import { addDays } from '../ledger/business-day.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import type { Found } from './downloaded-files.ts';
@@ -8,7 +8,7 @@ export interface ReadManifest extends Found {
   readonly manifest: Manifest;
 }
 
-/** What does not fit the account's statement before, where that one is among the manifests. */
+/** What does not fit the account's statement before, if that one is among the manifests. */
 export function problemsWithDayBefore(manifest: Manifest, manifests: readonly ReadManifest[]): string[] {
   return manifest.statements.flatMap((statement) => {
     const { currency, previousDay, previousSha256 } = statement;
@@ -16,13 +16,14 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
       .filter(({ manifest: other }) => other.merchantNo === manifest.merchantNo && other.day === previousDay)
       .flatMap(({ manifest: other }) => other.statements.filter((one) => one.currency === currency))[0];
     if (before === undefined) {
-      // A later statement among those here contradicts what this one was written after.
+      // The statement before is not here. If the account has one of yesterday here, the manifest should have named
+      // that.
       return skippedDays(manifest, statement, manifests);
     }
     const problems: string[] = [];
     if (before.sha256 !== previousSha256) {
       problems.push(
-        `${currency}: the statement of ${previousDay ?? ''} here is not the one this day was published after: ` +
+        `${currency}: the statement of ${previousDay ?? ''} here is not the one that this day's manifest names: ` +
           `download both days again`,
       );
     }

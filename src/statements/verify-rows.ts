@@ -7,9 +7,9 @@ import type { StatementReader } from './formats/format.ts';
 import type { ManifestStatement } from './manifest.ts';
 import { createSums, type RowAmounts, type Sums } from './row-sums.ts';
 
-/** What is looked at in each row, wherever it stands. */
+/** The columns that are checked in each row, in whatever order the file has them. */
 const COLUMNS_CHECKED = ['batch_no', 'booked_at', 'currency', 'credit', 'debit', 'balance'] as const;
-/** Problems told of one file; the rest are counted. */
+/** Most problems that are reported of one file; the rest are counted. */
 const PROBLEMS_TOLD_MAX = 20;
 const AMOUNT = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const BOOKED_AT = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/;
@@ -19,7 +19,7 @@ const MIDNIGHT_MS = 60_000;
 export interface RowCheck {
   /** Takes the file's rows in order, its header first where it has one. */
   readonly take: (cells: readonly string[]) => void;
-  /** What does not hold, a sentence each. */
+  /** The problems found, a sentence each. */
   readonly end: () => string[];
 }
 
@@ -104,7 +104,7 @@ function rowOf(cells: readonly string[]): CheckedRow {
 const isPlain = ({ credit, debit, balance }: RowAmounts): boolean =>
   (credit === '') !== (debit === '') && AMOUNT.test(credit || debit) && AMOUNT.test(balance);
 
-/** Follows the balance from row to row, and holds it and the sums against what the manifest says. */
+/** Follows the balance from row to row, and compares it and the sums with what the manifest says. */
 function checkBalances(
   statement: ManifestStatement,
   isNearMidnight: (bookedAt: string) => boolean,
@@ -163,7 +163,11 @@ interface Jumps {
   readonly openPlaces: number;
 }
 
-/** Where a break lies beside midnight, an entry of the neighbouring day may hide how much of a jump is its own. */
+/**
+ * Compares the number of breaks, and the closing. Near midnight an entry of the neighbouring day may belong between two
+ * rows, so the size of a jump there is unknown. The closing is therefore only compared if no break is left for such a
+ * place.
+ */
 function compareBreaks(
   { jumps, jumped, openPlaces }: Jumps,
   { creditTotal, debitTotal }: Sums,
@@ -173,7 +177,7 @@ function compareBreaks(
   const breaks = statement.breaks - (statement.breaksAfter ?? 0);
   if (statement.breaks > 0 && (jumps > breaks || jumps + openPlaces < breaks)) {
     say(
-      `the rows jump at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
+      `the balance jumps at ${counted(jumps, 'place')}${openPlaces > 0 ? ' away from midnight' : ''}, ` +
         `the manifest says ${counted(breaks, 'break')}${breaks === statement.breaks ? '' : ' before them'}`,
     );
   } else if (breaks <= jumps) {
@@ -184,7 +188,9 @@ function compareBreaks(
   }
 }
 
-/** Tells times near the day's begin or end, wherever the clock puts them: some zones skip midnight itself. */
+/**
+ * Whether a time is near the beginning or the end of the day, compared as instants: some zones skip midnight itself.
+ */
 function midnightOf(day: string, zone: string): (bookedAt: string) => boolean {
   if (!isTimeZone(zone)) return () => false;
   const { beginMs, endMs } = dayWindow(day, zone);

@@ -68,7 +68,10 @@ export async function verifyPaths(
           (expected.currency !== null || dirname(path) === dirname(one.path)),
       );
       if (copies.length === 0 && one.whole && expected.current && !hasOtherRevision(one, expected, sheets)) {
-        problems.push({ path: one.path, problem: `${expected.file} is listed and not here` });
+        problems.push({
+          path: one.path,
+          problem: `${expected.file} is listed in the manifest but is not here`,
+        });
       }
       for (const path of copies) {
         named.add(path);
@@ -143,7 +146,10 @@ async function verifyFile(
   };
 }
 
-/** Digest of a file, and what its rows say otherwise than its manifest, in one reading. */
+/**
+ * The digest of a file, and where its rows differ from its manifest. Reads the file once, unless its rows cannot be
+ * read.
+ */
 async function readSheet(
   path: string,
   manifest: Manifest,

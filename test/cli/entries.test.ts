@@ -171,7 +171,7 @@ it('an unreadable store ends with 4, and the rest is shown', async () => {
   await writeFile(pathOf(1), older);
   expect(code).toBe(4);
   expect(stdout).toContain('version 2');
-  expect(stdout).toContain('.r2.csv holds other bytes than were published');
+  expect(stdout).toContain('.r2.csv does not hold the bytes that were published');
   expect(stdout).toContain('.r1.csv is missing; it was published');
 });
 

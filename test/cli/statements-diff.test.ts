@@ -83,7 +83,7 @@ describe('statements diff', () => {
     expect(stdout).toMatch(
       new RegExp(
         `\n  went ${gone}: ${DAY} \\d\\d:\\d\\d:\\d\\d, [A-Z_]+\n    (credit|debit) [\\d.]+, balance [\\d.]+\n` +
-          '    vanished on the platform, missed since 2026-03-08 01:30:00\n',
+          '    vanished on the platform, missing since 2026-03-08 01:30:00\n',
       ),
     );
     expect(stdout).toMatch(/\npublished +2026-03-07 01:30 +2026-03-08 01:30\n/);
@@ -185,13 +185,13 @@ describe('statements diff', () => {
       const missing = await diff();
       expect(missing.code).toBe(4);
       expect(missing.stdout).toContain(`${row!.object_key} is missing; it was published.`);
-      expect(missing.stdout).toContain('`daybook publish --repair` writes it again where it still can');
+      expect(missing.stdout).toContain('`daybook publish --repair` writes it again if it can');
       expect(missing.stdout).toMatch(/\nclosing +/);
       await writeFile(path, 'altered,bytes\r\n');
       const altered = await diff('--json');
       expect(altered.code).toBe(4);
       expect(documentOf(altered.stdout).accounts[0]!.problem).toContain(
-        'holds other bytes than were published',
+        'does not hold the bytes that were published',
       );
     } finally {
       await writeFile(path, Buffer.concat(kept));

@@ -106,7 +106,7 @@ describe('statements get --month', () => {
     const { code, stderr } = await get('--month', '2026-03', '--out', out);
     await writeFile(path, before);
     expect(code).toBe(4);
-    expect(stderr).toContain(`${key} holds other bytes than were published`);
+    expect(stderr).toContain(`${key} does not hold the bytes that were published`);
     expect((await readdir(folder)).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 

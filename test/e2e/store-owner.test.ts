@@ -154,7 +154,7 @@ test('a file that differs from its manifest is left and reported, and its day ge
   expect(left).toEqual([
     {
       key: keyOf(1).replace(/[^/]*$/, 'manifest.json'),
-      why: `USD: ${keyOf(1)} holds other bytes than its manifest says`,
+      why: `USD: ${keyOf(1)} does not have the bytes that its manifest states`,
     },
   ]);
   expect(publishedIn(await second.run())).toEqual([`USD ${FROM} r2`]);
@@ -167,6 +167,6 @@ test('a manifest that names a file outside the store does not make daybook read 
   await writeFile(join(root, key), manifest.replaceAll(`"${merchantNo}_USD_`, '"../../../USD_'));
   const { left } = await adopt(second);
   expect(left.map(({ why }) => why)).toEqual([
-    `USD: ../../../USD_${FROM}.r1.csv is no name of a statement's revision 1`,
+    `USD: ../../../USD_${FROM}.r1.csv is not the file name of revision 1`,
   ]);
 });

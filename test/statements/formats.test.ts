@@ -137,7 +137,7 @@ describe('formats published beside the CSV', () => {
     await writeFile(pathOf('txt'), 'nothing');
     await rm(pathOf('txt', { day: NEXT }));
     expect(await problemsIn()).toEqual([
-      `${MERCHANT}_USD_${NEXT}.r1.txt is listed and not here`,
+      `${MERCHANT}_USD_${NEXT}.r1.txt is listed in the manifest but is not here`,
       expect.stringMatching(/^the file has 7 bytes/),
       expect.stringMatching(/^its SHA-256 is/),
     ]);

@@ -63,7 +63,7 @@ describe('the cause of a row', () => {
       row(null, first),
       { ...was, contents: [first] },
       { kind: 'returned' },
-      'came back: the platform had taken it back when the earlier revision was published',
+      'came back: the platform did not show it when the earlier revision was published',
     ],
     [
       'amended into this day',
@@ -91,14 +91,14 @@ describe('the cause of a row', () => {
       row(first, null),
       { vanishedAt: later, contents: [first] },
       { kind: 'vanished', since: later },
-      'vanished on the platform, missed since 2026-04-01T01:00:00.000Z',
+      'vanished on the platform, missing since 2026-04-01T01:00:00.000Z',
     ],
     [
       'amended, and taken back later',
       row(first, null),
       { vanishedAt: later, contents: [first, second] },
       { kind: 'vanished', since: later },
-      'vanished on the platform, missed since 2026-04-01T01:00:00.000Z',
+      'vanished on the platform, missing since 2026-04-01T01:00:00.000Z',
     ],
     [
       'taken back for a while',
@@ -119,14 +119,14 @@ describe('the cause of a row', () => {
       row(first, null),
       undefined,
       { kind: 'unknown' },
-      'this database does not hold what it comes from',
+      'this database does not know the cause',
     ],
     [
       'of a change before this database began',
       row(content({ credit: '9.00' }), first),
       { ...was, contents: [first] },
       { kind: 'unknown' },
-      'this database does not hold what it comes from',
+      'this database does not know the cause',
     ],
   ])('%s', (_, difference, past, cause, said) => {
     expect(causeOf(difference, past, { account, day, publishedAt })).toEqual(cause);

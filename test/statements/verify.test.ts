@@ -152,7 +152,7 @@ describe('a day that is broken, and whose entries trade places over midnight', (
       return problems(sheet(1));
     };
     expect(await says('"breaks": 1', '"breaks": 9')).toEqual([
-      'the rows jump at 1 place away from midnight, the manifest says 9 breaks',
+      'the balance jumps at 1 place away from midnight, the manifest says 9 breaks',
     ]);
     expect(await says('"closing": "172.00"', '"closing": "171.00"')).toEqual([
       'opening + credits - debits with its jumps is 172.00, the manifest says 171.00',
@@ -170,7 +170,7 @@ test('an earlier revision downloaded alone is checked with its day’s manifest'
   await mkdir(flat);
   const name = `${MERCHANT}_USD_${DAYS[0]}`;
   await copyFile(join(day(0), 'manifest.json'), join(flat, `${name}.manifest.json`));
-  expect(await problems(flat)).toEqual([`${name}.r2.csv is listed and not here`]);
+  expect(await problems(flat)).toEqual([`${name}.r2.csv is listed in the manifest but is not here`]);
   await copyFile(sheet(0, 1), join(flat, `${name}.r1.csv`));
   expect(await problems(flat)).toEqual([]);
 });
@@ -227,7 +227,7 @@ describe('problems that are reported', () => {
     await rm(sheet(1));
     await writeFile(join(day(1), 'other.csv'), 'x');
     expect(await problems(folder)).toEqual([
-      `${MERCHANT}_USD_${DAYS[1]}.r1.csv is listed and not here`,
+      `${MERCHANT}_USD_${DAYS[1]}.r1.csv is listed in the manifest but is not here`,
       'no manifest here names this file',
     ]);
   });

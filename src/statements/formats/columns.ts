@@ -19,7 +19,7 @@ export interface EntryColumn extends StatementColumn {
 
 const AMOUNT = 'in units of the currency';
 
-/** New ones go to the end. */
+/** New ones go to the end. CONTRIBUTING.md, "A column of the CSV", has all steps. */
 export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
   {
     name: 'batch_no',
@@ -65,7 +65,7 @@ export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
   },
 ];
 
-/** Of files published before their columns were kept. */
+/** Columns of files that were published before the names of columns were recorded. */
 const FIRST_COLUMNS: readonly string[] = [
   ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
   ...['credit', 'debit', 'balance'],

@@ -1,11 +1,11 @@
-/** A published CSV as its records, read as a stream: each as it is spelled, and its cells only where somebody asks. */
+/** A published CSV as its records, read as a stream: each as raw text; its cells are only parsed on demand. */
 import { CsvError, parse } from 'csv-parse/sync';
 
 const LINE_END = '\r\n';
-/** Longer than any record of ours, so that a file of something else is not gathered whole. */
+/** Longer than any record of ours, so that a file of another kind is not collected in memory as one record. */
 const RECORD_CHARACTERS_MAX = 1_048_576;
 
-/** The bytes are no statement with its columns. */
+/** The bytes are not a statement with the expected columns. */
 export class NoStatement extends Error {
   override readonly name = 'NoStatement';
   readonly file: string;
@@ -35,7 +35,7 @@ export async function* recordsOf(
   if (rest !== '') yield [rest];
 }
 
-/** A line's end inside of quotes is part of a cell, so its lines are one record. */
+/** A line break inside quotes is part of a cell, so the lines around it are one record. */
 function whole(lines: readonly string[]): { complete: readonly string[]; unfinished: string } {
   if (!lines.some((line) => line.includes('"'))) return { complete: lines, unfinished: '' };
   const complete: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * What a format of statements is. CSV is the one every statement is published in: what is proven, compared and found again
- * is read from it. The other formats are made from it, when it is published or when somebody downloads it.
+ * What a format of statements is. CSV is the one every statement is published in: it is the file that is proven,
+ * compared and searched. The other formats are made from it, when it is published or when somebody downloads it.
  */
 import type { Account, BusinessDay, Figures } from '../../ledger/entry.ts';
 import type { StatementColumn } from './columns.ts';
@@ -25,11 +25,13 @@ export interface StatementFormat {
   readonly extension: string;
   /** For browsers that open the file in the store. */
   readonly contentType: string;
-  /** Published beside the CSV under the same revision, and listed in the manifest; else only made for downloads. */
+  /**
+   * Published beside the CSV under the same revision, and listed in the manifest; if false, only made for downloads.
+   */
   readonly isPublished: boolean;
   /**
-   * The file's bytes: the same for the same day. Reads all rows, as only their end tells that they are those published;
-   * what reading them throws has to come through.
+   * The file's bytes: the same for the same day. `write` has to read all rows and to pass on what reading them throws:
+   * only at their end is it known that they are those published.
    */
   readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
@@ -49,7 +51,7 @@ export interface StatementReader {
   ) => AsyncIterable<readonly RowCells[]>;
 }
 
-/** The bytes are no file of the format. */
+/** The bytes are not a valid file of the format. */
 export class UnreadableRows extends Error {
   override readonly name = 'UnreadableRows';
 }

@@ -6,7 +6,7 @@ import type { RowCells, StatementFormat } from './format.ts';
 /** What a spreadsheet may take for a formula, at a cell's start. */
 const FORMULA_START = /^[=+\-@\t\r]/;
 
-/** Leads with an apostrophe the text cells that would start a formula. Amounts stay as they are. */
+/** Puts an apostrophe in front of text cells that would start a formula. Amounts stay as they are. */
 async function* withoutFormulas(
   columns: readonly StatementColumn[],
   rows: AsyncIterable<readonly RowCells[]>,

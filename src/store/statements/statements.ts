@@ -1,4 +1,4 @@
-/** Stores published statements, and says which days are due, which revision is current, and what each day rests on. */
+/** Stores published statements, and says which revision is current and which certificates cover each day. */
 import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';

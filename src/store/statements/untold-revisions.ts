@@ -1,5 +1,5 @@
 /**
- * Keeps published statements that no run has reported yet, although they replaced another one or came late: the run
+ * Keeps note of published revisions that replaced another one or came late and that no run has reported yet: the run
  * that published them may have been killed before its report.
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
