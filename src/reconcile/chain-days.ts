@@ -29,7 +29,10 @@ export interface ChainedDays {
   /** Figures of each day that has any entry, or has a balance to pass on. */
   readonly days: readonly DayFigures[];
   readonly breaks: readonly ContinuityBreak[];
-  /** A break, or a place that was mended, lies so near the start that entries of the day before might change it. */
+  /**
+   * True if a break, or a place where another order avoided one, lies so near the start that entries of the day before
+   * might change it.
+   */
   readonly brokenAtStart: boolean;
 }
 

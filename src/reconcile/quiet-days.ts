@@ -48,7 +48,10 @@ export async function quietDaysBefore(
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
 }
 
-/** Whether a day's first entry now tells the balance of the day without entries before it, and it is not the stored one. */
+/**
+ * Whether the balance of the empty day `before` now follows from the first entry of `day`, and differs from the stored
+ * one.
+ */
 export async function tellsBefore(
   before: DayFigures,
   day: BusinessDay,

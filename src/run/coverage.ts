@@ -51,10 +51,10 @@ export function wholeDays(window: Window, zone: string): DayRange | null {
 }
 
 /**
- * The unbroken stretch of proven days that a ledger's proof has come to: it begins with the first proven day, passes
- * over a long stretch between two histories that nobody asked for, and ends before the first day after it that should
- * be proven and is not. `missing` are spans still to be read; `unproven` are days that have a break or no figures yet.
- * The stretch begins after the last one it passed over. Null where no day is proven.
+ * The range of days, without a gap, that counts as proven. It goes from the first proven day to the day before the
+ * first one that should be proven and is not. A long gap that nobody asked for is skipped; the range then begins after
+ * the last gap skipped. `missing` are spans still to be read; `unproven` are days with a break or without figures. Null
+ * if no day is proven.
  */
 export function provenStretch(
   certified: readonly Window[],

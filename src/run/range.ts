@@ -17,8 +17,9 @@ export interface MerchantDays extends DayRange {
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   /**
-   * Days of the nightly range before everything that is proven. If the run fails to read them, they leave no gap
-   * between proven days, so a later run would not notice. Null if there are none.
+   * Days of the nightly range before the first certified instant. If this run fails to read them, no gap between
+   * certified days shows it, so a later run would never come back to them. They are therefore recorded as a requested
+   * range. Null if there are none.
    */
   readonly beforeProof: DayRange | null;
   /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */

@@ -119,7 +119,7 @@ export const accountDayKey = (merchantNo: string, currency: string, day: Busines
  */
 export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reconcile' | 'publish'>): {
   readonly keys: ReadonlySet<string>;
-  /** Every account they are of passes it. */
+  /** A filter that every account of these days passes; it may let others pass. */
   readonly accounts: AccountFilter;
   readonly days: readonly BusinessDay[];
 } {

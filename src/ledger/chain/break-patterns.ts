@@ -186,7 +186,9 @@ const isNothing = (jumps: readonly Jump[]): boolean =>
     '0',
   ) === 0;
 
-/** The same for the last entries of the account. There is no break after them, so `closing` takes its place. */
+/**
+ * Like `takeMoved`, for the last entries of the account. There is no break after them, so `closing` takes its place.
+ */
 function takeLast(scene: Scene): void {
   const { jumps, closing } = scene;
   const [gap, into] = [jumps.length - 2, jumps.length - 1];

@@ -10,8 +10,8 @@ export interface Neighbour {
 }
 
 /**
- * If the break is less than one part in this many of the amount beside it, that amount is more likely wrong than an
- * entry is missing.
+ * If the missing amount is at most one part in this many of the amount beside it, a wrong amount is more likely than a
+ * missing entry.
  */
 const SMALL_PART = 100n;
 

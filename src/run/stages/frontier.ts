@@ -24,9 +24,9 @@ const CLOCK_BEHIND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The windows of today that a run without dates reads as well. They cover two hours, or more if a page holds more: as
- * much time as one page covered on the busiest of the last days. So where a page holds a whole day, this takes one
- * call. None if the check is off or if dates were asked for, as then only those days are read.
+ * The windows of today that a run without dates reads as well. They cover two hours, or longer if, at the rate of the
+ * busiest recent day, one page covers more time than that. So this costs one call, unless two hours hold more than a
+ * page. None if the check is off or if dates were asked for, as then only those days are read.
  */
 export async function frontierWindows(
   merchantNo: string,
