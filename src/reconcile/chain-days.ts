@@ -15,7 +15,7 @@ export interface ChainDaysOptions {
   readonly before: DayFigures | undefined;
   /** Whether no entry can be missing between the day before and the first entry, which is booked at `firstMs`. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
-  /** The first entry after these days does not start from the balance they end on. */
+  /** True if the first entry after these days does not start from the balance they end on. */
   readonly isBrokenAfter: boolean;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
   readonly zone: string;

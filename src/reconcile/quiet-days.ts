@@ -1,4 +1,4 @@
-/** Days at the start of an account whose entries have all vanished: only the next entry tells their balance. */
+/** Days at the start of an account whose entries have all vanished: their balance is known from the next entry only. */
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';

@@ -56,8 +56,8 @@ export async function finding(what: string, check: () => Promise<string>): Promi
 }
 
 /**
- * Checks schedule, database, object store, platform and time zone. Each is checked if it can be, whatever the others
- * gave.
+ * Checks schedule, database, object store, platform and time zone. Each is checked if possible, whatever the other
+ * checks found.
  */
 export async function examine(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
   const { settings, openObjects, reader, now } = patient;

@@ -22,7 +22,10 @@ export interface MerchantDays extends DayRange {
    * range. Null if there are none.
    */
   readonly beforeProof: DayRange | null;
-  /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */
+  /**
+   * Windows that were certified and reconciled before this run: all of them or, if days were asked for, those inside
+   * these days.
+   */
   readonly knownBefore: readonly Window[];
 }
 
@@ -35,7 +38,10 @@ export function askableDays(zone: string): DayRange {
   };
 }
 
-/** Throws `UsageError` for a day that no ledger can have. `flag` names the option that the day came from. */
+/**
+ * Throws `UsageError` for a day outside the time that the platform can be asked about. `flag` names the option that the
+ * day came from.
+ */
 export function assertAskable(flag: string, day: BusinessDay, zone: string): void {
   const askable = askableDays(zone);
   const asked = `${flag} ${day} cannot be asked for:`;
@@ -70,7 +76,7 @@ export function askedRange(
 }
 
 /**
- * The nightly range of one merchant: yesterday and the `resweepDays` days before it. It begins sooner if one of the
+ * The nightly range of one merchant: yesterday and the `resweepDays` days before it. It begins earlier if one of the
  * `earlier` days lies before that: the first day that was not read because of downtime, so that the next night
  * catches up; or the first day of the sweep for late entries. A null among `earlier` is ignored.
  */
@@ -84,7 +90,10 @@ export function nightlyRange(
   return { from: froms.reduce((first, day) => (day < first ? day : first), addDays(to, -resweepDays)), to };
 }
 
-/** The range around all merchants' ranges, to store with the run. Without merchants `fallback`, or yesterday. */
+/**
+ * The range around all merchants' ranges, to store with the run. If there are no merchants: `fallback`, or else
+ * yesterday.
+ */
 export function outerRange(
   ranges: ReadonlyMap<string, DayRange>,
   fallback: DayRange | null,

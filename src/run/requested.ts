@@ -83,7 +83,7 @@ function mergeDays(ranges: readonly DayRange[]): DayRange[] {
 }
 
 /**
- * The further days of earlier requests that a run of `reads` reads for one merchant: the oldest request first, the
+ * Days of earlier requests that a run over the days `reads` also reads for one merchant: the oldest request first, the
  * oldest days first, at most `daysMax` in all. Pure.
  */
 export function takenUpDays(

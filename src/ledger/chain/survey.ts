@@ -80,8 +80,8 @@ const trailsIn = (survey: Survey, part: number): number => Math.max(1, survey.be
 
 /**
  * The fewest breaks on a way that comes from the balance `start`, uses all entries and ends on the balance `end`,
- * which one of the entries ends on. An imagined entry from `end` back to `start` closes the way to a circle. The
- * circle has as many breaks as it has trails, except that a single circuit has none.
+ * which one of the entries ends on. An imagined entry from `end` back to `start` closes the way. The closed way has
+ * as many breaks as trails, except that a single circuit has none.
  */
 export function jumpsBetween(survey: Survey, start: bigint, end: bigint): number {
   const { begins, parts, partCount, surplus, trails, vertexOf } = survey;
