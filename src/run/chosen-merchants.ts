@@ -39,7 +39,7 @@ const notReadable = (merchantNo: string | undefined, known: readonly string[]): 
         'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
           '`daybook merchants add`.',
       )
-    : new UsageError(`merchant ${merchantNo} is not known or disabled; known: ${known.join(', ')}.`);
+    : new UsageError(`merchant ${merchantNo} is unknown or disabled; known: ${known.join(', ')}.`);
 
 /** A placeholder that works as long as no call is made. Reading `token` throws the reason why there is none. */
 const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({
