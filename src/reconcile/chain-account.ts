@@ -96,7 +96,10 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
   return { days: inOrder, breaks: [...breaks.values()].flat(), left: [...waiting].sort() };
 }
 
-/** Of days whose chain began anew, those that can now be chained to a day before them, as the time between was read. */
+/**
+ * Of the days whose chain started without a predecessor, those that can now be joined to an earlier day, because the
+ * time between has been read.
+ */
 export async function joiningDays(
   options: AccountInZone,
   restarted: readonly BusinessDay[],

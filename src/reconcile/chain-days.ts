@@ -15,7 +15,7 @@ export interface ChainDaysOptions {
   readonly before: DayFigures | undefined;
   /** Whether no entry can be missing between the day before and the first entry, which is booked at `firstMs`. */
   readonly joins: (before: DayFigures, firstMs: number) => Promise<boolean>;
-  /** The first entry after these days does not start from the balance they end on. */
+  /** True if the first entry after these days does not start from the balance they end on. */
   readonly isBrokenAfter: boolean;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
   readonly zone: string;
@@ -29,7 +29,10 @@ export interface ChainedDays {
   /** Figures of each day that has any entry, or has a balance to pass on. */
   readonly days: readonly DayFigures[];
   readonly breaks: readonly ContinuityBreak[];
-  /** A break, or a place that was mended, lies so near the start that entries of the day before might change it. */
+  /**
+   * True if a break, or a place where another order avoided one, lies so near the start that entries of the day before
+   * might change it.
+   */
   readonly brokenAtStart: boolean;
 }
 

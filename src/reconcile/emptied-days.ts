@@ -1,4 +1,4 @@
-/** Days at the start of an account whose entries have all vanished: only the next entry tells their balance. */
+/** Days at the start of an account whose entries have all vanished: their balance is known from the next entry only. */
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
@@ -48,7 +48,10 @@ export async function emptiedDaysBefore(
   return quiet.map((day, index) => (index === 0 ? { ...day, restarted: true } : day));
 }
 
-/** Whether a day's first entry now tells the balance of the day without entries before it, and it is not the stored one. */
+/**
+ * Whether the balance of the empty day `before` now follows from the first entry of `day`, and differs from the stored
+ * one.
+ */
 export async function tellsBefore(
   before: DayFigures,
   day: BusinessDay,

@@ -6,9 +6,9 @@ import { createCertifiedCheck } from './certified-check.ts';
 import type { AccountInZone } from './account-view.ts';
 
 /**
- * Days without figures that are wholly under certificate, and that follow a day with figures or one of `changed` with no
- * unproven time between. They are looked for from the first changed day on, or after `last`, the account's last day with
- * figures, where none changed. In order.
+ * The days that have no figures yet and are proven empty: all time from the last day with figures (or from one of
+ * `changed`) to their end is under certificate. The search begins at the first changed day or at `last`, the account's
+ * last day with figures, whichever is earlier. In order.
  */
 export async function daysWithoutEntries(
   options: AccountInZone,

@@ -47,7 +47,7 @@ export interface DayChange {
   readonly after: SeenFigures;
 }
 
-/** Of a day's figures, what a reader sees. */
+/** Those of a day's figures that a reader sees. */
 export type SeenFigures = Pick<Figures, (typeof SEEN)[number]>;
 const SEEN = [
   'opening',
@@ -68,7 +68,7 @@ export interface ReconcileReport {
   readonly accounts: number;
   readonly daysChained: number;
   readonly daysChanged: readonly DayChange[];
-  /** As they were found. Their hints are in their rows. */
+  /** Without hints: these are added to the stored rows afterwards. */
   readonly opened: readonly BreakRow[];
   readonly healed: readonly BreakRow[];
 }
@@ -104,7 +104,7 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   return { accounts: work.length, daysChained, daysChanged, opened, healed };
 }
 
-/** Writes the hints that changed, of all breaks of the merchants: a new entry may explain a break of long ago. */
+/** Writes the hints that changed, for all breaks of the merchants, as a new entry may explain an old break. */
 async function updateHints(options: ReconcileOptions): Promise<void> {
   const { db, lease, accounts, currencies, signal, readQuarantined } = options;
   for (const merchantNo of await merchantsWithBreaks(db, accounts.merchants)) {

@@ -2,7 +2,7 @@
 import { sameStated } from '../ledger/chain/figures.ts';
 import type { DayFigures } from '../store/account-days.ts';
 
-/** Whether anything stored differs, where the chain stands at the day's end included. */
+/** Whether anything that is stored differs, including where the chain stands at the day's end. */
 export const storedDiffers = (figures: DayFigures, stored: DayFigures): boolean =>
   !sameStated(figures, stored) ||
   figures.lastBatchNo !== stored.lastBatchNo ||

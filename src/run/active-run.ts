@@ -30,7 +30,7 @@ export interface RunDeps {
   readonly clockToleranceS: number;
   /** The checks that a nightly run makes beyond the days it reads. If left out, all of them. */
   readonly checks?: readonly Check[];
-  /** The time zone is not proven: a person vouches for it. */
+  /** If true, the time zone is not proven, because a person vouches for it. */
   readonly timeZoneTrusted?: boolean;
   /** The present for this run: it decides which days are over and which windows are settled. A rehearsal may set it. */
   readonly now: () => Date;
@@ -47,7 +47,7 @@ export interface RunRequest {
   readonly range: DayRange | null;
   readonly merchants: readonly MerchantAccess[];
   readonly currencies: Chosen;
-  /** Every published file of the days is read whole and compared; without a range, of all days. */
+  /** If true, every published file of these days is read in full and compared; without a range, of all days. */
   readonly repairs?: boolean;
   /** Set if the schedule runs it: the job, and the wall-clock time at which it was due. */
   readonly scheduled?: DueJob;

@@ -47,9 +47,9 @@ export interface PlatformApp extends App {
 export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
-  /** Clock, chance and waits of the calls to the platform; where not given, those of the machine. */
+  /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */
   readonly transport?: TransportDeps;
-  /** What counts as now; where not given, the clock, or the instant that DAYBOOK_NOW sets. */
+  /** The current time. If left out: the clock, or the instant set by DAYBOOK_NOW. */
   readonly now?: () => Date;
 }
 

@@ -6,8 +6,8 @@ import { UsageError } from './verdict/exit-codes.ts';
 import type { PlatformApp } from './app.ts';
 
 /**
- * The merchants of a run, in order. A merchant whose stored token cannot be read is included: work that needs no call
- * is done for it. Using its token throws the reason, and this failure is then that merchant's own.
+ * The merchants of a run, in order. A merchant whose stored token cannot be read is included: stages that make no calls
+ * still run for it. Reading its `token` throws the reason, which is then reported as a failure of this merchant only.
  *
  * Throws `UsageError` for an unknown merchant, or if there is no merchant at all; `UnknownSecretKey` or
  * `SecretUnreadable` if none of the chosen merchants' tokens can be read.
@@ -39,9 +39,9 @@ const notReadable = (merchantNo: string | undefined, known: readonly string[]): 
         'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
           '`daybook merchants add`.',
       )
-    : new UsageError(`merchant ${merchantNo} is not known or disabled; known: ${known.join(', ')}.`);
+    : new UsageError(`merchant ${merchantNo} is unknown or disabled; known: ${known.join(', ')}.`);
 
-/** Stands for the merchant wherever no call is made; who reads the token learns why there is none. */
+/** A placeholder that works as long as no call is made. Reading `token` throws the reason why there is none. */
 const locked = ({ merchantNo, problem }: LockedMerchant): MerchantAccess => ({
   merchantNo,
   get token(): string {

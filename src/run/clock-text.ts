@@ -1,4 +1,7 @@
-/** Words how far the platform's clock differs from this machine's, and decides whether a person has to know. Pure. */
+/**
+ * Puts into words how far the platform's clock differs from this machine's, and decides whether a person has to know.
+ * Pure.
+ */
 import type { SyncReport } from '../sync/sync.ts';
 
 /** A smaller difference is not reported, unless days had to wait because of it. */

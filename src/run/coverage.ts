@@ -1,11 +1,13 @@
-/** Works out from certificates up to where a merchant's ledger is proven, and which spans are missing. Pure. */
+/**
+ * Works out, from certificates, up to which instant a merchant's ledger is proven, and which spans are missing. Pure.
+ */
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
 
 /**
- * A longer gap between certificates is no missed night. It lies between two ranges of days that were each read on
+ * A longer gap between certificates is not a missed night. It lies between two ranges of days that were each read on
  * purpose.
  */
 const MISSING_MS_MAX = 31 * 24 * 3_600_000;
@@ -42,7 +44,7 @@ export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange 
   to: dayOf(endMs, zone),
 });
 
-/** The business days that lie in the window whole; null if there are none. */
+/** The business days that lie entirely inside the window; null if there are none. */
 export function wholeDays(window: Window, zone: string): DayRange | null {
   const first = dayOf(window.beginMs, zone);
   const from = dayWindow(first, zone).beginMs === window.beginMs ? first : addDays(first, 1);
@@ -51,10 +53,10 @@ export function wholeDays(window: Window, zone: string): DayRange | null {
 }
 
 /**
- * The unbroken stretch of proven days that a ledger's proof has come to: it begins with the first proven day, passes
- * over a long stretch between two histories that nobody asked for, and ends before the first day after it that should
- * be proven and is not. `missing` are spans still to be read; `unproven` are days that have a break or no figures yet.
- * The stretch begins after the last one it passed over. Null where no day is proven.
+ * The range of days, without a gap, that counts as proven. It goes from the first proven day to the day before the
+ * first one that should be proven and is not. A long gap that nobody asked for is skipped; the range then begins after
+ * the last gap skipped. `missing` are spans still to be read; `unproven` are days with a break or without figures. Null
+ * if no day is proven.
  */
 export function provenStretch(
   certified: readonly Window[],

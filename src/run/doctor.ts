@@ -56,8 +56,8 @@ export async function finding(what: string, check: () => Promise<string>): Promi
 }
 
 /**
- * Checks schedule, database, object store, platform and time zone. Each is checked if it can be, whatever the others
- * gave.
+ * Checks schedule, database, object store, platform and time zone. Each is checked if possible, whatever the other
+ * checks found.
  */
 export async function examine(patient: Patient, signal: AbortSignal): Promise<Finding[]> {
   const { settings, openObjects, reader, now } = patient;
@@ -109,7 +109,9 @@ function clockFindings(clock: PlatformClock, { settleDelayS }: Settings): Findin
   const news = clockNews(apart);
   if (news === null) return [];
   const ok = apart.platformBehindMs <= settleDelayS * 1_000;
-  const detail = ok ? news : `${news}, and nothing is read before it is settled there: ${SET_THE_CLOCK}`;
+  const detail = ok
+    ? news
+    : `${news}, so entries are read only once they are old enough by that clock: ${SET_THE_CLOCK}`;
   return [{ what: 'platform clock', ok, detail, exitCode: ok ? EXIT.done : EXIT.incomplete }];
 }
 
@@ -152,7 +154,7 @@ async function examineDatabase(patient: Patient): Promise<DatabaseExamined> {
 /** Names a connection that is not protected. */
 function serverFound({ databaseUrl }: Settings): string {
   const protection = databaseUrl === null ? 'local' : protectionOf(databaseUrl);
-  if (protection === 'plain') return 'PostgreSQL, spoken to WITHOUT TLS, as DAYBOOK_ALLOW_INSECURE says';
+  if (protection === 'plain') return 'PostgreSQL, connected WITHOUT TLS, as DAYBOOK_ALLOW_INSECURE allows';
   if (protection === 'unverified') {
     return 'PostgreSQL, its certificate NOT checked, as sslmode in DATABASE_URL says; verify-full checks it';
   }
@@ -164,14 +166,14 @@ function withoutTables({ platform }: Settings, found: readonly Finding[]): Datab
   const { exitCode } = found.find(({ ok }) => !ok)!;
   const { merchant } = platform;
   if (merchant !== null) {
-    const detail = `${merchant.merchantNo}, of the settings; those added to the database are not known yet`;
+    const detail = `${merchant.merchantNo}, from the settings; merchants stored in the database could not be read`;
     return {
       findings: [...found, { what: 'merchants', ok: true, detail, exitCode: EXIT.done }],
       merchants: [merchant],
     };
   }
   const detail =
-    'none in the settings, and those added to the database are not known yet: mend the database first';
+    'none in the settings, and merchants stored in the database could not be read: fix the database first';
   return { findings: [...found, { what: 'merchants', ok: false, detail, exitCode }], merchants: [] };
 }
 

@@ -24,7 +24,7 @@ export interface NotJoined {
   readonly mayPass: boolean;
 }
 
-/** Makes sure that a merchant is in the nightly job. Null if it is, since now or earlier. */
+/** Makes sure that a merchant is in the nightly job. Null once it has joined, just now or earlier. */
 export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
 
 /** Tries one call for each merchant that is known and has not joined: it asks for one page of yesterday's ledger. */

@@ -14,8 +14,8 @@ export interface LastRuns {
   /** Null if nothing ran yet. */
   readonly last: KnownRun | null;
   /**
-   * The last run of the ledger's jobs, and the last run of each other job, if it did not end well and no later run
-   * did its work. A run that is still at work does not count; the one before it does.
+   * Runs that did not end well and whose work no later run has done: at most one of the ledger's jobs, and one of each
+   * other job. A run that is still at work does not count; the one before it does.
    */
   readonly notMadeUpFor: readonly KnownRun[];
 }

@@ -84,7 +84,7 @@ export function createRenewal(options: {
       heldSinceMs = askedAtMs;
     } catch (error) {
       if (error instanceof LeaseLost) onLost(error);
-      // If the database cannot be reached for a moment, the write transactions decide what to do.
+      // If the database cannot be reached for a moment, that is no loss yet: every write checks the lease itself.
       else checkAge();
     } finally {
       isAsking = false;

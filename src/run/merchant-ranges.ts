@@ -61,8 +61,8 @@ async function merchantRanges(options: {
 }
 
 /**
- * The first day from `day` on that was read before. The sweep for late entries begins there, so that it reads no day
- * that nobody asked for. Null if there is none. Pure.
+ * The earliest day, not before `day`, that an earlier run has read. The sweep for late entries begins there, so that it
+ * reads no day that nobody asked for. Null if there is none. Pure.
  */
 export function firstRead(certified: readonly Window[], day: BusinessDay, zone: string): BusinessDay | null {
   const { beginMs } = dayWindow(day, zone);

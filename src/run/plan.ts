@@ -69,7 +69,7 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
         daysChanged: await plannedDays(outcome.reconcile?.daysChanged ?? [], {
           ...rehearsal,
           accounts: accountsAsked(request),
-          // What is read of a day that is going on is no day's figures yet.
+          // A day that is not over has no final figures yet. It is left out, unless it was asked for by date.
           toDay: to > yesterday ? to : yesterday,
         }),
         breaksOpened: outcome.reconcile?.opened ?? [],

@@ -49,7 +49,7 @@ export async function publishedFilesCheck(
     }
   }
   if (damaged.length > 0) throw new StatementDamaged(damageText(damaged));
-  const sample = olderFiles === 0 ? '' : `; ${olderFiles} of the days before sampled, all there too`;
+  const sample = olderFiles === 0 ? '' : `; ${olderFiles} sampled from earlier days, all there, too`;
   return files === 0
     ? `none since ${fromDay}${sample}`
     : `${files} since ${fromDay}, all there as published${sample}`;

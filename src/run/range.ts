@@ -17,11 +17,15 @@ export interface MerchantDays extends DayRange {
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   /**
-   * Days of the nightly range before everything that is proven. If the run fails to read them, they leave no gap
-   * between proven days, so a later run would not notice. Null if there are none.
+   * Days of the nightly range before the first certified instant. If this run fails to read them, no gap between
+   * certified days shows it, so a later run would never come back to them. They are therefore recorded as a requested
+   * range. Null if there are none.
    */
   readonly beforeProof: DayRange | null;
-  /** What was proven and reconciled before this run: of all time or, if days were asked for, of those days. */
+  /**
+   * Windows that were certified and reconciled before this run: all of them or, if days were asked for, those inside
+   * these days.
+   */
   readonly knownBefore: readonly Window[];
 }
 
@@ -34,7 +38,10 @@ export function askableDays(zone: string): DayRange {
   };
 }
 
-/** Throws `UsageError` for a day that no ledger can have. `flag` names the option that the day came from. */
+/**
+ * Throws `UsageError` for a day outside the time that the platform can be asked about. `flag` names the option that the
+ * day came from.
+ */
 export function assertAskable(flag: string, day: BusinessDay, zone: string): void {
   const askable = askableDays(zone);
   const asked = `${flag} ${day} cannot be asked for:`;
@@ -69,7 +76,7 @@ export function askedRange(
 }
 
 /**
- * The nightly range of one merchant: yesterday and the `resweepDays` days before it. It begins sooner if one of the
+ * The nightly range of one merchant: yesterday and the `resweepDays` days before it. It begins earlier if one of the
  * `earlier` days lies before that: the first day that was not read because of downtime, so that the next night
  * catches up; or the first day of the sweep for late entries. A null among `earlier` is ignored.
  */
@@ -83,7 +90,10 @@ export function nightlyRange(
   return { from: froms.reduce((first, day) => (day < first ? day : first), addDays(to, -resweepDays)), to };
 }
 
-/** The range around all merchants' ranges, to store with the run. Without merchants `fallback`, or yesterday. */
+/**
+ * The range around all merchants' ranges, to store with the run. If there are no merchants: `fallback`, or else
+ * yesterday.
+ */
 export function outerRange(
   ranges: ReadonlyMap<string, DayRange>,
   fallback: DayRange | null,

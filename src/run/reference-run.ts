@@ -22,7 +22,7 @@ export interface ReferenceRun extends ReferenceSync {
   readonly scheduled?: DueJob;
 }
 
-/** What a reading needs, taken from an open app. */
+/** What reading the lists needs, taken from an open app. */
 export const referenceWork = (
   { database, references, now, settings }: PlatformApp,
   signal: AbortSignal,

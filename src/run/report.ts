@@ -119,7 +119,7 @@ export const accountDayKey = (merchantNo: string, currency: string, day: Busines
  */
 export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reconcile' | 'publish'>): {
   readonly keys: ReadonlySet<string>;
-  /** Every account they are of passes it. */
+  /** A filter that every account of these days passes; it may let others pass. */
   readonly accounts: AccountFilter;
   readonly days: readonly BusinessDay[];
 } {
@@ -144,7 +144,7 @@ export function accountDaysTouched({ reconcile, publish }: Pick<RunReport, 'reco
   };
 }
 
-/** Those of the merchants read for whom the run left nothing undone, whatever happened to the others. */
+/** The merchants that were read and for which nothing was left undone, whatever happened to the others. */
 function merchantsDone(read: readonly string[], reasons: readonly Reason[]): string[] {
   const undone = reasons.filter(({ exitCode }) => !isGoodEnd(exitCode)).map(({ merchantNo }) => merchantNo);
   return undone.includes(undefined) ? [] : read.filter((merchantNo) => !undone.includes(merchantNo));

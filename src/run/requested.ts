@@ -47,7 +47,7 @@ export const isRead = (
   { zone, now }: { readonly zone: string; readonly now: Date },
 ): boolean => missing.length === 0 && to < dayOf(now.getTime(), zone);
 
-/** The same, for looking only: nothing is closed, and one without anything missing may be among them. */
+/** Like `closeReadRanges`, but closes nothing. So a range with nothing missing may be in the result. */
 export async function openRanges(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -83,7 +83,7 @@ function mergeDays(ranges: readonly DayRange[]): DayRange[] {
 }
 
 /**
- * The further days of earlier requests that a run of `reads` reads for one merchant: the oldest request first, the
+ * Days of earlier requests that a run over the days `reads` also reads for one merchant: the oldest request first, the
  * oldest days first, at most `daysMax` in all. Pure.
  */
 export function takenUpDays(

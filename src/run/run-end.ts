@@ -1,4 +1,4 @@
-/** The end of a run: looks what is still open, judges, and stores the report. */
+/** The end of a run: finds out what is still open, judges the run, and stores the report. */
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { clocksSeenBefore, finishRun } from '../store/runs.ts';
@@ -19,9 +19,9 @@ import { accountsAsked, type ActiveRun, type RunDeps, type StageOutcome } from '
 /** How a run came to its end. */
 export interface RunEnd {
   readonly outcome: StageOutcome;
-  /** What ended it before its time. */
+  /** What ended the run early; empty if nothing did. */
   readonly failures: readonly RunFailure[];
-  /** The errors behind that. */
+  /** The errors that caused this; empty if the error is thrown to the caller anyway. */
   readonly causes: readonly unknown[];
   /** Since the run began. */
   readonly elapsedMs: () => number;

@@ -14,7 +14,10 @@ export interface KnownRun extends RunRow {
   readonly state: RunState;
 }
 
-/** The rows with their states. `now` is the time that runs go by; leases go by the database's clock. */
+/**
+ * The rows with their states. `now` is compared with the times stored in runs; whether a lease is live is decided by
+ * the database's clock.
+ */
 export async function withStates(
   db: Kysely<DB>,
   rows: readonly RunRow[],

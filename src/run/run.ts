@@ -86,7 +86,10 @@ async function runStages(
   return endRun(run, { outcome, failures: [], causes: [], elapsedMs });
 }
 
-/** Does the stages of the command, each into `outcome`. Throws what concerns all merchants, and the signal's reason. */
+/**
+ * Does the stages of the command, each into `outcome`. Throws errors that concern all merchants, and the abort signal's
+ * reason.
+ */
 async function doStages(run: ActiveRun, outcome: StageOutcome): Promise<void> {
   const { request, deps, lease } = run;
   const stages = STAGES[request.command];

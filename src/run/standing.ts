@@ -11,7 +11,7 @@ import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
 import { closeReadRanges } from './requested.ts';
 
-/** Used if it is not known what is open. */
+/** Stands in for the real value if the database cannot say what is open. */
 export const NOTHING_STANDS: Standing = {
   newBreaks: 0,
   knownBreaks: 0,

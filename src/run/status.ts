@@ -55,7 +55,7 @@ export async function statusOf(
   merchants: readonly string[],
   options: StatusOptions,
 ): Promise<MerchantStatus[]> {
-  // One that is known only has no good run yet, and is given as long to join.
+  // A merchant that has not joined yet has no good run; its age counts from when it became known.
   const knownAt = await notJoined(db, merchants);
   const requested = Map.groupBy(await openRanges(db, merchants, options), ({ merchantNo }) => merchantNo);
   return Promise.all(

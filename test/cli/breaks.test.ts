@@ -127,7 +127,7 @@ test('without the platform, or if it does not answer, show says so and shows the
   expect(asked.stdout).toMatch(/the platform now: .*127\.0\.0\.1:9/);
   const unknown = await daybook(['breaks', 'show', missing], { ...env, PLATFORM_MERCHANT_NO: 'M-ELSE' });
   expect(unknown.stdout).toMatch(
-    new RegExp(`the platform now: merchant ${merchantNo} is not known or disabled`),
+    new RegExp(`the platform now: merchant ${merchantNo} is unknown or disabled`),
   );
   expect(asked.stdout + unknown.stdout + without.stdout).not.toContain(MERCHANT.token);
 }, 300_000);

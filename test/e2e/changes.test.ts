@@ -117,7 +117,7 @@ test('an unreadable entry is quarantined with its text; the rest of its page and
       '1 new break: see `daybook breaks`',
       '1 quarantined: see `daybook quarantine`',
       expect.stringContaining(
-        `: Quarantined entry ${wreck.batchNo} explains it: the platform sends just that amount`,
+        `: Quarantined entry ${wreck.batchNo} explains it: the platform sends exactly that amount`,
       ),
     ],
     sync: [{ report: { uncertified: [] } }],

@@ -113,7 +113,7 @@ const LIES: readonly Lie[] = [
       return {
         shown: changed(ledger, new Map([[at, stamped(ledger[at + 3]!.bookedMs + 5_000)]])),
         says: new RegExp(
-          `^The timestamp of ${one.batchNo} is wrong(?:, and of what is booked after it)?: .* between ${before.batchNo} and ${after.batchNo}, the chain holds`,
+          `^The timestamp of ${one.batchNo} is wrong(?:, and so are those of any entries booked after it)?: .* between ${before.batchNo} and ${after.batchNo}, the chain holds`,
         ),
       };
     },
@@ -310,7 +310,7 @@ test('a hold over several entries is described once, with the other possible cau
     [
       2,
       `M USD ${ledger[5]!.bookedAt.slice(0, 10)}`,
-      `One break takes back the other exactly: perhaps a hold that was placed and released, or every balance from ` +
+      `One break cancels the other exactly: perhaps a hold that was placed and released, or every balance from ` +
         `${ledger[5]!.batchNo} up to ${ledger[9]!.batchNo} is off by that.`,
     ],
   ]);

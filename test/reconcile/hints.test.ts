@@ -109,7 +109,7 @@ test('swapped amounts are distinguished from a wrong balance', async () => {
     [
       2,
       'The balance of B0002 is off by that and every other figure fits, or the amounts of B0002 and of the entry after ' +
-        'it are.',
+        'it are wrong.',
     ],
   ]);
 });
@@ -155,7 +155,7 @@ describe('an entry in quarantine', () => {
     expect(await hints()).toEqual([['USD', 'B0001', 'B0003', 'quarantined-entry', 'B0002']]);
     expect((await listBreaks(database.db)).map((row) => explain(knownBreak(row)))).toEqual([
       'After B0001 the balance is 575.00 USD, but B0003 starts from 636.00: a net credit of 61.00 between them is not in ' +
-        'the chain. Quarantined entry B0002 explains it: the platform sends just that amount there, in an entry that ' +
+        'the chain. Quarantined entry B0002 explains it: the platform sends exactly that amount there, in an entry that ' +
         'cannot be read as one (`daybook quarantine`).',
     ]);
   });

@@ -45,7 +45,7 @@ test('a day of breaks below the minor unit is one reason, whatever else was foun
       exitCode: 3,
       what:
         '2 breaks of M1 USD 2026-03-02: The balance of B52 is off by that and every other figure fits, or the amounts of B52 ' +
-        'and of the entry after it are',
+        'and of the entry after it are wrong',
       todo: 'send this sentence to the platform',
     },
   ]);
@@ -81,8 +81,8 @@ test('breaks of one cause are listed together and explained once, and a single b
     '  Each of them is below one minor unit: amounts or balances carry the noise of a floating-point number.',
   ]);
   expect(alone!.split('\n').at(-1)).toBe(
-    '  Most likely one or more entries are missing in that span or are stamped at another time; else the amount of B61, or ' +
-      'every balance from B61 on, is off by that.',
+    '  Most likely one or more entries are missing in that span or are stamped at another time; otherwise the amount of B61, ' +
+      'or every balance from B61 on, is off by that.',
   );
 });
 
@@ -102,7 +102,7 @@ test('a pair of opposite breaks is one story, from whichever break it is found',
     }),
   ];
   const sentence = (other: string) =>
-    `One break takes back ${other} exactly: perhaps a hold that was placed and released, or every balance from B2 up to B8 ` +
+    `One break cancels ${other} exactly: perhaps a hold that was placed and released, or every balance from B2 up to B8 ` +
     'is off by that';
   expect(reasonsOfCauses(pair).map(({ what }) => what)).toEqual([
     `2 breaks of M1 USD 2026-03-02: ${sentence('the other')}`,

@@ -197,7 +197,7 @@ describe('doctor', () => {
     ]);
     expect(findings[2]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
     expect(findings[3]!.detail).toMatch(
-      /^SBX-M-1, of the settings; those added to the database are not known yet$/,
+      /^SBX-M-1, from the settings; merchants stored in the database could not be read$/,
     );
     expect(examinedExitCode(findings)).toBe(2);
     // doctor only looks. Migrating is for `daybook migrate`.

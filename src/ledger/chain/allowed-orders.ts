@@ -17,7 +17,7 @@ export const MIXED_ENTRIES_SURE = 12;
 const MIXED_ENTRIES_MAX = 1_000;
 /** Most partial orders that one search looks at. This is enough for all of those over `MIXED_ENTRIES_SURE` entries. */
 const SEARCH_STATES_SURE = 60_000;
-/** The same for more entries. Balances seldom repeat, so a true order has few rivals. */
+/** The same for more entries. Balances seldom repeat, so there are few orders to choose from. */
 const SEARCH_STATES_MAX = 1_000;
 /** How many entries, counted from the oldest one not yet used, are looked at: the bits of one number. */
 const LOOKED_AHEAD_MAX = 31;

@@ -68,7 +68,7 @@ interface Scene {
   readonly jumps: readonly Jump[];
   readonly closing: string | null;
   readonly explained: Map<number, Explanation>;
-  /** The break after the entry that follows this break, if the chain breaks on both sides of that entry. */
+  /** The next break, if just one entry lies between it and this one. */
   readonly joined: (index: number) => number | undefined;
   /** The break right before an entry. */
   readonly into: (batchNo: string | null) => number | undefined;
@@ -129,7 +129,7 @@ function takeSameBalances(scene: Scene): void {
   jumps.forEach(({ after, expected }, index) => {
     const entrance = into(after);
     if (expected === SWEPT) return;
-    // The run is explained when its first entry is reached.
+    // The row of breaks is explained from its first one.
     if (entrance !== undefined && jumps[entrance]!.expected === expected) return;
     const run = [index];
     for (let at = joined(index); at !== undefined && jumps[at]!.expected === expected; at = joined(at)) {
@@ -186,7 +186,9 @@ const isNothing = (jumps: readonly Jump[]): boolean =>
     '0',
   ) === 0;
 
-/** The same for the last entries of the account. There is no break after them, so `closing` takes its place. */
+/**
+ * Like `takeMoved`, for the last entries of the account. There is no break after them, so `closing` takes its place.
+ */
 function takeLast(scene: Scene): void {
   const { jumps, closing } = scene;
   const [gap, into] = [jumps.length - 2, jumps.length - 1];

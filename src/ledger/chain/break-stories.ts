@@ -137,8 +137,8 @@ function outOfPlace(breaks: readonly KnownBreak[], first: KnownBreak): string {
 function lastOutOfPlace(into: KnownBreak, breaks: readonly KnownBreak[]): string {
   const gap = breaks.find((one) => one !== into)!;
   return (
-    `The timestamp of ${into.beforeBatchNo} is wrong, and of what is booked after it: moved to where they fit exactly, ` +
-    `${gapName(gap)}, the chain holds.`
+    `The timestamp of ${into.beforeBatchNo} is wrong, and so are those of any entries booked after it: moved to where ` +
+    `they fit exactly, ${gapName(gap)}, the chain holds.`
   );
 }
 
@@ -175,10 +175,13 @@ function inAnotherCurrency(breaks: readonly KnownBreak[], first: KnownBreak): st
 function balanceOff(breaks: readonly KnownBreak[], first: KnownBreak): string {
   const entry = named(first);
   const into = breakInto(breaks, first.hintBatchNo);
-  const other = into?.missingNet.startsWith('-') === true ? ', or a hold lay over this entry alone' : '';
+  const other =
+    into?.missingNet.startsWith('-') === true
+      ? ', or an amount was on hold just while this entry was booked'
+      : '';
   return (
     `The balance of ${entry} is off by that and every other figure fits, or the amounts of ${entry} and of the entry ` +
-    `after it are${other}.`
+    `after it are wrong${other}.`
   );
 }
 
@@ -194,7 +197,7 @@ function offset(breaks: readonly KnownBreak[], first: KnownBreak): string {
   const [from, to] = isEarlier ? [first.beforeBatchNo, named(first)] : [named(first), first.beforeBatchNo];
   const other = breaks.length > 1 ? 'the other' : isEarlier ? 'a later break' : 'an earlier break';
   return (
-    `One break takes back ${other} exactly: perhaps a hold that was placed and released, or every balance from ${from} up ` +
+    `One break cancels ${other} exactly: perhaps a hold that was placed and released, or every balance from ${from} up ` +
     `to ${to} is off by that.`
   );
 }
@@ -204,8 +207,8 @@ const quarantinedName = (batchNo: string | null, verb: string): string =>
 
 const CAUSES: Readonly<Record<BreakHint, Cause>> = {
   'quarantined-entry': (_, { hintBatchNo }) =>
-    `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends just that amount there, in an entry that cannot ` +
-    'be read as one (`daybook quarantine`).',
+    `${quarantinedName(hintBatchNo, 'explains')} it: the platform sends exactly that amount there, in an entry that ` +
+    'cannot be read as one (`daybook quarantine`).',
   'quarantined-in-span': (_, { hintBatchNo }) =>
     `${quarantinedName(hintBatchNo, 'may be')} what is not in the chain, or part of it: the platform sends it in that span, ` +
     'and it cannot be read as an entry (`daybook quarantine`).',
@@ -228,13 +231,13 @@ const CAUSES: Readonly<Record<BreakHint, Cause>> = {
   'offset-by-later-break': offset,
   'offsets-earlier-break': offset,
   'equals-neighbour': (_, first) =>
-    `It equals the amount of ${named(first)}: perhaps that entry is there twice, or its twin is missing.`,
+    `It equals the amount of ${named(first)}: perhaps that entry is there twice, or a second entry like it is missing.`,
   'twice-neighbour': (_, first) =>
     `It is twice the amount of ${named(first)}: perhaps credit and debit are swapped there.`,
   'amount-off': (_, { beforeBatchNo }) =>
-    `Most likely the amount of ${beforeBatchNo} is off by that; else one or more entries are missing in that span or are ` +
-    `stamped at another time, or every balance from ${beforeBatchNo} on is off by that.`,
+    `Most likely the amount of ${beforeBatchNo} is off by that; otherwise one or more entries are missing in that span or ` +
+    `are stamped at another time, or every balance from ${beforeBatchNo} on is off by that.`,
   unexplained: (_, { beforeBatchNo }) =>
-    'Most likely one or more entries are missing in that span or are stamped at another time; else the amount of ' +
+    'Most likely one or more entries are missing in that span or are stamped at another time; otherwise the amount of ' +
     `${beforeBatchNo}, or every balance from ${beforeBatchNo} on, is off by that.`,
 };

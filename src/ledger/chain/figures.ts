@@ -6,7 +6,7 @@ import { compareAmounts } from '../money.ts';
 export const entriesIn = ({ creditCount, debitCount }: Pick<Figures, 'creditCount' | 'debitCount'>): number =>
   creditCount + debitCount;
 
-/** The same day to a reader, whatever zeros its amounts end on. */
+/** Whether two sets of figures read the same. Trailing zeros of amounts do not count. */
 export const sameFigures = (a: Figures, b: Figures): boolean =>
   compareAmounts(a.opening, b.opening) === 0 &&
   compareAmounts(a.creditTotal, b.creditTotal) === 0 &&

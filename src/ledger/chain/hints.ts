@@ -10,8 +10,8 @@ export interface Neighbour {
 }
 
 /**
- * If the break is less than one part in this many of the amount beside it, that amount is more likely wrong than an
- * entry is missing.
+ * If the missing amount is at most one part in this many of the amount beside it, a wrong amount is more likely than a
+ * missing entry.
  */
 const SMALL_PART = 100n;
 
@@ -20,8 +20,9 @@ const SMALL_PART = 100n;
  *
  * - It equals one of them: that entry is there twice, or a second one like it is missing (`equals-neighbour`).
  * - It is twice one of them: credit and debit are swapped (`twice-neighbour`).
- * - The amount of the entry after the break is 0, is off by a little, or is too large by the currency's minor units, for
- *   example 100 times in USD (`amount-off`). A wrong amount only ever breaks the chain right before its own entry.
+ * - The amount of the entry after the break is 0, is off by a little, or is too large by a factor of 10 to the power of
+ *   the currency's minor units, such as 100 in USD (`amount-off`). A wrong amount only ever breaks the chain right
+ *   before its own entry.
  */
 export function neighbourHint(
   missingNet: string,

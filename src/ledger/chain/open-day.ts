@@ -172,7 +172,7 @@ export class OpenDay {
   #assertFoots(amount: (value: bigint) => string): void {
     if (this.#meetsNeighbour || this.closing === this.#lastAfter) return;
     throw new Error(
-      `account day ${this.day} does not foot: ${amount(this.#opening)} + ${amount(this.#credit)} - ` +
+      `account day ${this.day} does not add up: ${amount(this.#opening)} + ${amount(this.#credit)} - ` +
         `${amount(this.#debit)} with its breaks is ${amount(this.closing)}, and its chain ends on ` +
         amount(this.#lastAfter),
     );

@@ -2,8 +2,8 @@
  * Counts the fewest breaks that some entries need if any order is allowed, and finds the balances they can end on.
  *
  * Balances are vertices and entries are edges of a graph. An order without a break is a trail: a path that uses each
- * edge once. A connected part needs one trail for every edge by which some vertex is left more often than it is
- * reached, and at least one. Between two trails the chain breaks.
+ * edge once. For each vertex that more edges leave than reach, count the difference: a connected part needs as many
+ * trails as these add up to, and at least one. Between two trails the chain breaks.
  */
 
 export interface Edge {
@@ -80,8 +80,8 @@ const trailsIn = (survey: Survey, part: number): number => Math.max(1, survey.be
 
 /**
  * The fewest breaks on a way that comes from the balance `start`, uses all entries and ends on the balance `end`,
- * which one of the entries ends on. An imagined entry from `end` back to `start` closes the way to a circle. The
- * circle has as many breaks as it has trails, except that a single circuit has none.
+ * which one of the entries ends on. An imagined entry from `end` back to `start` closes the way. The closed way has
+ * as many breaks as trails, except that a single circuit has none.
  */
 export function jumpsBetween(survey: Survey, start: bigint, end: bigint): number {
   const { begins, parts, partCount, surplus, trails, vertexOf } = survey;
@@ -142,7 +142,7 @@ export function bestEnds(survey: Survey, starts: Iterable<bigint> | null): BestE
   const firstParts = new Set<number>();
   for (const vertex of startable) firstParts.add(parts[vertex]!);
   const [firstPart] = firstParts;
-  // If only one part can come first, and it is a single trail of several trails, then it cannot come last as well.
+  // If only one part can come first, and it needs just one of several trails, then it cannot come last as well.
   const notLast = firstParts.size === 1 && trailsIn(survey, firstPart!) === 1 && trails > 1 ? firstPart : -1;
   for (let edge = 0; edge < edges.length; edge += 1) {
     const vertex = to[edge]!;

@@ -10,7 +10,7 @@ import { createSurvey, jumpsBetween, type Edge, type Survey } from './survey.ts'
 export const inTime = (a: Edge, b: Edge): number =>
   a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : a.batchNo > b.batchNo ? 1 : 0);
 
-/** Up to so many entries are compared one by one. Only beyond that a graph is faster. */
+/** Up to so many entries are compared one by one. A graph is faster only beyond that. */
 const LOOKED_THROUGH_MAX = 16;
 
 /**
@@ -142,8 +142,8 @@ function trailsOf(survey: Survey): Trail[] {
 }
 
 /**
- * The edges of a circuit from `start` through every edge of its part; a break is `JUMP`. It is no recursion, because
- * groups may be large. `taken` counts the edges used up at each vertex, and is shared by all parts.
+ * The edges of a circuit from `start` through every edge of its part; a break is `JUMP`. Not recursive, as parts may
+ * be large. `taken` counts the edges used up at each vertex, and is shared by all parts.
  */
 function circuitFrom(
   start: number,

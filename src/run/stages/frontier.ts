@@ -12,21 +12,21 @@ import type { DB } from '../../store/engine/schema.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
 import type { RunDeps, RunRequest } from '../active-run.ts';
 
-/** This much of today is always read, if it has passed; at night that is all of it. */
+/** Today is read at least this far, if that much has passed. At night this is all of today so far. */
 const FRONTIER_MIN_MS = 2 * 3_600_000;
 /** Days looked back at, to estimate how much of today fits on one page. */
 const DAYS_BACK = 7;
 /**
- * Today is read no closer to the present than this. If the platform's clock is behind ours by more, the reading has
- * to begin anew.
+ * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
+ * behind ours by more than this, the reading has to start again.
  */
 const CLOCK_BEHIND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The windows of today that a run without dates reads as well. They cover two hours, or more if a page holds more: as
- * much time as one page covered on the busiest of the last days. So where a page holds a whole day, this takes one
- * call. None if the check is off or if dates were asked for, as then only those days are read.
+ * The windows of today that a run without dates reads as well. They cover two hours, or longer if, at the rate of the
+ * busiest recent day, one page covers more time than that. So this costs one call, unless two hours hold more than a
+ * page. None if the check is off or if dates were asked for, as then only those days are read.
  */
 export async function frontierWindows(
   merchantNo: string,
@@ -45,7 +45,7 @@ export async function frontierWindows(
   return planWindows({ fromDay: today, toDay: today, zone, latestMs });
 }
 
-/** The instant up to which today may be read. In the first minutes of a day it lies before the day's begin. */
+/** The instant up to which today may be read. In the first minutes of a day it lies before the day's beginning. */
 export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
   nowMs - settleDelayMs - CLOCK_BEHIND_MS;
 

@@ -7,8 +7,7 @@ import type { HealingRead } from '../report.ts';
 /** Most spans that one run reads again. A ledger with more breaks needs a person, not more calls. */
 export const HEALING_READS_MAX = 50;
 /**
- * This many of them are kept for breaks from earlier runs. Otherwise new breaks every night would leave no turn for
- * them.
+ * This many of them are kept for breaks from earlier runs. Otherwise new breaks every night would crowd these out.
  */
 const HEALING_READS_FOR_WAITING = 20;
 /** Longer spans are not read again here; the next re-sweep reads them anyway. */

@@ -42,7 +42,10 @@ export interface OlderDaysTask {
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
 }
 
-/** Null if there are no older days under certificate. Throws what `syncMerchant` throws. */
+/**
+ * Compares the merchant's older days with the platform, reads again those that differ, and stores the result. Null if
+ * there are no older days under certificate that can be compared. Throws what `syncMerchant` throws.
+ */
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
   const { run, merchant, windows, signal } = task;
   const { deps, lease } = run;

@@ -31,7 +31,8 @@ export async function publishStage(run: ActiveRun, outcome: StageOutcome): Promi
       ...(request.command === 'publish' && request.range !== null
         ? { fromDay: from, toDay: to }
         : { toDay: lastDay(run) }),
-      // Asked for by date, days are answered for; to a nightly run, months that nobody asked for are no gap.
+      // A run with dates also checks the openings of every published day in its range. A nightly run does not: a gap of
+      // months that nobody asked for is normal there.
       ...(request.range === null ? {} : { answersFor: { ...accounts, from: range.from, to: range.to } }),
       onProgress: (progress) => deps.onProgress({ stage: 'publish', ...progress }),
       onDay: (soFar) => (outcome.publish = joined(before, soFar, NOTHING_REPAIRED)),

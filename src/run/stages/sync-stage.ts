@@ -106,7 +106,10 @@ function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
     asked.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone, latestMs }));
 }
 
-/** Later nights begin after the first proven day. So the days before it are recorded as asked for, as if by date. */
+/**
+ * Later nightly runs begin after the first proven day and would never return to these days. So they are recorded as a
+ * requested range, as if somebody had asked for them by date.
+ */
 async function keepAskedFor(
   days: DayRange,
   merchantNo: string,
@@ -130,7 +133,10 @@ const syncOptionsOf = (merchant: MerchantAccess, { run, signal }: Shared) => ({
   signal,
 });
 
-/** Whole days whose end is too young by the platform's clock, if any. */
+/**
+ * Ends of days that are over by this machine's clock but, by the platform's clock, still too recent to be read. Left
+ * out if there are none.
+ */
 function unsettledOf({ heldBack }: SyncReport, zone: string): Pick<MerchantSync, 'unsettled'> {
   const unsettled = heldBack.filter(({ endMs }) => isEndOfDay(endMs, zone));
   return unsettled.length === 0 ? {} : { unsettled };
