@@ -109,8 +109,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   const isNewer = left.length === 0 && (recorded?.revision ?? 0) < manifest.revision;
   if (rows.length > 0 || summaries.length > 0 || isNewer) {
     await writeTransaction(db, lease, async (trx) => {
-      await recordStatements(trx, rows, null);
-      for (const summary of summaries) await trx.insertInto('statement_summary').values(summary).execute();
+      await recordStatements(trx, rows, summaries);
       if (isNewer) await recordManifest(trx, manifestRow(manifest, text));
     });
   }

@@ -79,7 +79,7 @@ export async function publishDay(
   const manifest = await nextManifest(merchantNo, day, sources, options);
   if (rows.length > 0 || summary !== null || manifest.isNew) {
     await writeTransaction(db, lease, async (trx) => {
-      await recordStatements(trx, rows, summary?.row ?? null);
+      await recordStatements(trx, rows, summary === null ? [] : [summary.row]);
       await noteUntoldRevisions(
         trx,
         written.filter(({ isRevised }) => isRevised).map(({ row }) => row),

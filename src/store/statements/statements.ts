@@ -186,13 +186,13 @@ export async function certificatesOf(
 }
 
 /**
- * Stores new revisions and their summary. For each, the account's next published day becomes due, because its
+ * Stores new revisions and summaries. For each, the account's next published day becomes due, because its
  * manifest names the statement before it.
  */
 export async function recordStatements(
   trx: Transaction<DB>,
   statements: readonly StatementRow[],
-  summary: SummaryRow | null,
+  summaries: readonly SummaryRow[],
 ): Promise<void> {
   for (const row of statements) {
     await trx.insertInto('statement').values(row).execute();
@@ -218,5 +218,5 @@ export async function recordStatements(
       )
       .execute();
   }
-  if (summary !== null) await trx.insertInto('statement_summary').values(summary).execute();
+  if (summaries.length > 0) await trx.insertInto('statement_summary').values(summaries).execute();
 }
