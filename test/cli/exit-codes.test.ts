@@ -52,7 +52,7 @@ describe('2: wrong usage or settings, and nothing was started', () => {
       (all) => all,
       /--to 9999-12-31 cannot be asked for: the latest day is 2286-11-/,
     ],
-    ['an unknown merchant', ['run', '--merchant', 'NOBODY'], (all) => all, /NOBODY is not known.*SBX-M-1/],
+    ['an unknown merchant', ['run', '--merchant', 'NOBODY'], (all) => all, /NOBODY is unknown.*SBX-M-1/],
     ['an invalid currency', ['run', '--currency', 'usd'], (all) => all, /--currency usd/],
     ['an unknown flag', ['run', '--form', FROM], (all) => all, /unknown option '--form'/],
     ['an unknown command', ['rnu'], (all) => all, /unknown command 'rnu'/],
