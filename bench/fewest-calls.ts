@@ -9,6 +9,7 @@ import pLimit from 'p-limit';
 import pg from 'pg';
 import { Agent, request } from 'undici';
 import { givenInput } from './input.ts';
+import { bookedMs, type WireRow } from './wire-row.ts';
 
 export interface FewestCallsInput {
   readonly baseUrl: string;
@@ -22,26 +23,15 @@ export interface FewestCallsInput {
   readonly folder: string;
 }
 
-interface Row {
-  batchNo: string;
-  currency: string;
-  busiType: string;
-  inAmount: number | null;
-  outAmount: number | null;
-  vailAmount: number;
-  busiDate: string;
-}
-
 const PAGE_SIZE = 100;
 const input = givenInput() as FewestCallsInput;
 const pool = new pg.Pool({ connectionString: input.databaseUrl, max: 10 });
 const dispatcher = new Agent({ connections: input.atOnce });
-const bookedMs = (row: Row): number => Date.parse(`${row.busiDate.replace(' ', 'T')}+08:00`);
 
 async function page(
   { merchantNo, token }: FewestCallsInput['merchants'][number],
   pageNum: number,
-): Promise<{ total: number; list: Row[] }> {
+): Promise<{ total: number; list: WireRow[] }> {
   const { beginMs, endMs } = input;
   const { body } = await request(`${input.baseUrl}/api/sp2404`, {
     dispatcher,
@@ -49,7 +39,7 @@ async function page(
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, merchantNo },
     body: JSON.stringify({ beginDate: beginMs, endDate: endMs, pageNum, pageSize: PAGE_SIZE }),
   });
-  return (await body.json()) as { total: number; list: Row[] };
+  return (await body.json()) as { total: number; list: WireRow[] };
 }
 
 async function night(merchant: FewestCallsInput['merchants'][number]): Promise<void> {

@@ -4,16 +4,7 @@
  */
 import pg from 'pg';
 import { givenInput } from './input.ts';
-
-interface Row {
-  batchNo: string;
-  currency: string;
-  busiType: string;
-  inAmount: number | null;
-  outAmount: number | null;
-  vailAmount: number;
-  busiDate: string;
-}
+import { bookedMs, type WireRow } from './wire-row.ts';
 
 export interface NaiveInput {
   readonly baseUrl: string;
@@ -39,7 +30,7 @@ for (let pageNum = 1; ; pageNum += 1) {
     },
     body: JSON.stringify({ beginDate: input.beginMs, endDate: input.endMs, pageNum, pageSize: 100 }),
   });
-  const page = (await response.json()) as { total: number; list: Row[] };
+  const page = (await response.json()) as { total: number; list: WireRow[] };
   for (const row of page.list) {
     await client.query(
       `INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
@@ -55,7 +46,7 @@ for (let pageNum = 1; ; pageNum += 1) {
         row.outAmount,
         row.vailAmount,
         row.busiDate,
-        Date.parse(`${row.busiDate.replace(' ', 'T')}+08:00`),
+        bookedMs(row),
       ],
     );
   }

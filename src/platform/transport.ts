@@ -86,6 +86,7 @@ export interface Transport {
 /** Opens a pool of connections that are kept alive; `close` it in the end. */
 export function createTransport(settings: PlatformSettings, deps: TransportDeps): Transport {
   const pool = openPool(settings);
+  const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps);
   const oneReading = pLimit(1);
 
@@ -114,7 +115,7 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
     });
 
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
-    const outgoing = outgoingCall(call, settings, deps);
+    const outgoing = outgoingCall(call, basePath, settings, deps);
     const { subject } = outgoing;
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
@@ -157,6 +158,7 @@ const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
 /** What is sent, and how messages speak of it. Throws `PlatformRejected` if a value does not fit into a header. */
 function outgoingCall(
   call: PlatformCall<unknown>,
+  basePath: string,
   settings: PlatformSettings,
   { clock, machineClock }: TransportDeps,
 ): OutgoingCall {
@@ -164,7 +166,7 @@ function outgoingCall(
   const redact = createRedactor(credentials);
   return {
     subject: `${call.operation} ${credentials.whose}`,
-    path: `${new URL(settings.baseUrl).pathname.replace(/\/+$/, '')}/api/${call.operation}`,
+    path: `${basePath}/api/${call.operation}`,
     headers: credentials.headers,
     mend: credentials.mend,
     body: JSON.stringify(call.body),

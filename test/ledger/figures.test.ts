@@ -1,20 +1,7 @@
 import { expect, test } from 'vitest';
 import { sameFigures, sameStated } from '../../src/ledger/chain/figures.ts';
 import type { StatedFigures } from '../../src/ledger/entry.ts';
-
-const figures = (change: Partial<StatedFigures> = {}): StatedFigures => ({
-  opening: '100.00',
-  creditTotal: '10.00',
-  creditCount: 2,
-  debitTotal: '5.00',
-  debitCount: 1,
-  closing: '105.00',
-  verdict: 'continuous',
-  breakCount: 0,
-  breaksAfter: 0,
-  restarted: false,
-  ...change,
-});
+import { figures } from '../support/stated-figures.ts';
 
 test('figures are the same whatever zeros amounts end on, and differ in each column', () => {
   expect(sameFigures(figures(), figures({ opening: '100.0', closing: '105' }))).toBe(true);

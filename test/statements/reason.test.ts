@@ -6,6 +6,7 @@ import type { StatedFigures } from '../../src/ledger/entry.ts';
 import { countChanges, ENTRIES_NAMED_MAX, reasonOf } from '../../src/statements/reason.ts';
 import { causeOf, causeText, healedBy, type Cause, type CausedRow } from '../../src/statements/row-causes.ts';
 import type { PastContent } from '../../src/store/entry-past.ts';
+import { figures } from '../support/stated-figures.ts';
 
 const account = { merchantNo: 'M1', currency: 'USD' };
 const day = '2026-03-30';
@@ -148,19 +149,6 @@ describe('the cause of a row', () => {
   });
 });
 
-const figures = (change: Partial<StatedFigures> = {}): StatedFigures => ({
-  opening: '100.00',
-  creditTotal: '10.00',
-  creditCount: 2,
-  debitTotal: '5.00',
-  debitCount: 1,
-  closing: '105.00',
-  verdict: 'continuous',
-  breakCount: 0,
-  breaksAfter: 0,
-  restarted: false,
-  ...change,
-});
 const late: Cause = { kind: 'late', since: later };
 const vanished: Cause = { kind: 'vanished', since: later };
 const amended: Cause = { kind: 'amended', version: 2, since: later };
