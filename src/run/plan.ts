@@ -59,9 +59,9 @@ export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Pr
       };
       const outcome = nothingDone();
       await syncStage(run, outcome);
-      await noticeShared(run);
       await reconcileStage(run, outcome);
       await noticeFigures(run, outcome);
+      await noticeShared(run);
       return {
         from,
         to,

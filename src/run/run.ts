@@ -97,15 +97,13 @@ async function doStages(run: ActiveRun, outcome: StageOutcome): Promise<void> {
     await deps.objects.check();
     await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
   }
-  if (stages.includes('sync')) {
-    await syncStage(run, outcome);
-    await noticeShared(run);
-  }
+  if (stages.includes('sync')) await syncStage(run, outcome);
   deps.signal.throwIfAborted();
   if (stages.includes('reconcile')) {
     await reconcileStage(run, outcome);
     await noticeFigures(run, outcome);
   }
+  if (stages.includes('sync')) await noticeShared(run);
   deps.signal.throwIfAborted();
   if (stages.includes('publish')) await publishStage(run, outcome);
 }

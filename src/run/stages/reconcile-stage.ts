@@ -7,7 +7,6 @@ import { breaksToHeal, markHealingRead } from '../../store/breaks/open-breaks.ts
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { syncMerchant } from '../../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
-import { noticeShared } from './notice-stage.ts';
 import { eachMerchant } from './merchant-by-merchant.ts';
 import { afterReadingAgain } from './sync-tally.ts';
 import { accountsAsked, type ActiveRun, type StageOutcome } from '../active-run.ts';
@@ -20,7 +19,6 @@ export async function reconcileStage(run: ActiveRun, outcome: StageOutcome): Pro
   await eachMerchant(run, outcome, 'reconcile', (merchantNo) => chain(run, outcome, merchantNo));
   if (run.request.command === 'run') {
     const changed = await heal(run, outcome);
-    if (changed.size > 0) await noticeShared(run);
     await eachMerchant(run, outcome, 'reconcile', async (merchantNo) => {
       if (changed.has(merchantNo)) await chain(run, outcome, merchantNo, 'again');
     });
