@@ -7,6 +7,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { untoldNotices } from '../store/notices.ts';
 import { untoldChanges } from '../store/untold-changes.ts';
 import { untoldRevisions } from '../store/statements/untold-revisions.ts';
+import { askInParts } from './many-merchants.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
 import { closeReadRanges } from './requested.ts';
@@ -36,16 +37,10 @@ export async function standingOf(
   },
 ): Promise<Standing> {
   const { merchants, runId, reads } = scope;
-  const requested = await closeReadRanges(db, merchants, scope);
+  const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
+  const requested = open.sort((a, b) => a.id - b.id);
   const { opened, known } = await countOpenBreaksByRun(db, scope, runId);
-  const requestedOf = Map.groupBy(requested, ({ merchantNo }) => merchantNo);
-  const proven = await Promise.all(
-    merchants.map(async (merchantNo) => {
-      const own = requestedOf.get(merchantNo) ?? [];
-      const { provenFrom, provenThrough } = await provenOf(db, merchantNo, own, scope);
-      return { merchantNo, provenFrom, provenThrough };
-    }),
-  );
+  const proven = await provenOf(db, merchants, requested, scope);
   return {
     newBreaks: opened,
     knownBreaks: known,
@@ -54,6 +49,10 @@ export async function standingOf(
     quarantined: await countUnreadable(db, merchants),
     notices: await untoldNotices(db, merchants),
     requested: reads ? requested : [],
-    proven,
+    proven: proven.map(({ merchantNo, provenFrom, provenThrough }) => ({
+      merchantNo,
+      provenFrom,
+      provenThrough,
+    })),
   };
 }

@@ -77,6 +77,17 @@ export async function certifiedWindowsOf(
   return answers;
 }
 
+/** What is proven of all currencies of each merchant inside `within`, in the order of the merchants. */
+export const certifiedOfEach = (
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  within: Window,
+): Promise<Window[][]> =>
+  certifiedWindowsOf(
+    db,
+    merchants.map((merchantNo) => ({ merchantNo, within, currency: null })),
+  );
+
 /** What was certified when this was asked for; nothing where `currency` is null. */
 const spansOf = (currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
   SELECT held.spans FROM certified_span held

@@ -25,6 +25,18 @@ export async function changedDays(
   return byAccount(rows);
 }
 
+/** The same by merchant, whatever the currency. Merchants without such days are left out. */
+export async function changedDaysOfEach(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
+  const all = await changedDays(db, { merchants, currencies: null });
+  const byMerchant = Map.groupBy(all, ({ account }) => account.merchantNo);
+  return new Map(
+    [...byMerchant].map(([merchantNo, accounts]) => [merchantNo, accounts.flatMap(({ days }) => days)]),
+  );
+}
+
 /** By account, the first day whose entries changed since its figures were made. */
 export async function earliestChangedDays(
   db: Kysely<DB>,

@@ -12,7 +12,7 @@ import type { StoredWindow, WindowReading, WindowToStore } from './window-readin
 import { writeTransaction } from './engine/write-transaction.ts';
 
 export { uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
-export { certifiedWindows, certifiedWindowsOf } from './certified-windows.ts';
+export { certifiedOfEach, certifiedWindows, certifiedWindowsOf } from './certified-windows.ts';
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 
 /** Class of the advisory lock under which a merchant's windows are stored one after the other. */
