@@ -117,12 +117,29 @@ export async function certifiedWindows(
   currency: string | null = null,
 ): Promise<Window[]> {
   const rows = await overlapping(db, merchantNo, within, currency);
+  // Nothing can be proven without a certificate.
+  if (!rows.some(({ problem }) => problem === null)) return [];
+  return provenSpans(rows, await waitingWindows(db, merchantNo, within, currency), within, currency);
+}
+
+/** A reading of a span, as far as it says what is proven. */
+export interface ReadSpan extends Span {
+  readonly currency: string;
+  readonly problem: string | null;
+  readonly proven_currencies: readonly string[];
+}
+
+/** What `certifiedWindows` says, from the rows of readings and of absent entries that overlap the window. */
+export function provenSpans(
+  rows: readonly ReadSpan[],
+  waiting: readonly Span[],
+  within: Window,
+  currency: string | null,
+): Window[] {
   const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
   const failed = rows.filter(
     (row) => row.problem !== null && (currency === null || !row.proven_currencies.includes(currency)),
   );
-  if (certified.length === 0) return [];
-  const waiting = await waitingWindows(db, merchantNo, within, currency);
   const clipped = (spans: readonly Span[]) => spans.map((span) => clip(span, within));
   return subtractWindows(mergeWindows(clipped(certified)), clipped([...failed, ...waiting]));
 }
@@ -152,7 +169,7 @@ export async function uncertifiedWindows(
     .sort((a, b) => a.beginMs - b.beginMs || a.endMs - b.endMs);
 }
 
-interface Span {
+export interface Span {
   readonly begin_ms: number;
   readonly end_ms: number;
 }

@@ -21,17 +21,6 @@ export const manifestOfDay = (
     .where('day', '=', day)
     .executeTakeFirst();
 
-/**
- * Stores this as the day's manifest. Called before the object is written, so that a run which takes over knows of it.
- */
-export async function recordManifest(trx: Transaction<DB>, row: ManifestRow): Promise<void> {
-  await trx
-    .insertInto('statement_manifest')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['merchant_no', 'day']).doUpdateSet(row))
-    .execute();
-}
-
 /** What was last read back under these keys, by key. Uses the primary key. */
 export async function storedObjects(
   db: Kysely<DB>,
@@ -44,22 +33,6 @@ export async function storedObjects(
     .where('object_key', '=', sql<string>`ANY (${arrayLiteral(keys)}::text[])`)
     .execute();
   return new Map(rows.map((row) => [row.object_key, row]));
-}
-
-/** Stores what was read back. */
-export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await trx
-    .insertInto('stored_object')
-    .values([...rows])
-    .onConflict((conflict) =>
-      conflict.column('object_key').doUpdateSet((eb) => ({
-        sha256: eb.ref('excluded.sha256'),
-        byte_count: eb.ref('excluded.byte_count'),
-        etag: eb.ref('excluded.etag'),
-      })),
-    )
-    .execute();
 }
 
 /**

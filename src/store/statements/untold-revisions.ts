@@ -33,21 +33,6 @@ const SAME = ['sha256', ...SEEN_COLUMNS] as const;
 const sameColumn = (column: (typeof SAME)[number]) =>
   sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
 
-/** Notes revisions as not reported yet, in the transaction that stores them. */
-export async function noteUntoldRevisions(
-  trx: Transaction<DB>,
-  rows: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  await trx
-    .insertInto('untold_revision')
-    .values(
-      rows.map(({ merchant_no, currency, day, revision }) => ({ merchant_no, currency, day, revision })),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-}
-
 /**
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from
  * before its first such revision to its last.
