@@ -75,8 +75,7 @@ export async function* dayContent(
   options: DayContentOptions,
 ): AsyncGenerator<Uint8Array> {
   const { columns = STATEMENT_COLUMNS } = options;
-  const together =
-    options.held?.together(account, day) ?? (await daysTogether(options.db, account, day));
+  const together = options.held?.together(account, day) ?? (await daysTogether(options.db, account, day));
   if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
   const rows = rowsOf(account, day, together, { ...options, columns });
   yield* CSV.write({ account, day, figures: ownOf(day, together), columns, rows });

@@ -89,7 +89,8 @@ export async function writeManifest(
   const found = await readManifest(objects, key);
   const row =
     found !== null && found.revision >= recorded.revision ? above(found.revision, recorded) : recorded;
-  if (row !== recorded) await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
+  if (row !== recorded)
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
   return storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put));
 }
 

@@ -56,7 +56,8 @@ async function statementsOf({ days, accounts }: { days: number; accounts: number
 
   const counted = () => {
     const taken = wire.takeStatements().filter((statement) => !statement.startsWith('SET datestyle'));
-    if (process.env['SHOW_STATEMENTS'] !== undefined) console.log(taken.map((s) => s.replace(/\s+/g, ' ').slice(0, 160)).join('\n'));
+    if (process.env['SHOW_STATEMENTS'] !== undefined)
+      console.log(taken.map((s) => s.replace(/\s+/g, ' ').slice(0, 160)).join('\n'));
     return taken.length;
   };
   await db.selectFrom('lease').selectAll().execute();

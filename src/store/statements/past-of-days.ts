@@ -6,6 +6,7 @@ import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import {
+  publishedAccounts,
   statementFrom,
   statementJson,
   summaryFrom,
@@ -93,16 +94,6 @@ export async function pastOfDays(
   const windows = new Map(days.map(({ day, window }) => [day, window]));
   return new Map(rows.map((row) => [row.day, pastOfDay(row, windows.get(row.day)!)]));
 }
-
-/** `account`: the currencies that the merchant has statements in. One jump along the primary key finds each. */
-export const publishedAccounts = (merchantNo: string) => sql`account (currency) AS (
-    (SELECT currency FROM statement WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
-    UNION ALL
-    SELECT next.currency FROM account CROSS JOIN LATERAL (
-      SELECT currency FROM statement WHERE merchant_no = ${merchantNo} AND currency > account.currency
-      ORDER BY currency LIMIT 1
-    ) AS next
-  )`;
 
 function pastOfDay(row: PastRow, window: Window): PastOfDay {
   const readings = row.readings ?? [];

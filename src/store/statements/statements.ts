@@ -35,6 +35,16 @@ export const summaryFrom = (json: SummaryRow): SummaryRow => ({
   published_at: new Date(json.published_at),
 });
 
+/** `account`: the currencies that the merchant has statements in. One jump along the primary key finds each. */
+export const publishedAccounts = (merchantNo: string): RawBuilder<unknown> => sql`account (currency) AS (
+    (SELECT currency FROM statement WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
+    UNION ALL
+    SELECT next.currency FROM account CROSS JOIN LATERAL (
+      SELECT currency FROM statement WHERE merchant_no = ${merchantNo} AND currency > account.currency
+      ORDER BY currency LIMIT 1
+    ) AS next
+  )`;
+
 /** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
 export const statementsOfDay = (
   db: Kysely<DB>,
