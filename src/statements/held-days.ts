@@ -38,7 +38,9 @@ export async function* portionsOf(
   const portion = async (): Promise<Portion> => {
     const held = await hold(db, merchantNo, together, zone);
     const portion = { days: small, held };
-    [small, together, entries] = [[], new Map(), 0];
+    small = [];
+    together = new Map();
+    entries = 0;
     return portion;
   };
   for (const day of days) {

@@ -80,7 +80,7 @@ test('a lease that another one is about to take over keeps no other question wai
     await take(contested.name, trx);
     contestedAnswer = ask(contested).then(
       () => answers.push('held'),
-      (error: Error) => answers.push(error.name),
+      (error: unknown) => answers.push((error as Error).name),
     );
     await ask(held);
     await ask(held);

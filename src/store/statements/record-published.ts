@@ -1,5 +1,5 @@
 /** Stores what was published of many days: few statements for all of them, in a transaction of the caller. */
-import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
@@ -96,7 +96,7 @@ export async function recordSettled(
 
 /** Stores what was read back. */
 export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length > 0) await storedKept(rows).execute(trx as Kysely<DB>);
+  if (rows.length > 0) await storedKept(rows).execute(trx);
 }
 
 const storedKept = (rows: readonly StoredRow[]): RawBuilder<unknown> => sql`

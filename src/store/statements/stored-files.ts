@@ -1,5 +1,5 @@
 /** Keeps what should lie in the object store: the current manifests, and what was last read back under each key. */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB, StatementManifest, StoredObject } from '../engine/schema.ts';

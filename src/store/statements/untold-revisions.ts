@@ -7,7 +7,6 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
 import type { DB } from '../engine/schema.ts';
 import { SEEN_COLUMNS } from '../figures.ts';
-import type { StatementRow } from './statements.ts';
 
 /** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {
