@@ -16,7 +16,8 @@
  * share is 2 for each. The next two slots that come back go to `M2`; from then on, both take turns.
  */
 import { createAlarm, type TimeSource } from './alarm.ts';
-import { Turns, type Owner, type Waiting } from './turns.ts';
+import type { Owner, Waiting } from './bench.ts';
+import { Turns } from './turns.ts';
 
 export type { TimeSource } from './alarm.ts';
 
@@ -76,10 +77,8 @@ export function createLine(concurrency: number, ratePerS: number | null, time: T
           reject(signal.reason as Error);
           return;
         }
-        const owner = turns.ownerOf(caller.owner);
-        owner.lastSeenMs = clock();
         const giveUp = (): void => {
-          owner.waiting.splice(owner.waiting.indexOf(waiting), 1);
+          turns.remove(owner, waiting);
           reject(signal!.reason as Error);
           serve();
         };
@@ -90,14 +89,10 @@ export function createLine(concurrency: number, ratePerS: number | null, time: T
             resolve(leaveOf(owner));
           },
         };
+        const owner = turns.add(caller.owner, waiting, clock());
         signal?.addEventListener('abort', giveUp, { once: true });
-        const after = owner.waiting.findLastIndex(({ rank }) => rank <= caller.rank);
-        owner.waiting.splice(after + 1, 0, waiting);
         serve();
       }),
-    holdUntil: (name, ms) => {
-      const owner = turns.ownerOf(name);
-      owner.heldUntilMs = Math.max(owner.heldUntilMs, ms);
-    },
+    holdUntil: (name, ms) => turns.hold(name, ms),
   };
 }
