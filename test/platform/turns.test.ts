@@ -14,7 +14,8 @@ type Step =
   | { readonly kind: 'end'; readonly pick: number; readonly answered: boolean | null }
   | { readonly kind: 'wait'; readonly ms: number };
 
-const name = fc.integer({ min: 0, max: 14 }).map((number) => `M${number}`);
+// Mostly few, as shares and the last slot matter then.
+const name = fc.oneof(fc.nat(3), fc.nat(14)).map((number) => `M${number}`);
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: fc.constant('call' as const), name }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('give up' as const), name }) },
@@ -90,9 +91,12 @@ function compare(slots: number, steps: readonly Step[]): void {
 }
 
 test('whoever is next, and when, is as by the plain rules', () => {
-  fc.assert(fc.property(fc.constantFrom(1, 2, 3, 8, 16), fc.array(step, { maxLength: 140 }), compare), {
-    numRuns: 2_000,
-  });
+  fc.assert(
+    fc.property(fc.constantFrom(1, 2, 3, 8, 16), fc.array(step, { maxLength: 140, size: 'max' }), compare),
+    {
+      numRuns: 500,
+    },
+  );
 });
 
 describe('an owner that has not called for ten minutes', () => {
