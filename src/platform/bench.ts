@@ -5,6 +5,7 @@ import { Sorted } from './sorted.ts';
 export interface Waiting {
   readonly rank: number;
   readonly go: () => void;
+  readonly fail: (error: Error) => void;
 }
 
 /** Who calls, with its slots and the calls that wait. */

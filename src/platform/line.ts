@@ -17,6 +17,8 @@
  */
 import { createAlarm, type TimeSource } from './alarm.ts';
 import type { Owner, Waiting } from './bench.ts';
+import { holdsOnlyPace, ownPace, sharedPace, type Pace, type PaceEvents } from './pace.ts';
+import type { SharedLimit } from './shared-limit.ts';
 import { Turns } from './turns.ts';
 
 export type { TimeSource } from './alarm.ts';
@@ -38,30 +40,52 @@ export interface Line {
   readonly holdUntil: (owner: string, ms: number) => void;
 }
 
-/** A line for `concurrency` calls at once, and `ratePerS` calls a second; null: any number. */
-export function createLine(concurrency: number, ratePerS: number | null, time: TimeSource): Line {
+/**
+ * A line for `concurrency` calls at once in this process, and `ratePerS` calls a second; null: any number. With
+ * `shared`, the rate and the holds are those of several processes together; calls that wait are rejected with its error
+ * if it gives no answer.
+ */
+export function createLine(
+  concurrency: number,
+  ratePerS: number | null,
+  time: TimeSource,
+  shared?: SharedLimit,
+): Line {
   const { clock } = time;
-  const spacingMs = ratePerS === null ? 0 : 1_000 / ratePerS;
   const turns = new Turns(concurrency);
-  /** No call is let through before. */
-  let nextMs = Number.NEGATIVE_INFINITY;
 
   /** Lets through whoever may call now, and sets the alarm for the next instant at which somebody may. */
   const serve = (): void => {
     while (turns.hasFreeSlot) {
       const nowMs = clock();
       const { owner, atMs } = turns.next(nowMs);
-      const dueMs = Math.max(atMs, nextMs);
-      if (owner === null || dueMs > nowMs) {
+      if (owner === null) {
+        alarm.setTo(atMs);
+        return;
+      }
+      pace.expect(turns.canGo(nowMs), nowMs);
+      const dueMs = pace.dueMs(nowMs);
+      if (dueMs > nowMs) {
         alarm.setTo(dueMs);
         return;
       }
-      if (spacingMs > 0) nextMs = nowMs + spacingMs;
+      pace.use(nowMs);
       turns.letThrough(owner);
     }
     alarm.setTo(Number.POSITIVE_INFINITY);
   };
   const alarm = createAlarm(time, serve);
+  const events: PaceEvents = {
+    onHold: ({ owner, forMs }) => turns.hold(owner, clock() + forMs),
+    onMore: serve,
+    onFailure: (error) => turns.removeAll().forEach(({ fail }) => fail(error)),
+  };
+  const paceOf = (): Pace => {
+    if (shared === undefined) return ownPace(ratePerS);
+    if (ratePerS === null) return holdsOnlyPace(shared, events);
+    return sharedPace(shared, { ratePerS, concurrency }, time, events);
+  };
+  const pace = paceOf();
 
   const leaveOf =
     (owner: Owner): Leave =>
@@ -87,6 +111,10 @@ export function createLine(concurrency: number, ratePerS: number | null, time: T
           go: () => {
             signal?.removeEventListener('abort', giveUp);
             resolve(leaveOf(owner));
+          },
+          fail: (error) => {
+            signal?.removeEventListener('abort', giveUp);
+            reject(error);
           },
         };
         const owner = turns.add(caller.owner, waiting, clock());

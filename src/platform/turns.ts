@@ -94,6 +94,24 @@ export class Turns {
     return best === null ? { owner: null, atMs } : { owner: best, atMs: nowMs };
   }
 
+  /** How many calls could be let through, if only slots and turns decided. At least 1 if `next` found an owner. */
+  canGo(nowMs: number): number {
+    let calls = this.#free.readyCount;
+    if (this.#unanswered < this.#unansweredMax) calls += this.#barred.readyCount;
+    for (const owner of this.#calling) if (owner.heldUntilMs <= nowMs) calls += owner.waiting.length;
+    return Math.min(calls, this.#slots - this.#inFlight);
+  }
+
+  /** Takes away all calls that wait, of all owners, and returns them. */
+  removeAll(): Waiting[] {
+    const removed: Waiting[] = [];
+    for (const owner of this.#owners.values()) {
+      if (owner.waiting.length > 0 && owner.inFlight === 0) this.#benchOf(owner).remove(owner);
+      removed.push(...owner.waiting.splice(0));
+    }
+    return removed;
+  }
+
   /** Gives a slot to the first call of the owner. */
   letThrough(owner: Owner): void {
     if (owner.inFlight === 0) {

@@ -5,7 +5,7 @@ import type { Owner, Waiting } from '../../src/platform/bench.ts';
 import { Turns } from '../../src/platform/turns.ts';
 import { PlainTurns } from './plain-turns.ts';
 
-const idle = (): Waiting => ({ rank: 0, go: () => undefined });
+const idle = (): Waiting => ({ rank: 0, go: () => undefined, fail: () => undefined });
 
 type Step =
   | { readonly kind: 'call'; readonly name: string }
@@ -57,7 +57,7 @@ function compare(slots: number, steps: readonly Step[]): void {
       plain.hold(taken.name, nowMs + taken.ms);
     } else if (taken.kind === 'call') {
       const list = waiting.get(taken.name) ?? [];
-      const call: Waiting = { rank: 0, go: () => list.splice(list.indexOf(call), 1) };
+      const call: Waiting = { ...idle(), go: () => list.splice(list.indexOf(call), 1) };
       waiting.set(taken.name, list);
       list.push(call);
       owners.set(taken.name, turns.add(taken.name, call, nowMs));
