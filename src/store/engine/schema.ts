@@ -1021,6 +1021,32 @@ export interface PlatformClock {
   seen_off_at: Date;
 }
 
+export interface PlatformHold {
+  /**
+   * Before that no call begins.
+   */
+  held_until: Date;
+  /**
+   * Whose calls wait: 'merchant' and its number, or 'the agent' for calls that belong to no merchant.
+   */
+  owner: string;
+  /**
+   * When that was recorded last.
+   */
+  told_at: Date;
+}
+
+export interface PlatformLimit {
+  /**
+   * Until when the rate is given away to processes. The next one gets its part from then on, or from now if that is later.
+   */
+  free_at: Date;
+  /**
+   * Always true, so that there is one row at most.
+   */
+  is_only: Generated<boolean>;
+}
+
 export interface QuarantinedEntry {
   /**
    * When a person closed it with a note. Null while it needs one.
@@ -1583,6 +1609,8 @@ export interface DB {
   notification: Notification;
   older_days_look: OlderDaysLook;
   platform_clock: PlatformClock;
+  platform_hold: PlatformHold;
+  platform_limit: PlatformLimit;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
