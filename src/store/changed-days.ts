@@ -56,21 +56,22 @@ export async function earliestChangedDays(
 
 /**
  * For each account, the days whose opening was taken from their own first entry, because the day before was not
- * known. Once the days before them are proven, they have to be chained again.
+ * known. Once the time before them is proven, they have to be chained again. An account's first day has nothing before
+ * it and is left out. Uses account_day_restarted.
  */
 export async function restartedDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const rows = await db
-    .selectFrom('account_day')
-    .select(['merchant_no', 'currency', 'day'])
-    .where('restarted', '=', true)
-    .where(ofAccounts(accounts))
-    .orderBy('merchant_no')
-    .orderBy('currency')
-    .orderBy('day')
-    .execute();
+  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
+    SELECT later.merchant_no, later.currency, later.day
+    FROM account_day later CROSS JOIN LATERAL (
+      SELECT day FROM account_day
+      WHERE merchant_no = later.merchant_no AND currency = later.currency AND day < later.day
+      ORDER BY day DESC LIMIT 1
+    ) AS earlier
+    WHERE later.restarted AND ${ofAccounts(accounts, 'later')}
+    ORDER BY later.merchant_no, later.currency, later.day`.execute(db);
   return byAccount(rows);
 }
 
