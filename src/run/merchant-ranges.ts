@@ -10,7 +10,7 @@ import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange, type MerchantDays } from './range.ts';
 import { askInParts } from './many-merchants.ts';
 import { openRanges, takenUpDays } from './requested.ts';
-import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
+import type { RunDeps, RunRequest } from './active-run.ts';
 
 interface RangeOptions {
   readonly db: Kysely<DB>;
@@ -115,7 +115,7 @@ function daysBeforeProof(
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
   deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,
-): Promise<Pick<ActiveRun, 'ranges' | 'from' | 'to'>> {
+): Promise<{ readonly ranges: ReadonlyMap<string, MerchantDays> } & DayRange> {
   const now = deps.now();
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
   const ranges = await merchantRanges(merchantNos, range, { ...deps, now });

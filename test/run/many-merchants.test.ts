@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
-import { standingOf } from '../../src/run/standing.ts';
+import { standingOfAll } from '../../src/run/outcomes.ts';
+import { standingsOf } from '../../src/run/standing.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
 import { DAY, NOW } from '../store/support.ts';
@@ -60,7 +61,8 @@ describe('of very many merchants', () => {
   const standing = async (merchants: readonly string[]) => {
     const { db, statements } = counting(database.db);
     const scope = { merchants, currencies: null, runId: 1, reads: true, zone: 'UTC', now: NOW };
-    return { ...(await standingOf(db, scope)), statements: statements() };
+    const each = [...(await standingsOf(db, scope)).values()];
+    return { ...standingOfAll(each.map((one) => one.standing)), statements: statements() };
   };
 
   test.each([
