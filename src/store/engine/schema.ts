@@ -965,6 +965,10 @@ export interface Notification {
 
 export interface OlderDaysLook {
   /**
+   * Number of entries of the days by their figures. Null once entries of these days changed: the next look adds the figures up anew.
+   */
+  by_figures: number | null;
+  /**
    * First business day that was looked at.
    */
   from_day: string;
