@@ -92,9 +92,11 @@ export function transportTo(
     },
     { ...time, random: () => 0, onRetry: (retry) => retries.push(retry), ...deps },
   );
-  onTestFinished(() => transport.close());
+  let closing: Promise<void> | null = null;
+  const close = () => (closing ??= transport.close());
+  onTestFinished(close);
   const post = (signal?: AbortSignal, body: object = { a: 1 }) => transport.post(callOf({ body }), signal);
-  return { transport, post, slept: time.slept, retries };
+  return { transport: { ...transport, close }, post, slept: time.slept, retries };
 }
 
 /** A call of the made-up merchant that returns the reply's text. */
