@@ -106,9 +106,9 @@ export function createTransportOver(
   const { shared, onWaiting } = deps;
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
   const oneReading = pLimit(1);
-  const watch = onWaiting && createWaits(onWaiting, deps);
-  const watched = ({ access }: PlatformCall<unknown>): WatchedCall =>
-    (access.kind === 'merchant' && watch?.(access.merchant.merchantNo)) || UNWATCHED;
+  const waits = onWaiting && createWaits(onWaiting, deps);
+  const watchOf = ({ access }: PlatformCall<unknown>): WatchedCall =>
+    (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
 
   /** Holds a slot of the line only while the call is on the wire. */
   const send = async (
@@ -124,6 +124,10 @@ export function createTransportOver(
     try {
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
+      const askedMs = outcome.ok ? null : outcome.failure.askedMs;
+      // Before the slot is free for this merchant's next call. And never longer than this: another run of the same
+      // process must not wait in line for hours.
+      if (askedMs !== null) line.hold(caller.owner, Math.min(askedMs, RETRY_AFTER_MAX_MS));
       return outcome;
     } finally {
       arrived();
@@ -144,17 +148,14 @@ export function createTransportOver(
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
     signal?.throwIfAborted();
-    const watch = watched(call);
+    const watch = watchOf(call);
     try {
       for (;;) {
         const sent = await send(outgoing, caller, watch, signal);
         const outcome = sent.ok ? await read(sent.value, call, outgoing) : sent;
         if (outcome.ok) return outcome.value;
-        const { error, askedMs } = outcome.failure;
-        // Never longer than this: another run of the same process must not wait in line for hours.
-        if (askedMs !== null) line.hold(caller.owner, Math.min(askedMs, RETRY_AFTER_MAX_MS));
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
-        deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: error.message });
+        deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: outcome.failure.error.message });
         watch.sleeps(waitMs);
         await deps.sleep(waitMs, signal);
       }
