@@ -15,7 +15,7 @@ import {
   type PageSource,
 } from './certify.ts';
 import type { ReadLimits } from './limits.ts';
-import { inGroups, WIDE_PAGES, type WideWindow } from './wide-windows.ts';
+import { inGroups, type WideWindow } from './wide-windows.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 
 export type WideTask = CertifyTask & WideWindow;
@@ -71,7 +71,7 @@ async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage
 
 /** So many groups that each fits, if entries are spread evenly. */
 function groupsFor(total: number, { grain }: WideTask, limits: ReadLimits): number {
-  const pages = Math.min(WIDE_PAGES, grain.pageNumMax);
+  const pages = Math.min(limits.widePages, grain.pageNumMax);
   return Math.ceil(total / (pages === 1 ? limits.onePageFill : pages * PAGE_SIZE_MAX * limits.partFill));
 }
 

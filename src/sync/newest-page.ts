@@ -11,7 +11,7 @@ import { pagesOf, type Asked } from './certificate.ts';
 import { isFilled, isRefusal } from './certify.ts';
 import { placeOf } from './clock-slack.ts';
 import { READ_LIMITS } from './limits.ts';
-import { WIDE_PAGES, type WideWindow } from './wide-windows.ts';
+import type { WideWindow } from './wide-windows.ts';
 
 /** Most windows that are read, one after the other, until one has entries. */
 const WINDOWS_MAX = 8;
@@ -21,7 +21,7 @@ export interface NewestPage {
   readonly reader: LedgerReader;
   /**
    * Entries of the newest window that has any, the newest first; null if the newest windows are empty. Of a window
-   * with more than `WIDE_PAGES`, only the first and the last are read: whether the platform sends old or new entries first,
+   * with more pages than `widePages`, only the first and the last are read: whether the platform sends old or new entries first,
    * the newest is on one of them. If it sends them in no order, it may be on neither. A wide window that will be read as its
    * planned ones is looked at in the same way.
    */
@@ -120,7 +120,7 @@ const plannedOf = ({ currency }: WideWindow, window: Window): WideWindow => ({
 function otherPages(first: LedgerPage): number[] {
   const pages = pagesOf(first.total);
   if (pages === 1 || pages > READ_LIMITS.pageNumMax) return [];
-  return pages <= WIDE_PAGES && isFilled(first) ? Array.from({ length: pages - 1 }, (_, at) => at + 2) : [pages];
+  return pages <= READ_LIMITS.widePages && isFilled(first) ? Array.from({ length: pages - 1 }, (_, at) => at + 2) : [pages];
 }
 
 const keyOf = ({ window, currency, batchNo, pageNum }: LedgerPageQuery): string =>

@@ -3,12 +3,14 @@ import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { seenWindows } from '../store/seen-windows.ts';
 import type { Asked } from './certificate.ts';
 import { wideReader } from './clock-slack.ts';
 import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
+import { READ_LIMITS } from './limits.ts';
 import { createNewestPage, type NewestPage } from './newest-page.ts';
 import { holdBack, type PlatformClock } from './platform-clock.ts';
 import { readWindows } from './read-windows.ts';
@@ -197,12 +199,14 @@ const plannedOf = (
 /** Joins the planned windows, by what their last readings brought. */
 async function widened(
   planned: readonly Asked[],
-  { db, merchant, zone }: Pick<SyncOptions, 'db' | 'merchant' | 'zone'>,
+  { db, merchant, zone, limits }: Pick<SyncOptions, 'db' | 'merchant' | 'zone' | 'limits'>,
 ): Promise<WideWindow[]> {
   if (planned.length === 0) return [];
+  const entriesMax = (limits?.widePages ?? READ_LIMITS.widePages) * PAGE_SIZE_MAX;
   const beginMs = Math.min(...planned.map(({ window }) => window.beginMs)) - SEEN_MS_BEFORE;
   const endMs = Math.max(...planned.map(({ window }) => window.endMs));
-  return widen(planned, await seenWindows(db, merchant.merchantNo, { beginMs, endMs }), zone);
+  const seen = await seenWindows(db, merchant.merchantNo, { beginMs, endMs });
+  return widen(planned, { seen, zone, entriesMax });
 }
 
 const probeOf =

@@ -6,17 +6,10 @@
  */
 import type { Window } from '../ledger/entry.ts';
 import { lengthMs } from '../ledger/window.ts';
-import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { SeenWindow } from '../store/seen-windows.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
 
-/**
- * Pages that a wide window is expected to fill at most. The last page of a window is half empty on average, so with 20
- * pages about 2.5 % of the calls are lost. More pages would save little. They would cost memory, and more calls where
- * something changes between two pages, as the window then has to be read again.
- */
-export const WIDE_PAGES = 20;
 /** So many days before the planned windows are looked at as well, to estimate days that were never read. */
 export const SEEN_MS_BEFORE = 7 * 86_400_000;
 
@@ -26,8 +19,17 @@ export interface WideWindow extends Asked {
   readonly planned: readonly Window[];
 }
 
+export interface WidenOptions {
+  /** What the last readings of these windows and of the days before them brought. */
+  readonly seen: readonly SeenWindow[];
+  /** IANA zone of the platform's timestamps. */
+  readonly zone: string;
+  /** 0: nothing is joined. */
+  readonly entriesMax: number;
+}
+
 /**
- * Joins windows that touch, as long as they are expected to fit `WIDE_PAGES`. A day that was seen already is expected to
+ * Joins windows that touch, as long as fewer than `entriesMax` entries are expected in them. A day that was seen already is expected to
  * bring as many entries as then; another one as many as the days seen have on average. If no day was seen, all that
  * touch are joined, as the total on the first page will tell how many there are.
  *
@@ -37,7 +39,10 @@ export interface WideWindow extends Asked {
  *
  * A night reads eight days with 20 entries each, and the first hours of today: one window, two pages.
  */
-export function widen(planned: readonly Asked[], seen: readonly SeenWindow[], zone: string): WideWindow[] {
+export function widen(
+  planned: readonly Asked[],
+  { seen, zone, entriesMax }: WidenOptions,
+): WideWindow[] {
   const wide: WideWindow[] = [];
   let expected = 0;
   let isAlone = false;
@@ -49,7 +54,7 @@ export function widen(planned: readonly Asked[], seen: readonly SeenWindow[], zo
     const entries = expectedIn(asked.window, said);
     const isDoubtful = said.some((one) => one.isDoubtful && overlap(one, asked.window));
     const last = wide.at(-1);
-    const fits = expected + entries <= WIDE_PAGES * PAGE_SIZE_MAX;
+    const fits = expected + entries < entriesMax;
     if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {
       wide[wide.length - 1] = joined(last, asked);
       expected += entries;
