@@ -26,11 +26,7 @@ export type WideTask = CertifyTask & WideWindow;
  * nobody could tell on which of the days that lies. It is read in as many groups as its total needs if it has too many pages, or if the order of
  * entries changes from call to call. Throws what `source` throws, but for such a refusal.
  */
-export async function certifyWide(
-  task: WideTask,
-  source: PageSource,
-  limits: ReadLimits,
-): Promise<Outcome> {
+export async function certifyWide(task: WideTask, source: PageSource, limits: ReadLimits): Promise<Outcome> {
   let requests = 0;
   let isHolding = false;
   for (let reads = 1; ; reads += 1) {
@@ -39,7 +35,8 @@ export async function certifyWide(
     requests += 1;
     source.onFirstPage(first, task);
     const { total } = first;
-    if (isFilled(first) && pagesOf(total) > task.grain.pageNumMax) return apart(task, groupsFor(total, task, limits));
+    if (isFilled(first) && pagesOf(total) > pagesMax(task, limits))
+      return apart(task, groupsFor(total, task, limits));
     if (first.unreadable.length > 0) return apart(task, 2);
 
     const rest = isFilled(first) ? pagesOf(total) - 1 + (needsConfirming(total) ? 1 : 0) : 0;
@@ -69,10 +66,15 @@ async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage
   }
 }
 
-/** So many groups that each fits, if entries are spread evenly. */
-function groupsFor(total: number, { grain }: WideTask, limits: ReadLimits): number {
-  const pages = Math.min(limits.widePages, grain.pageNumMax);
-  return Math.ceil(total / (pages === 1 ? limits.onePageFill : pages * PAGE_SIZE_MAX * limits.partFill));
+const pagesMax = ({ grain }: WideTask, { widePages }: ReadLimits): number =>
+  Math.min(widePages, grain.pageNumMax);
+
+/** So many groups that each fits, if entries are spread evenly over the planned windows. */
+function groupsFor(total: number, task: WideTask, limits: ReadLimits): number {
+  const pages = pagesMax(task, limits);
+  const fill = pages === 1 ? limits.onePageFill : pages * PAGE_SIZE_MAX * limits.partFill;
+  const windows = task.planned.length;
+  return Math.ceil(windows / Math.max(1, Math.floor((fill * windows) / total)));
 }
 
 const apart = ({ planned }: WideTask, groups: number, orderUnsteady = false): Outcome => ({

@@ -180,7 +180,10 @@ function split(patience: Patience, { parts, grain }: Split, orderUnsteady: boole
   return { kind: 'split', parts, grain, orderUnsteady };
 }
 
-export function read(from: Reading, { requests, problem }: { requests: number; problem: string | null }): Outcome {
+export function read(
+  from: Reading,
+  { requests, problem }: { requests: number; problem: string | null },
+): Outcome {
   const { total, entries, neighbours, unreadable, notices } = from;
   const strangers = [...from.strangers.values()];
   const reading = {

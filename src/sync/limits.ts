@@ -6,10 +6,10 @@ export interface ReadLimits {
   /** Most pages of a window that cannot be split, of one second or one millisecond. 100,000 entries. */
   readonly pageNumIndivisibleMax: number;
   /**
-   * Pages that several planned windows may be expected to fill, if they are asked for as one. The last page of a window
-   * is half empty on average, so with 20 pages about 2.5 % of the calls are lost. More pages would save little. They
-   * would cost memory, and more calls where something changes between two pages, as all of them are read again then. 0:
-   * each planned window is asked for by itself.
+   * Most pages of several planned windows that are asked for as one. They are meant to fill 0.8 of it (`partFill`), so 20
+   * pages: as the last page of a window is half empty on average, about 2.5 % of the calls are lost. More pages would
+   * save little. They would cost memory, and more calls where something changes between two pages or the platform fails,
+   * as all of them are read again then. 0: each planned window is asked for by itself.
    */
   readonly widePages: number;
   /** The share of `pageNumMax` or `widePages` that a part of a split is meant to fill, so that a busy hour still fits. */
@@ -43,7 +43,7 @@ export interface ReadLimits {
 export const READ_LIMITS: ReadLimits = {
   pageNumMax: 100,
   pageNumIndivisibleMax: 1_000,
-  widePages: 20,
+  widePages: 25,
   partFill: 0.8,
   onePageFill: 60,
   splitPartsMax: 64,

@@ -73,11 +73,14 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
     for (let looked = 0; looked < WINDOWS_MAX && youngest.length > 0; looked += 1) {
       const asked = youngest.shift()!;
       const first = await firstPage(asked);
-      if (first === null || (pagesOf(first.total) > READ_LIMITS.pageNumMax && asked.planned.length > 1)) {
+      if (first === null || (asked.planned.length > 1 && pagesOf(first.total) > READ_LIMITS.widePages)) {
         youngest.unshift(...asked.planned.toReversed().map((window) => plannedOf(asked, window)));
         continue;
       }
-      const others = await Promise.all(otherPages(first).map((pageNum) => look(asked, pageNum)));
+      // Of a day that will be read together with others, no more pages than these are asked for.
+      const isAsked = options.asked.includes(asked);
+      const pageNums = otherPages(first, isAsked ? READ_LIMITS.widePages : 0);
+      const others = await Promise.all(pageNums.map((pageNum) => look(asked, pageNum)));
       const entries = [first, ...others]
         .flatMap((page) => page.entries)
         .filter((entry) => placeOf(entry, asked.window, slackMs) !== 'stranger')
@@ -116,11 +119,11 @@ const plannedOf = ({ currency }: WideWindow, window: Window): WideWindow => ({
   planned: [window],
 });
 
-/** The pages after the first on which the newest entry may be. */
-function otherPages(first: LedgerPage): number[] {
+/** The pages after the first on which the newest entry may be: all of them if they are few, else the last. */
+function otherPages(first: LedgerPage, fewMax: number): number[] {
   const pages = pagesOf(first.total);
   if (pages === 1 || pages > READ_LIMITS.pageNumMax) return [];
-  return pages <= READ_LIMITS.widePages && isFilled(first) ? Array.from({ length: pages - 1 }, (_, at) => at + 2) : [pages];
+  return pages <= fewMax && isFilled(first) ? Array.from({ length: pages - 1 }, (_, at) => at + 2) : [pages];
 }
 
 const keyOf = ({ window, currency, batchNo, pageNum }: LedgerPageQuery): string =>

@@ -202,7 +202,8 @@ async function widened(
   { db, merchant, zone, limits }: Pick<SyncOptions, 'db' | 'merchant' | 'zone' | 'limits'>,
 ): Promise<WideWindow[]> {
   if (planned.length === 0) return [];
-  const entriesMax = (limits?.widePages ?? READ_LIMITS.widePages) * PAGE_SIZE_MAX;
+  const { widePages, partFill } = { ...READ_LIMITS, ...limits };
+  const entriesMax = widePages * partFill * PAGE_SIZE_MAX;
   const beginMs = Math.min(...planned.map(({ window }) => window.beginMs)) - SEEN_MS_BEFORE;
   const endMs = Math.max(...planned.map(({ window }) => window.endMs));
   const seen = await seenWindows(db, merchant.merchantNo, { beginMs, endMs });

@@ -39,10 +39,7 @@ export interface WidenOptions {
  *
  * A night reads eight days with 20 entries each, and the first hours of today: one window, two pages.
  */
-export function widen(
-  planned: readonly Asked[],
-  { seen, zone, entriesMax }: WidenOptions,
-): WideWindow[] {
+export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: WidenOptions): WideWindow[] {
   const wide: WideWindow[] = [];
   let expected = 0;
   let isAlone = false;

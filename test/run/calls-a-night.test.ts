@@ -71,8 +71,10 @@ test(
       });
       const calls = costs.reduce((sum, one) => sum + one.calls, 0);
       const least = costs.reduce((sum, one) => sum + one.least, 0);
-      // Two calls prove the zone, and 4,000 entries need three windows.
-      for (const one of costs) expect(one.calls - one.least).toBeLessThanOrEqual(2);
+      // Two calls prove the zone, and 4,000 entries need three windows. In the first night nobody knows that: one call
+      // tells their number, and two look for the newest entry.
+      for (const one of costs)
+        expect(one.calls - one.least).toBeLessThanOrEqual(nowMs === FIRST_NIGHT_MS ? 5 : 2);
       expect(calls / least).toBeLessThan(1.05);
     }
   },
