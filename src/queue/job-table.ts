@@ -72,7 +72,7 @@ export async function deadLetters(
     FROM ${JOBS}
     WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
       ${merchantNo === undefined ? sql`` : sql`AND data->>'merchantNo' = ${merchantNo}`}
-      ${ids === undefined ? sql`` : sql`AND id = ANY(${ids as string[]}::uuid[])`}
+      ${ids === undefined ? sql`` : sql`AND id = ANY(${ids}::uuid[])`}
     ORDER BY created_on, id LIMIT ${limit}`.execute(db);
   return rows;
 }
@@ -91,6 +91,6 @@ export async function merchantsWithJob(
 ): Promise<Set<string>> {
   const { rows } = await sql<{ merchantNo: string }>`
     SELECT singleton_key AS "merchantNo" FROM ${JOBS}
-    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants as string[]})`.execute(db);
+    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`.execute(db);
   return new Set(rows.map(({ merchantNo }) => merchantNo));
 }

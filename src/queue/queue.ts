@@ -44,10 +44,7 @@ export async function newBoss(
  */
 export async function openQueue(
   db: Kysely<DB>,
-  {
-    supervises,
-    onProblem,
-  }: { readonly supervises: boolean; readonly onProblem: (error: unknown) => void },
+  { supervises, onProblem }: { readonly supervises: boolean; readonly onProblem: (error: unknown) => void },
 ): Promise<Queue> {
   const boss = await newBoss(db, { supervise: supervises, migrate: false });
   boss.on('error', onProblem);

@@ -36,10 +36,14 @@ export async function queueStage(): Promise<QueueStage> {
       return refused.map(({ merchantNo }) => merchantNo);
     },
     hurry: async () => {
-      await sql`UPDATE daybook_queue.job SET start_after = now() - interval '1 s' WHERE state < 'active'`.execute(db);
+      await sql`UPDATE daybook_queue.job SET start_after = now() - interval '1 s' WHERE state < 'active'`.execute(
+        db,
+      );
     },
     silence: async () => {
-      await sql`UPDATE daybook_queue.job SET heartbeat_on = now() - interval '1 min' WHERE state = 'active'`.execute(db);
+      await sql`UPDATE daybook_queue.job SET heartbeat_on = now() - interval '1 min' WHERE state = 'active'`.execute(
+        db,
+      );
       await sql`UPDATE daybook_queue.queue SET monitor_claim_on = NULL, monitor_on = NULL`.execute(db);
       await queue.boss.supervise();
     },
