@@ -6,12 +6,12 @@ import { sql, type Kysely } from 'kysely';
 import type { DB } from '../store/engine/schema.ts';
 import { DEAD_LETTERS, LANES, QUEUE_SCHEMA, type Lane, type MerchantJob } from './lanes.ts';
 
-const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
+export const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
 /** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */
-const IS_OPEN = sql`state <= 'active'`;
+export const IS_OPEN = sql`state <= 'active'`;
 /** A dead letter that pg-boss could not send back is marked as failed there, and stays a dead letter. */
 const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
-const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
+export const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
 /** Whether no job is waiting or at work, in any worker. */
 export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
@@ -55,14 +55,14 @@ export interface DeadLetter extends MerchantJob {
 
 export interface DeadLetterFilter {
   readonly limit: number;
-  readonly merchantNo?: string | undefined;
+  readonly merchants?: readonly string[] | undefined;
   readonly ids?: readonly string[];
 }
 
 /** Dead letters, the oldest first. */
 export async function deadLetters(
   db: Kysely<DB>,
-  { limit, merchantNo, ids }: DeadLetterFilter,
+  { limit, merchants, ids }: DeadLetterFilter,
 ): Promise<DeadLetter[]> {
   const { rows } = await sql<DeadLetter>`
     SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
@@ -71,7 +71,7 @@ export async function deadLetters(
       created_on AS "givenUpAt"
     FROM ${JOBS}
     WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
-      ${merchantNo === undefined ? sql`` : sql`AND data->>'merchantNo' = ${merchantNo}`}
+      ${merchants === undefined ? sql`` : sql`AND singleton_key = ANY(${merchants})`}
       ${ids === undefined ? sql`` : sql`AND id = ANY(${ids}::uuid[])`}
     ORDER BY created_on, id LIMIT ${limit}`.execute(db);
   return rows;

@@ -17,16 +17,16 @@ export interface Redriven {
 }
 
 /**
- * Sends dead letters back, of one merchant or of all, one for each merchant and queue: the oldest. The others stay, as
+ * Sends dead letters back, of some merchants or of all, one for each merchant and queue: the oldest. The others stay, as
  * do those of a merchant with a job that waits or is at work. `trx` is the transaction that opens their runs again.
  */
 export async function redrive(
   { boss }: Pick<Queue, 'boss'>,
   trx: Transaction<DB>,
-  merchantNo?: string,
+  merchants?: readonly string[],
 ): Promise<Redriven> {
   const db = executorOf(trx);
-  const letters = await deadLetters(trx, { limit: LETTERS_MAX, merchantNo });
+  const letters = await deadLetters(trx, { limit: LETTERS_MAX, merchants });
   const ids = (await sendable(trx, letters)).map(({ id }) => id);
   if (ids.length === 0) return { sent: [], kept: letters };
   // One that could not be sent back before is marked as failed, and has to wait as the others do to be sent.
