@@ -9,7 +9,7 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO da
 -- What was seen once is kept: entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,
-  statement_manifest, stored_object, requested_range, platform_clock, older_days_look, ledger_past, notice, run, lease, merchant,
+  statement_manifest, stored_object, requested_range, platform_clock, older_days_look, ledger_past, notice, run, run_merchant, lease, merchant,
   reference_list, reference_item
 TO daybook_job;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.

@@ -72,7 +72,10 @@ async function runOnce(
   const progress = createProgressLine();
   try {
     return await executeRun(
-      { command, range, merchants, currencies, repairs: flags.repair ?? false },
+      {
+        ...{ command, range, merchants, currencies, repairs: flags.repair ?? false },
+        isByName: merchantsOf(flags) !== null,
+      },
       {
         ...runDeps(app, stopSignal(), progress.show),
         onTrouble: (merchantNo, error) => {

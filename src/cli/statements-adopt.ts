@@ -1,7 +1,7 @@
 /** `statements adopt`: takes over a store that another database wrote. */
 import type { Command } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
-import { underLease } from '../run/lease.ts';
+import { underLeasesAsNeeded } from '../run/leases.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { recordDeed } from '../store/audit.ts';
 import { thisHolder } from '../host/process-identity.ts';
@@ -20,11 +20,13 @@ export function addStatementsAdoptCommand(statements: Command): void {
       await withApp(offlineSettings(self), async ({ database, objects, now }) => {
         const { db } = database;
         const line = createProgressLine();
-        const report = await underLease({ db, holder: thisHolder(), signal: stopSignal() }, (lease, signal) =>
-          adoptStore({
-            ...{ db, lease, objects, now, signal },
-            onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
-          }),
+        const report = await underLeasesAsNeeded(
+          { db, holder: thisHolder(), signal: stopSignal() },
+          (leaseOf, signal) =>
+            adoptStore({
+              ...{ db, leaseOf, objects, now, signal },
+              onDay: ({ days, statements: count }) => line.show({ stage: 'adopt', days, statements: count }),
+            }),
         ).finally(() => line.clear());
         await recordDeed(db, deedOf(self, objects.location), now());
         print(self, {

@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
+import type { ExitCode } from '../ledger/ending.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -10,6 +11,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
+import type { Joining } from './join-merchants.ts';
 import type { DueJob } from './schedule/due.ts';
 import type { Progress } from './progress.ts';
 import type { DayRange, MerchantDays } from './range.ts';
@@ -35,6 +37,8 @@ export interface RunDeps {
   /** The present for this run: it decides which days are over and which windows are settled. A rehearsal may set it. */
   readonly now: () => Date;
   readonly holder: string;
+  /** How many merchants are worked on side by side; 8 if left out. */
+  readonly merchantsAtOnce?: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Called with each error that ended a stage for one merchant, to log it. */
@@ -46,6 +50,8 @@ export interface RunRequest {
   /** Null: for each merchant the days that a night reads. */
   readonly range: DayRange | null;
   readonly merchants: readonly MerchantAccess[];
+  /** The merchants were asked for by name: one that another run is at work on ends the run with 5. */
+  readonly isByName?: boolean;
   readonly currencies: Chosen;
   /** If true, every published file of these days is read in full and compared; without a range, of all days. */
   readonly repairs?: boolean;
@@ -61,38 +67,57 @@ export const accountsAsked = ({
   readonly merchants: readonly string[];
 } => ({ merchants: merchants.map(({ merchantNo }) => merchantNo), currencies });
 
-/** What the stages did, gathered while they do it, so that a failure half-way still reports what is kept. */
-export interface StageOutcome {
-  sync: readonly MerchantSync[];
-  reconcile: ReconcileReport | null;
-  healingReads: readonly HealingRead[];
-  publish: PublishOutcome | null;
-  /** Merchants for whom a stage failed while it went on for the others. */
-  troubles: readonly MerchantTrouble[];
+/** A merchant that another process is at work on. */
+export interface BusyMerchant {
+  readonly merchantNo: string;
+  /** 5 if it was asked for by name, 4 if the schedule has to come back to it, else 0. */
+  readonly exitCode: ExitCode;
+  /** A sentence that names the other process. */
+  readonly message: string;
 }
 
-/** The outcome before the first stage. */
-export const nothingDone = (): StageOutcome => ({
-  sync: [],
-  reconcile: null,
-  healingReads: [],
-  publish: null,
-  troubles: [],
-});
+/** What the stages did for all merchants. */
+export interface StageOutcome {
+  readonly sync: readonly MerchantSync[];
+  readonly reconcile: ReconcileReport | null;
+  readonly healingReads: readonly HealingRead[];
+  readonly publish: PublishOutcome | null;
+  /** Merchants for whom a stage failed while the run went on for the others. */
+  readonly troubles: readonly MerchantTrouble[];
+  /** Merchants that were left out because another process is at work on them. */
+  readonly busy: readonly BusyMerchant[];
+}
 
-/** A run at work: what was asked for, what it works with, and its lease. */
+/** A run at work: what was asked for and what it works with. */
 export interface ActiveRun {
   readonly request: RunRequest;
   readonly deps: RunDeps;
-  readonly lease: Lease;
   readonly runId: number;
   /** The time zone is proven once for the whole run. */
   readonly zoneGate: ZoneGate;
-  readonly ranges: ReadonlyMap<string, MerchantDays>;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   /** The checks that this run makes beyond the days it reads. */
   readonly checked: readonly Check[];
+}
+
+/** The work on one merchant: the run, with this merchant's lease. The signal also aborts if the lease is lost. */
+export interface MerchantWork extends ActiveRun {
+  readonly merchant: MerchantAccess;
+  readonly merchantNo: string;
+  readonly days: MerchantDays;
+  readonly lease: Lease;
+  readonly join: Joining;
+}
+
+/** What was done for one merchant, gathered while it is done, so that a failure half-way still reports what is kept. */
+export interface MerchantOutcome {
+  readonly merchantNo: string;
+  sync: MerchantSync | null;
+  reconcile: ReconcileReport | null;
+  healingReads: readonly HealingRead[];
+  publish: PublishOutcome | null;
+  trouble: MerchantTrouble | null;
 }
 
 /** A new zone gate: nothing is proven when a run begins. */

@@ -133,6 +133,7 @@ export function runDeps(
     currencies: app.currencies,
     zone: settings.platform.timeZone,
     settleDelayMs: settings.settleDelayS * 1_000,
+    merchantsAtOnce: settings.merchantsAtOnce,
     resweepDays: settings.resweepDays,
     clockToleranceS: settings.clockToleranceS,
     checks: settings.checks,

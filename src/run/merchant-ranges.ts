@@ -10,7 +10,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange, type MerchantDays } from './range.ts';
 import { openRanges, takenUpDays } from './requested.ts';
-import type { RunDeps, RunRequest, ActiveRun } from './active-run.ts';
+import type { RunDeps, RunRequest } from './active-run.ts';
 
 /**
  * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier
@@ -103,7 +103,7 @@ function daysBeforeProof(
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
   deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,
-): Promise<Pick<ActiveRun, 'ranges' | 'from' | 'to'>> {
+): Promise<{ readonly ranges: ReadonlyMap<string, MerchantDays> } & DayRange> {
   const now = deps.now();
   const ranges = await merchantRanges({
     ...deps,

@@ -5,21 +5,13 @@ import type { BreakRow } from '../store/breaks/breaks.ts';
 import { rehearse } from '../store/engine/rehearsal.ts';
 import { startRun } from '../store/runs.ts';
 import { checkedBy } from './checked.ts';
-import { REHEARSAL_TTL_MS, underLease } from './lease.ts';
+import { REHEARSAL_TTL_MS, underLeases, type HeldLeases } from './leases.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
+import { outcomeOfAll } from './outcomes.ts';
 import { plannedDays, type PlannedDay } from './plan-days.ts';
-import { reconcileStage } from './stages/reconcile-stage.ts';
 import type { MerchantSync, MerchantTrouble } from './report.ts';
-import { syncStage } from './stages/sync-stage.ts';
-import {
-  accountsAsked,
-  nothingDone,
-  runZoneGate,
-  type RunDeps,
-  type RunRequest,
-  type ActiveRun,
-} from './active-run.ts';
+import { workOnAll } from './work-on-all.ts';
+import { accountsAsked, runZoneGate, type ActiveRun, type RunDeps, type RunRequest } from './active-run.ts';
 
 export interface PlanReport {
   readonly from: BusinessDay;
@@ -39,43 +31,42 @@ export interface PlanReport {
  * meanwhile, so that no other run changes what it works with. Throws what `executeRun` throws.
  */
 export function planRun(request: Omit<RunRequest, 'command'>, deps: RunDeps): Promise<PlanReport> {
-  return underLease({ ...deps, ttlMs: REHEARSAL_TTL_MS }, (lease, signal) =>
-    rehearse(deps.db, async (db) => {
-      const rehearsal: RunDeps = { ...deps, db, signal };
-      const yesterday = addDays(dayOf(deps.now().getTime(), deps.zone), -1);
-      const asked: RunRequest = { ...request, command: 'run' };
-      const { ranges, from, to } = await runRanges(asked, rehearsal);
-      const runId = await startRun(db, {
-        command: 'plan',
-        holder: deps.holder,
-        fromDay: from,
-        toDay: to,
-        now: deps.now(),
-      });
-      const zoneGate = runZoneGate(deps);
-      const checked = checkedBy(asked, rehearsal);
-      const run: ActiveRun = {
-        ...{ request: asked, deps: rehearsal, lease, runId, zoneGate, ranges, from, to, checked },
-      };
-      const outcome = nothingDone();
-      await syncStage(run, outcome);
-      await noticeShared(run);
-      await reconcileStage(run, outcome);
-      await noticeFigures(run, outcome);
-      return {
-        from,
-        to,
-        sync: outcome.sync,
-        daysChanged: await plannedDays(outcome.reconcile?.daysChanged ?? [], {
-          ...rehearsal,
-          accounts: accountsAsked(request),
-          // A day that is not over has no final figures yet. It is left out, unless it was asked for by date.
-          toDay: to > yesterday ? to : yesterday,
-        }),
-        breaksOpened: outcome.reconcile?.opened ?? [],
-        breaksHealed: outcome.reconcile?.healed ?? [],
-        troubles: outcome.troubles,
-      };
+  const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
+  return underLeases(merchants, { ...deps, ttlMs: REHEARSAL_TTL_MS }, (held) => {
+    const [busy] = held.busy.values();
+    if (busy !== undefined) throw busy;
+    return rehearse(deps.db, (db) => planAll(request, { ...deps, db, signal: held.signal }, held));
+  });
+}
+
+async function planAll(
+  request: Omit<RunRequest, 'command'>,
+  deps: RunDeps,
+  held: HeldLeases,
+): Promise<PlanReport> {
+  const asked: RunRequest = { ...request, command: 'run' };
+  const { ranges, from, to } = await runRanges(asked, deps);
+  const now = deps.now();
+  const runId = await startRun(deps.db, {
+    ...{ command: 'plan', holder: deps.holder, fromDay: from, toDay: to, now },
+  });
+  const checked = checkedBy(asked, deps);
+  const run: ActiveRun = { request: asked, deps, runId, zoneGate: runZoneGate(deps), from, to, checked };
+  const outcomes = await workOnAll(run, { held, ranges, stages: ['sync', 'reconcile'] });
+  const { sync, reconcile, troubles } = outcomeOfAll([...outcomes.values()]);
+  const yesterday = addDays(dayOf(now.getTime(), deps.zone), -1);
+  return {
+    from,
+    to,
+    sync,
+    daysChanged: await plannedDays(reconcile?.daysChanged ?? [], {
+      ...deps,
+      accounts: accountsAsked(request),
+      // A day that is not over has no final figures yet. It is left out, unless it was asked for by date.
+      toDay: to > yesterday ? to : yesterday,
     }),
-  );
+    breaksOpened: reconcile?.opened ?? [],
+    breaksHealed: reconcile?.healed ?? [],
+    troubles,
+  };
 }

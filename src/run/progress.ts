@@ -9,6 +9,17 @@ export type Progress =
       readonly entries: number;
       readonly requests: number;
     }
-  | { readonly stage: 'reconcile'; readonly accountsDone: number; readonly accounts: number }
-  | { readonly stage: 'publish'; readonly daysDone: number; readonly days: number }
+  | {
+      readonly stage: 'reconcile';
+      readonly merchantNo: string;
+      readonly accountsDone: number;
+      readonly accounts: number;
+    }
+  | {
+      readonly stage: 'publish';
+      readonly merchantNo: string;
+      readonly daysDone: number;
+      readonly days: number;
+    }
+  | { readonly stage: 'merchants'; readonly merchantsDone: number; readonly merchants: number }
   | { readonly stage: 'adopt'; readonly days: number; readonly statements: number };

@@ -15,6 +15,7 @@ import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
+import type { BusyMerchant } from './active-run.ts';
 import type { OpenRange } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
@@ -60,7 +61,7 @@ export interface MerchantSync {
 /** The failure of a stage for one merchant. The other merchants were not affected. */
 export interface MerchantTrouble {
   readonly merchantNo: string;
-  readonly stage: 'reconcile' | 'publish';
+  readonly stage: 'sync' | 'reconcile' | 'publish';
   readonly exitCode: ExitCode;
   readonly message: string;
 }
@@ -99,6 +100,8 @@ export interface RunReport {
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishOutcome | null;
   readonly troubles: readonly MerchantTrouble[];
+  /** Merchants that were left out because another process is at work on them. */
+  readonly busy: readonly BusyMerchant[];
   /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
   readonly standing: Standing;
@@ -160,6 +163,7 @@ export function runFigures(report: RunReport): Record<string, unknown> {
   return {
     merchants,
     merchantsDone: merchantsDone(merchants, report.reasons),
+    ...(report.busy.length === 0 ? {} : { busy: report.busy.map(({ merchantNo }) => merchantNo) }),
     requests: read.requests,
     windows: read.windows,
     uncertified: read.uncertified.length,

@@ -1,24 +1,28 @@
 /** The end of a run: finds out what is still open, judges the run, and stores the report. */
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
+import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { clocksSeenBefore, finishRun } from '../store/runs.ts';
-import { noticesTold } from '../store/notices.ts';
+import { noticesTold, untoldNotices } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
 import { forgetUntoldRevisions } from '../store/statements/untold-revisions.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { isChecked } from '../ledger/checks.ts';
 import { isForPerson } from './clock-text.ts';
-import { EXIT, Interrupted } from './verdict/exit-codes.ts';
+import type { HeldLeases } from './leases.ts';
+import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
+import { nothingDoneFor } from './merchant-work.ts';
+import { outcomeOfAll, standingOfAll } from './outcomes.ts';
+import { inTruerWords } from './stages/sync-stage.ts';
+import { EXIT, Interrupted, exitCodeOf } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import type { Reason } from './verdict/reason.ts';
 import { runFigures, TIME_ZONE_ON_TRUST, type RunReport, type Standing } from './report.ts';
-import { NOTHING_STANDS, standingOf } from './standing.ts';
-import { STAGES } from './stages/stages-of.ts';
+import { NOTHING_STANDS } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
-import { accountsAsked, type ActiveRun, type RunDeps, type StageOutcome } from './active-run.ts';
+import type { ActiveRun, BusyMerchant, MerchantOutcome, RunDeps, StageOutcome } from './active-run.ts';
 
 /** How a run came to its end. */
 export interface RunEnd {
-  readonly outcome: StageOutcome;
   /** What ended the run early; empty if nothing did. */
   readonly failures: readonly RunFailure[];
   /** The errors that caused this; empty if the error is thrown to the caller anyway. */
@@ -27,32 +31,73 @@ export interface RunEnd {
   readonly elapsedMs: () => number;
 }
 
+/** The merchants of a run at its end. */
+export interface RunMerchants {
+  readonly held: HeldLeases;
+  /** Merchants that were begun, by number. */
+  readonly outcomes: ReadonlyMap<string, MerchantOutcome>;
+  readonly ends: MerchantEnds;
+}
+
+/** Why a run ended early: `given` is its own signal, `held` the one that also aborts if the leases are lost. */
+export function failureOf(
+  error: unknown,
+  given: AbortSignal,
+  held: AbortSignal,
+): { readonly failure: RunFailure; readonly cause: unknown } {
+  const cause = given.aborted ? new Interrupted() : held.aborted ? (held.reason as unknown) : error;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return { failure: { exitCode: exitCodeOf(cause), message }, cause };
+}
+
 /**
  * Judges a run, and stores and returns its report. Throws what the database throws, unless that is why the run ended.
  */
-export async function endRun(run: ActiveRun, end: RunEnd): Promise<RunReport> {
+export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEnd): Promise<RunReport> {
   const { deps, runId } = run;
-  const { outcome, failures, causes } = end;
+  const { failures, causes } = end;
   // If the database did not answer before, it is not asked again, as each question would wait in vain. The same
   // goes for a lease that could not be renewed, which mostly has the same cause.
   const isAway = causes.some((cause) => cause instanceof StoreUnreachable || cause instanceof LeaseLost);
-  const standing = isAway ? NOTHING_STANDS : await standingAfter(run, failures.length > 0);
+  const { standing, ends } = isAway
+    ? { standing: NOTHING_STANDS, ends: [] }
+    : await standingAfter(run, merchants, failures);
+  const outcome = await outcomeAfter(run, merchants, isAway);
   const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
   const judged = judge(outcome, standing, { id: runId, failures, zone: deps.zone, wereClocksApart });
-  const report = reportOf(run, end, standing, judged);
+  const report = reportOf(run, { ...end, outcome }, standing, judged);
   const figures = {
     ...runFigures(report),
     interrupted: causes.some((cause) => cause instanceof Interrupted),
   };
   const finished = finishRun(deps.db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
   await (isAway ? finished.catch(() => undefined) : finished);
-  if (hasToldOf(standing)) await forgetTold(run, standing);
+  await forgetTold(run, standing, ends);
   return report;
+}
+
+/** The outcomes of all merchants, in the order in which they were asked for. */
+async function outcomeAfter(
+  { request, deps }: ActiveRun,
+  { held, outcomes }: RunMerchants,
+  isAway: boolean,
+): Promise<StageOutcome> {
+  const inOrder = [...outcomes.values()].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
+  const exitCode =
+    request.isByName === true ? EXIT.leaseHeld : request.scheduled ? EXIT.incomplete : EXIT.done;
+  const busy = [...held.busy].map(([merchantNo, { message }]): BusyMerchant => ({
+    merchantNo,
+    exitCode,
+    message,
+  }));
+  const outcome = outcomeOfAll(inOrder, busy);
+  if (isAway || !isChecked('shared', deps.checks)) return outcome;
+  return { ...outcome, sync: await inTruerWords(outcome.sync, deps.db) };
 }
 
 function reportOf(
   { request, deps, runId, from, to, checked }: ActiveRun,
-  { outcome, elapsedMs }: RunEnd,
+  { outcome, elapsedMs }: RunEnd & { readonly outcome: StageOutcome },
   standing: Standing,
   judged: ReturnType<typeof judge>,
 ): RunReport {
@@ -84,31 +129,48 @@ async function clocksWereApart(
   return before !== null && isForPerson(before);
 }
 
-const hasToldOf = ({ untold, revised, notices }: Standing): boolean =>
-  untold.amended + untold.vanished + revised.length + notices.length > 0;
-
 /** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
-async function forgetTold({ request, deps, lease }: ActiveRun, { notices }: Standing): Promise<void> {
-  const { merchants: told } = accountsAsked(request);
-  const forget = writeTransaction(deps.db, lease, async (trx) => {
-    await forgetUntold(trx, told);
-    await forgetUntoldRevisions(trx, told);
-    await noticesTold(trx, notices, told, deps.now());
-  });
-  await forget.catch(() => undefined);
+async function forgetTold(
+  { deps }: ActiveRun,
+  { notices, revised }: Standing,
+  ends: readonly MerchantEnd[],
+): Promise<void> {
+  const untold = ends.flatMap((end) => end.untold);
+  if (untold.length + revised.length + notices.length === 0) return;
+  const forget = (): Promise<void> =>
+    deps.db.transaction().execute(async (trx) => {
+      await forgetUntold(trx, untold);
+      await forgetUntoldRevisions(trx, revised);
+      await noticesTold(trx, notices, deps.now());
+    });
+  await retry(forget, { isPassing: isLostOrRolledBack }).catch(() => undefined);
 }
 
 /**
- * What is open after the run. If the run failed already, a database that cannot answer does not count as a second
- * failure.
+ * What is open after the run, and the ends of its merchants; those that were not begun are ended too. If the run failed
+ * already, a database that cannot answer does not count as a second failure.
  */
-async function standingAfter({ request, deps, runId }: ActiveRun, failed: boolean): Promise<Standing> {
-  const asked = standingOf(deps.db, {
-    ...accountsAsked(request),
-    runId,
-    reads: STAGES[request.command].includes('sync'),
-    zone: deps.zone,
-    now: deps.now(),
-  });
-  return failed ? asked.catch(() => NOTHING_STANDS) : asked;
+async function standingAfter(
+  run: ActiveRun,
+  { held, outcomes, ends }: RunMerchants,
+  failures: readonly RunFailure[],
+): Promise<{ readonly standing: Standing; readonly ends: readonly MerchantEnd[] }> {
+  const { request, deps } = run;
+  try {
+    if (failures.length > 0) {
+      for (const { merchantNo } of request.merchants) {
+        if (ends.has(merchantNo)) continue;
+        const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
+        ends.add({ outcome, lease: held.leaseOf(merchantNo) });
+      }
+    }
+    const ended = await ends.finish(failures);
+    const merchants = ended.map(({ outcome }) => outcome.merchantNo);
+    const standing = standingOfAll(ended.map((end) => end.standing));
+    // A notice about two merchants stands for both of them, and is told once.
+    return { standing: { ...standing, notices: await untoldNotices(deps.db, merchants) }, ends: ended };
+  } catch (error) {
+    if (failures.length > 0) return { standing: NOTHING_STANDS, ends: [] };
+    throw error;
+  }
 }

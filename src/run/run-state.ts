@@ -1,7 +1,7 @@
 /** Says whether a recorded run ended, is at work, or was killed. A run that was killed could not record its end. */
 import type { Kysely } from 'kysely';
 import { isGone } from '../host/process-identity.ts';
-import { lastRunOfHolders, liveLeases, type RunRow } from '../store/runs.ts';
+import { lastRunOfHolders, leaseHolders, type RunRow } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { REFERENCE_COMMAND } from './reference-run.ts';
 
@@ -25,7 +25,7 @@ export async function withStates(
 ): Promise<KnownRun[]> {
   const open = rows.filter(({ exitCode }) => exitCode === null);
   if (open.length === 0) return rows.map((row) => ({ ...row, state: 'ended' }));
-  const holding = new Set((await liveLeases(db)).map(({ holder }) => holder));
+  const holding = new Set(await leaseHolders(db));
   const lastOf = await lastRunOfHolders(db, [...new Set(open.map(({ holder }) => holder))]);
   const isRunning = (row: RunRow): boolean => {
     if (isGone(row.holder) || lastOf.get(row.holder) !== row.id) return false;

@@ -1,138 +1,182 @@
-/**
- * One whole run: takes the lease, then sync, reconcile, heal and publish, then stores the figures and the exit code.
- */
-import type { Lease } from '../store/engine/lease.ts';
+/** One whole run: many merchants side by side, each from reading to published under its own lease, and one report. */
+import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { recordRequestedRanges } from '../store/requested-ranges.ts';
+import { merchantsDoneInSlot } from '../store/run-merchants.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
 import { checkedBy } from './checked.ts';
-import type { DueJob } from './schedule/due.ts';
-import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
-import { underLease } from './lease.ts';
+import { underLeases, type HeldLeases } from './leases.ts';
+import { MerchantEnds } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
-import { publishStage } from './stages/publish-stage.ts';
-import { reconcileStage } from './stages/reconcile-stage.ts';
-import { noticeFigures, noticeShared } from './stages/notice-stage.ts';
-import type { DayRange } from './range.ts';
+import type { DayRange, MerchantDays } from './range.ts';
 import type { RunReport } from './report.ts';
-import { endRun } from './run-end.ts';
+import { endRun, failureOf, type RunMerchants } from './run-end.ts';
+import type { DueJob } from './schedule/due.ts';
+import { noticeShared } from './stages/notice-stage.ts';
 import { STAGES } from './stages/stages-of.ts';
-import { syncStage } from './stages/sync-stage.ts';
+import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
+import { workOnAll } from './work-on-all.ts';
 import {
   accountsAsked,
-  nothingDone,
   runZoneGate,
+  type ActiveRun,
+  type MerchantOutcome,
   type RunDeps,
   type RunRequest,
-  type ActiveRun,
-  type StageOutcome,
 } from './active-run.ts';
 
 /**
- * Runs the stages of `request.command` under the lease, and records the run.
+ * Runs the stages of `request.command` for each merchant whose lease is free, and records the run. Merchants that
+ * another run is at work on are tried once more at the end, and otherwise reported as busy.
  *
- * Throws `LeaseHeld` if another run is at work; nothing is written then. Throws `ObjectStoreRefused` (statements
+ * Throws `LeaseHeld` if all of them are busy; nothing is written then. Throws `ObjectStoreRefused` (statements
  * could not be stored) and `TimeZoneWrong` before the first row of the ledger is written; the run is then recorded as
  * failed. A fault in daybook that does not belong to a single merchant is thrown after the report of what was done is
  * stored. Everything else ends in the report: what a person can correct with exit code 3 or 4, a fault of one
  * merchant with 70.
  */
-export async function executeRun(request: RunRequest, deps: RunDeps): Promise<RunReport> {
-  return underLease(deps, (lease, signal) => runStages(request, deps, lease, signal));
-}
+export const executeRun = (request: RunRequest, deps: RunDeps): Promise<RunReport> =>
+  underLeases(numbersOf(request.merchants), deps, (held) => runAll(request, deps, held));
 
 /**
- * Runs a scheduled job, unless its slot is done by now: another process may have run it after this one asked what is
- * due and before it got the lease. Null then. Throws what `executeRun` throws.
+ * Runs a scheduled job for the merchants that are not done in its slot yet. Null if all of the slot is done by now:
+ * another process may have run it after this one asked what is due and before it got the leases. Throws what
+ * `executeRun` throws.
  */
 export async function executeScheduled(
   request: RunRequest & { readonly scheduled: DueJob },
   deps: RunDeps,
 ): Promise<RunReport | null> {
-  return underLease(deps, async (lease, signal) =>
-    (await hasGoodRun(deps.db, request.scheduled)) ? null : runStages(request, deps, lease, signal),
+  const left = await notDoneInSlot(request, deps);
+  return underLeases(numbersOf(left), deps, async (held) =>
+    (await hasGoodRun(deps.db, request.scheduled))
+      ? null
+      : runAll(
+          { ...request, merchants: await notDoneInSlot({ ...request, merchants: left }, deps) },
+          deps,
+          held,
+        ),
   );
 }
+
+const numbersOf = (merchants: readonly MerchantAccess[]): string[] =>
+  merchants.map(({ merchantNo }) => merchantNo);
 
 async function hasGoodRun(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
   const runs = await runsOfSlot(db, job, slot);
   return runs.some(({ exitCode }) => isGoodEnd(exitCode));
 }
 
-async function runStages(
-  request: RunRequest,
-  deps: RunDeps,
-  lease: Lease,
-  signal: AbortSignal,
-): Promise<RunReport> {
+/** The merchants that no run of the slot has ended well for. If there are none left, all: the slot ended otherwise. */
+async function notDoneInSlot(
+  { merchants, scheduled: { job, slot } }: RunRequest & { readonly scheduled: DueJob },
+  { db }: RunDeps,
+): Promise<readonly MerchantAccess[]> {
+  const done = await merchantsDoneInSlot(db, job, slot);
+  const left = merchants.filter(({ merchantNo }) => !done.has(merchantNo));
+  return left.length === 0 ? merchants : left;
+}
+
+/** The merchants of a run at work, and what is done for them. */
+interface Merchants extends RunMerchants {
+  readonly access: ReadonlyMap<string, MerchantAccess>;
+  readonly outcomes: Map<string, MerchantOutcome>;
+}
+
+async function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
   const startedMs = performance.now();
   const elapsedMs = (): number => performance.now() - startedMs;
-  const run = await beginRun(request, { ...deps, signal }, lease);
-  const outcome = nothingDone();
+  const taken = new Set(held.merchants);
+  const own = request.merchants.filter(({ merchantNo }) => taken.has(merchantNo));
+  const { run, ranges } = await beginRun({ ...request, merchants: own }, { ...deps, signal: held.signal });
+  const merchants: Merchants = {
+    access: new Map(request.merchants.map((merchant) => [merchant.merchantNo, merchant])),
+    held,
+    outcomes: new Map(),
+    ends: new MerchantEnds(run, held.giveBack),
+  };
+  let cause: unknown = null;
   try {
-    await doStages(run, outcome);
-  } catch (error) {
-    const cause = deps.signal.aborted ? new Interrupted() : signal.aborted ? (signal.reason as Error) : error;
-    const failure = { exitCode: exitCodeOf(cause), message: messageOf(cause) };
-    if (failure.exitCode === EXIT.incomplete) {
-      return endRun(run, { outcome, failures: [failure], causes: [cause, error], elapsedMs });
-    }
-    // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
-    // thrown.
-    await endRun(run, { outcome, failures: [failure], causes: [], elapsedMs }).catch(() => undefined);
-    throw cause;
-  }
-  return endRun(run, { outcome, failures: [], causes: [], elapsedMs });
-}
-
-/**
- * Does the stages of the command, each into `outcome`. Throws errors that concern all merchants, and the abort signal's
- * reason.
- */
-async function doStages(run: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { request, deps, lease } = run;
-  const stages = STAGES[request.command];
-  if (stages.includes('publish')) {
-    await deps.objects.check();
-    await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
-  }
-  if (stages.includes('sync')) {
-    await syncStage(run, outcome);
+    await prepare(run, held);
+    await work(run, merchants, ranges);
+    await tryBusy(run, merchants);
     await noticeShared(run);
+  } catch (error) {
+    cause = error;
   }
-  deps.signal.throwIfAborted();
-  if (stages.includes('reconcile')) {
-    await reconcileStage(run, outcome);
-    await noticeFigures(run, outcome);
+  if (cause === null) return endRun(run, merchants, { failures: [], causes: [], elapsedMs });
+  const told = failureOf(cause, deps.signal, held.signal);
+  const failures = [told.failure];
+  if (told.failure.exitCode === EXIT.incomplete) {
+    return endRun(run, merchants, { failures, causes: [told.cause, cause], elapsedMs });
   }
-  deps.signal.throwIfAborted();
-  if (stages.includes('publish')) await publishStage(run, outcome);
+  // The report is stored first, as the caller may drop the error. If storing it fails, the original error is still
+  // thrown.
+  await endRun(run, merchants, { failures, causes: [], elapsedMs }).catch(() => undefined);
+  throw told.cause;
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Makes sure that statements can be published before anything is read. */
+async function prepare({ request, deps }: ActiveRun, held: HeldLeases): Promise<void> {
+  if (!STAGES[request.command].includes('publish')) return;
+  await deps.objects.check();
+  const lease = held.leaseOf(held.merchants[0]!);
+  await claimStore({ ...deps, fence: leaseFence({ ...deps, lease }) });
+}
+
+/** Works on those merchants that were busy and are free now. Those asked for by name are reported as busy at once. */
+async function tryBusy(run: ActiveRun, merchants: Merchants): Promise<void> {
+  if (run.request.isByName === true) return;
+  const free = await merchants.held.takeBusy();
+  if (free.length === 0) return;
+  const request = { ...run.request, merchants: free.map((merchantNo) => merchants.access.get(merchantNo)!) };
+  const { ranges } = await runRanges(request, run.deps);
+  await recordAsked(request, run.deps, run.runId);
+  await work({ ...run, request }, merchants, ranges);
+}
+
+/** Works on the run's merchants side by side, and ends each. Throws what concerns all of them. */
+async function work(
+  run: ActiveRun,
+  { held, outcomes, ends }: Merchants,
+  ranges: ReadonlyMap<string, MerchantDays>,
+): Promise<void> {
+  await workOnAll(run, {
+    held,
+    ranges,
+    stages: STAGES[run.request.command],
+    outcomes,
+    onDone: (outcome) => ends.add({ outcome, lease: held.leaseOf(outcome.merchantNo) }),
+  });
+}
 
 /** Works out the days of the run, and records its start. */
-async function beginRun(request: RunRequest, deps: RunDeps, lease: Lease): Promise<ActiveRun> {
+async function beginRun(
+  request: RunRequest,
+  deps: RunDeps,
+): Promise<{ readonly run: ActiveRun; readonly ranges: ReadonlyMap<string, MerchantDays> }> {
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await recordStart(request, deps, { from, to });
   const zoneGate = runZoneGate(deps);
-  return { request, deps, lease, runId, zoneGate, ranges, from, to, checked: checkedBy(request, deps) };
+  return { run: { request, deps, runId, zoneGate, from, to, checked: checkedBy(request, deps) }, ranges };
 }
 
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
 async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
-  const now = deps.now();
   const runId = await startRun(deps.db, {
     command: request.scheduled?.job ?? request.command,
     slot: request.scheduled?.slot ?? null,
     holder: deps.holder,
     fromDay: days.from,
     toDay: days.to,
-    now,
+    now: deps.now(),
   });
-  if (request.range !== null && STAGES[request.command].includes('sync')) {
-    await recordRequestedRanges(deps.db, { ...accountsAsked(request), ...request.range, runId, now });
-  }
+  await recordAsked(request, deps, runId);
   return runId;
+}
+
+async function recordAsked(request: RunRequest, { db, now }: RunDeps, runId: number): Promise<void> {
+  if (request.range === null || !STAGES[request.command].includes('sync')) return;
+  await recordRequestedRanges(db, { ...accountsAsked(request), ...request.range, runId, now: now() });
 }

@@ -1,11 +1,11 @@
-/** Collects what is open after a run, of all days and whichever run found it. */
+/** Collects what is open of merchants, of all days and whichever run found it. */
 import type { Kysely } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { countUnreadable } from '../store/amendments.ts';
-import { countOpenBreaksByRun } from '../store/breaks/open-breaks.ts';
+import { unreadableByMerchant } from '../store/amendments.ts';
+import { openBreaksByMerchant } from '../store/breaks/open-breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { untoldNotices } from '../store/notices.ts';
-import { untoldChanges } from '../store/untold-changes.ts';
+import { untoldChanges, type UntoldChanges } from '../store/untold-changes.ts';
 import { untoldRevisions } from '../store/statements/untold-revisions.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
@@ -23,8 +23,15 @@ export const NOTHING_STANDS: Standing = {
   proven: [],
 };
 
-/** What is open of the merchants and currencies. Requested ranges that are fully proven by now are closed. */
-export async function standingOf(
+/** What is open of one merchant. */
+export interface MerchantStanding {
+  readonly standing: Standing;
+  /** The notes behind `standing.untold`. They are deleted once they are reported. */
+  readonly untold: readonly UntoldChanges[];
+}
+
+/** What is open of each of the merchants. Requested ranges that are fully proven by now are closed. */
+export async function standingsOf(
   db: Kysely<DB>,
   scope: AccountFilter & {
     readonly merchants: readonly string[];
@@ -34,26 +41,42 @@ export async function standingOf(
     readonly zone: string;
     readonly now: Date;
   },
-): Promise<Standing> {
+): Promise<ReadonlyMap<string, MerchantStanding>> {
   const { merchants, runId, reads } = scope;
-  const requested = await closeReadRanges(db, merchants, scope);
-  const { opened, known } = await countOpenBreaksByRun(db, scope, runId);
-  const requestedOf = Map.groupBy(requested, ({ merchantNo }) => merchantNo);
-  const proven = await Promise.all(
-    merchants.map(async (merchantNo) => {
-      const own = requestedOf.get(merchantNo) ?? [];
+  const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
+    Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+  const requested = byMerchant(await closeReadRanges(db, merchants, scope));
+  const [breaks, untold, revised, quarantined, notices] = await Promise.all([
+    openBreaksByMerchant(db, scope, runId),
+    untoldChanges(db, merchants).then(byMerchant),
+    untoldRevisions(db, merchants).then(byMerchant),
+    unreadableByMerchant(db, merchants),
+    untoldNotices(db, merchants),
+  ]);
+  const standings = await Promise.all(
+    merchants.map(async (merchantNo): Promise<[string, MerchantStanding]> => {
+      const own = requested.get(merchantNo) ?? [];
       const { provenFrom, provenThrough } = await provenOf(db, merchantNo, own, scope);
-      return { merchantNo, provenFrom, provenThrough };
+      const changes = untold.get(merchantNo) ?? [];
+      const standing: Standing = {
+        newBreaks: breaks.get(merchantNo)?.opened ?? 0,
+        knownBreaks: breaks.get(merchantNo)?.known ?? 0,
+        untold: {
+          amended: changes.reduce((sum, { amended }) => sum + amended, 0),
+          vanished: changes.reduce((sum, { vanished }) => sum + vanished, 0),
+        },
+        revised: revised.get(merchantNo) ?? [],
+        quarantined: quarantined.get(merchantNo) ?? 0,
+        notices: notices.filter(
+          (notice) =>
+            notice.merchantNo === merchantNo ||
+            (notice.kind === 'shared' && notice.otherMerchantNo === merchantNo),
+        ),
+        requested: reads ? own : [],
+        proven: [{ merchantNo, provenFrom, provenThrough }],
+      };
+      return [merchantNo, { standing, untold: changes }];
     }),
   );
-  return {
-    newBreaks: opened,
-    knownBreaks: known,
-    untold: await untoldChanges(db, merchants),
-    revised: await untoldRevisions(db, merchants),
-    quarantined: await countUnreadable(db, merchants),
-    notices: await untoldNotices(db, merchants),
-    requested: reads ? requested : [],
-    proven,
-  };
+  return new Map(standings);
 }

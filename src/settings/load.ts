@@ -137,6 +137,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     },
     currencies: { CNH: 2, ...daybook.currencies },
     settleDelayS: daybook.settleDelayS,
+    merchantsAtOnce: daybook.merchantsAtOnce,
     resweepDays: daybook.resweepDays,
     lateSweepDays: daybook.lateSweepDays,
     clockToleranceS: daybook.clockToleranceS,

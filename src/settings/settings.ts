@@ -77,6 +77,8 @@ export interface Settings {
   /** Minor units of currency codes that are in use but not in ISO 4217. */
   readonly currencies: Readonly<Record<string, number>>;
   readonly settleDelayS: number;
+  /** How many merchants one process works on side by side. */
+  readonly merchantsAtOnce: number;
   readonly resweepDays: number;
   /** Like `resweepDays`, but for the job around midday. */
   readonly lateSweepDays: number;

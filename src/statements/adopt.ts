@@ -30,12 +30,16 @@ import { figuresOfFile } from './superseded-figures.ts';
 
 export interface AdoptOptions {
   readonly db: Kysely<DB>;
-  readonly lease: Lease;
+  /** Takes the merchant's lease when its first day comes, and keeps it. */
+  readonly leaseOf: (merchantNo: string) => Promise<Lease>;
   readonly objects: ObjectStore;
   readonly now: () => Date;
   readonly signal: AbortSignal;
   readonly onDay?: (soFar: AdoptReport) => void;
 }
+
+/** The lease for the mark is named as a merchant's is. */
+const STORE_ITSELF = 'the store';
 
 export interface AdoptReport {
   /** Database that the store belonged to; null if it had no readable mark. */
@@ -53,10 +57,10 @@ export interface AdoptReport {
 
 /**
  * Adopts the whole store, day by day; of a day that is already known only the manifest is read. Can be repeated after
- * it was cut short. Throws `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
+ * it was cut short. Throws `LeaseHeld` if a run is at work on a merchant, `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
-  const { db, objects, signal, lease, now } = options;
+  const { db, objects, signal, now } = options;
   const mark = await readStoreMark(objects);
   const database = await databaseIdentity(db);
   const former = mark === null || mark === 'unreadable' ? null : mark.database;
@@ -74,7 +78,7 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   }
   if (former !== database) {
     await putReplacing(objects, STORE_MARK_KEY, markContent(database, now()), {
-      fence: leaseFence({ db, lease }),
+      fence: leaseFence({ db, lease: await options.leaseOf(STORE_ITSELF) }),
       contentType: MANIFEST_CONTENT_TYPE,
     });
   }
@@ -87,7 +91,7 @@ interface AdoptedDay {
 }
 
 async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay> {
-  const { db, lease, objects } = options;
+  const { db, objects } = options;
   const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
   const manifest = parseManifest(text);
   if (manifest === null) return { statements: 0, left: ['it cannot be read as a manifest'] };
@@ -108,7 +112,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   const recorded = await manifestOfDay(db, merchantNo, day);
   const isNewer = left.length === 0 && (recorded?.revision ?? 0) < manifest.revision;
   if (rows.length > 0 || summaries.length > 0 || isNewer) {
-    await writeTransaction(db, lease, async (trx) => {
+    await writeTransaction(db, await options.leaseOf(merchantNo), async (trx) => {
       await recordStatements(trx, rows, summaries);
       if (isNewer) await recordManifest(trx, manifestRow(manifest, text));
     });

@@ -151,6 +151,22 @@ export async function countUnreadable(db: Kysely<DB>, merchants: readonly string
   return count;
 }
 
+/** The same for each merchant that has any. */
+export async function unreadableByMerchant(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('quarantined_entry')
+    .select(['merchant_no', (eb) => eb.fn.countAll<number>().as('count')])
+    .where(ofMerchants(merchants))
+    .where('released_at', 'is', null)
+    .where('acknowledged_at', 'is', null)
+    .groupBy('merchant_no')
+    .execute();
+  return new Map(rows.map((row) => [row.merchant_no, row.count]));
+}
+
 /**
  * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
  * one has that id.

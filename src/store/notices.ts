@@ -50,15 +50,9 @@ export async function keepNotices(
   { runId, now }: { readonly runId: number; readonly now: Date },
 ): Promise<void> {
   if (notices.length === 0) return;
-  const column = (value: (notice: Notice) => string) => arrayLiteral(notices.map(value));
   await sql`
     INSERT INTO notice AS known (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
-    SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM unnest(
-      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ kind }) => kind)}::text[],
-      ${column(({ currency }) => storedCurrency(currency))}::text[], ${column(({ day }) => day)}::date[],
-      ${column((notice) => (notice.kind === 'shared' ? notice.otherMerchantNo : ''))}::text[],
-      ${column(({ figures }) => JSON.stringify(figures))}::jsonb[]
-    ) AS sent
+    SELECT sent.*, ${now}::timestamptz, ${runId}::bigint FROM ${rowsOf(notices)}
     ON CONFLICT (merchant_no, kind, currency, day, other_merchant_no) DO UPDATE
       SET figures = excluded.figures, found_at = excluded.found_at, run_id = excluded.run_id, told_at = NULL
       WHERE known.kind = 'shared' AND (known.figures->'count')::int < (excluded.figures->'count')::int`.execute(
@@ -77,17 +71,29 @@ export const noticesSince = (
   since: Date,
 ): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
 
-/** Marks the merchants' notices as reported. Called once the run that reports them is on record. */
+/** Marks these notices as reported, once the run that reports them is on record. One that has grown meanwhile stays. */
 export async function noticesTold(
   trx: Transaction<DB>,
-  notices: readonly Notice[],
-  merchants: readonly string[],
+  told: readonly KnownNotice[],
   now: Date,
 ): Promise<void> {
-  if (notices.length === 0) return;
+  if (told.length === 0) return;
   await sql`
-    UPDATE notice SET told_at = ${now}
-    WHERE told_at IS NULL AND ${ofEither(merchants)}`.execute(trx);
+    UPDATE notice SET told_at = ${now} FROM ${rowsOf(told)}
+    WHERE notice.merchant_no = sent.merchant_no AND notice.kind = sent.kind AND notice.currency = sent.currency
+      AND notice.day = sent.day AND notice.other_merchant_no = sent.other_merchant_no
+      AND notice.figures = sent.figures AND notice.told_at IS NULL`.execute(trx);
+}
+
+/** The notices as rows with the alias `sent`. */
+function rowsOf(notices: readonly Notice[]): RawBuilder<unknown> {
+  const column = (value: (notice: Notice) => string) => arrayLiteral(notices.map(value));
+  return sql`unnest(
+    ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ kind }) => kind)}::text[],
+    ${column(({ currency }) => storedCurrency(currency))}::text[], ${column(({ day }) => day)}::date[],
+    ${column((notice) => (notice.kind === 'shared' ? notice.otherMerchantNo : ''))}::text[],
+    ${column(({ figures }) => JSON.stringify(figures))}::jsonb[]
+  ) AS sent (merchant_no, kind, currency, day, other_merchant_no, figures)`;
 }
 
 /** What two merchants have is told in the run of either. */

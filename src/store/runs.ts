@@ -1,8 +1,8 @@
 /** Stores runs: what ran, when, over which days, and how it ended. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { storableText } from '../ledger/text.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
+import { storableJson } from './run-merchants.ts';
 import type { DB, JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
@@ -75,9 +75,6 @@ export async function finishRun(
     .where('id', '=', id)
     .execute();
 }
-
-const storableJson = (figures: object): string =>
-  JSON.stringify(figures, (_, value: unknown) => (typeof value === 'string' ? storableText(value) : value));
 
 export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | undefined> {
   const row = await db.selectFrom('run').select(COLUMNS).where('id', '=', id).executeTakeFirst();
@@ -161,14 +158,14 @@ export interface GoodReading {
 
 /**
  * The last run that read the merchant's ledger and ended well for this merchant, however it ended for others; null if
- * there was none. Runs of earlier versions only recorded how they ended as a whole.
+ * there was none. Uses run_merchant_good.
  */
 export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<GoodReading | null> {
   const { rows } = await sql<GoodReading>`
-    SELECT finished_at AS at, coalesce(figures->'checked', '[]') AS checked FROM run
-    WHERE figures->'merchantsDone' @> to_jsonb(${merchantNo}::text)
-      OR (exit_code IN (0, 3) AND figures->'merchants' @> to_jsonb(${merchantNo}::text))
-    ORDER BY started_at DESC, id DESC LIMIT 1`.execute(db);
+    SELECT own.finished_at AS at, coalesce(own.figures->'checked', run.figures->'checked', '[]') AS checked
+    FROM run_merchant own JOIN run ON run.id = own.run_id
+    WHERE own.merchant_no = ${merchantNo} AND own.reads AND own.exit_code IN (0, 3)
+    ORDER BY own.run_id DESC LIMIT 1`.execute(db);
   return rows[0] ?? null;
 }
 
@@ -184,19 +181,15 @@ export async function latestOfEachJob(
   return perJob.flat().sort((a, b) => b.id - a.id);
 }
 
-/** A lease that has not run out, by the database's clock. */
-export interface LiveLease {
-  readonly holder: string;
-  readonly acquiredAt: Date;
-}
-
-export async function liveLeases(db: Kysely<DB>): Promise<LiveLease[]> {
+/** The processes that hold a lease which has not run out, by the database's clock. */
+export async function leaseHolders(db: Kysely<DB>): Promise<string[]> {
   const rows = await db
     .selectFrom('lease')
-    .select(['holder', 'acquired_at'])
+    .select('holder')
+    .distinct()
     .where('expires_at', '>', DATABASE_NOW)
     .execute();
-  return rows.map((row) => ({ holder: row.holder, acquiredAt: row.acquired_at }));
+  return rows.map(({ holder }) => holder);
 }
 
 /** The last run that each of these processes started. Its earlier runs cannot be at work any more. */

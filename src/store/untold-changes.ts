@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { ofMerchants } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
 export interface Changes {
@@ -27,15 +28,33 @@ export async function noteUntold(
   );
 }
 
-/** All changes of the merchants that are not reported yet, whichever run stored them. */
-export async function untoldChanges(db: Kysely<DB>, merchants: readonly string[]): Promise<Changes> {
-  const { rows } = await sql<Changes>`
-    SELECT coalesce(sum(amended), 0)::bigint AS amended, coalesce(sum(vanished), 0)::bigint AS vanished
-    FROM untold_change WHERE ${ofMerchants(merchants)}`.execute(db);
-  return rows[0]!;
+/** Changes of one merchant that one run stored. */
+export interface UntoldChanges extends Changes {
+  readonly merchantNo: string;
+  readonly runId: number;
 }
 
-/** Deletes the notes, once a run that reports them is on record. */
-export async function forgetUntold(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
-  await trx.deleteFrom('untold_change').where(ofMerchants(merchants)).execute();
+/** All changes of the merchants that are not reported yet, whichever run stored them. */
+export async function untoldChanges(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<readonly UntoldChanges[]> {
+  return db
+    .selectFrom('untold_change')
+    .select(['merchant_no as merchantNo', 'run_id as runId', 'amended', 'vanished'])
+    .where(ofMerchants(merchants))
+    .execute();
+}
+
+/** Deletes these notes, once a run that reports them is on record. A note that has grown meanwhile stays. */
+export async function forgetUntold(trx: Transaction<DB>, told: readonly UntoldChanges[]): Promise<void> {
+  if (told.length === 0) return;
+  const column = (value: (one: UntoldChanges) => string | number) => arrayLiteral(told.map(value));
+  await sql`
+    DELETE FROM untold_change USING unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ runId }) => runId)}::bigint[],
+      ${column(({ amended }) => amended)}::bigint[], ${column(({ vanished }) => vanished)}::bigint[]
+    ) AS told (merchant_no, run_id, amended, vanished)
+    WHERE untold_change.merchant_no = told.merchant_no AND untold_change.run_id = told.run_id
+      AND untold_change.amended = told.amended AND untold_change.vanished = told.vanished`.execute(trx);
 }

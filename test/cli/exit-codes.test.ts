@@ -2,8 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LEASE_NAME } from '../../src/run/lease.ts';
-import { acquireLease, releaseLease } from '../../src/store/engine/lease.ts';
+import { acquireLease, merchantLease, releaseLease } from '../../src/store/engine/lease.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { FROM, MERCHANT, openStage, scenario, storedOf, TO, truthOf, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
@@ -110,7 +109,7 @@ describe('the end of a run is its exit code', () => {
 
     const { db } = stage.app.database;
     const holder = thisHolder();
-    const lease = await acquireLease(db, { name: LEASE_NAME, holder, ttlMs: 60_000 });
+    const lease = await acquireLease(db, { name: merchantLease(MERCHANT.merchantNo), holder, ttlMs: 60_000 });
     const held = await daybook(['run', ...RANGE], env);
     expect(held).toMatchObject({
       code: 5,

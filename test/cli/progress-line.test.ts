@@ -25,17 +25,18 @@ test('each stage is estimated by its own time, and without a terminal nothing is
     },
   });
   const line = createProgressLine(terminal(true), () => nowMs);
-  line.show({ stage: 'publish', daysDone: 0, days: 100 });
+  line.show({ stage: 'publish', merchantNo: 'M1', daysDone: 0, days: 100 });
   nowMs += 30_000;
-  line.show({ stage: 'publish', daysDone: 50, days: 100 });
+  line.show({ stage: 'publish', merchantNo: 'M1', daysDone: 50, days: 100 });
   expect(drawn).toMatch(/publishing day 50 of 100, about 30 s left$/m);
-  line.show({ stage: 'reconcile', accountsDone: 1, accounts: 2 });
+  line.show({ stage: 'reconcile', merchantNo: 'M1', accountsDone: 1, accounts: 2 });
   nowMs += 1_000;
-  line.show({ stage: 'reconcile', accountsDone: 1, accounts: 2 });
+  line.show({ stage: 'reconcile', merchantNo: 'M1', accountsDone: 1, accounts: 2 });
   expect(drawn).toMatch(/chaining account 1 of 2$/m);
   drawn = '';
   createProgressLine(terminal(false), () => nowMs).show({
     stage: 'publish',
+    merchantNo: 'M1',
     daysDone: 1,
     days: 2,
   });

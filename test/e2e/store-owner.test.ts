@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { underLease } from '../../src/run/lease.ts';
+import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
 import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
 import { databaseIdentity } from '../../src/store/engine/database-identity.ts';
@@ -40,8 +40,8 @@ const amend = ({ sandbox }: Stage, busiType: string): void => {
 const adopt = ({ deps, app }: Stage): Promise<AdoptReport> => {
   const { db, holder, signal, objects, now } = deps();
   expect(db).toBe(app.database.db);
-  return underLease({ db, holder, signal }, (lease, held) =>
-    adoptStore({ db, lease, objects, now, signal: held }),
+  return underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
+    adoptStore({ db, leaseOf, objects, now, signal: held }),
   );
 };
 const markOf = async (stage: Stage): Promise<unknown> => {

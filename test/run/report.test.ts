@@ -56,7 +56,7 @@ function verdict(
   failures: RunFailure[] = [],
   troubles: MerchantTrouble[] = [],
 ) {
-  const outcome = { sync, reconcile: null, healingReads: [], publish, troubles };
+  const outcome = { sync, reconcile: null, healingReads: [], publish, troubles, busy: [] };
   const { exitCode, reasons } = judge(
     outcome,
     { ...NOTHING_STANDS, ...standing },
@@ -229,6 +229,7 @@ describe('the verdict on a run', () => {
       healingReads: [],
       publish: withheld('uncertified'),
       troubles: [],
+      busy: [],
     };
     const { reasons } = judge(outcome, standing, { id: 7, failures: [], zone: 'Asia/Shanghai' });
     expect(reasons).toHaveLength(8);
@@ -248,6 +249,7 @@ test('the figures stored with a run are counts, and the merchants whose ledgers 
     healingReads: [],
     publish: withheld('uncertified'),
     troubles: [],
+    busy: [],
     checked: ['frontier'],
     standing: { ...NOTHING_STANDS, newBreaks: 1, knownBreaks: 2, quarantined: 3 },
     reasons: [{ exitCode: 4, what: 'a note', todo: null, merchantNo: 'M2' }],

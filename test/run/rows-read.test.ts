@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PlatformApp } from '../../src/run/app.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
-import { standingOf } from '../../src/run/standing.ts';
+import { standingsOf } from '../../src/run/standing.ts';
 import { statusOf } from '../../src/run/status.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
@@ -44,7 +44,8 @@ describe('with the accounts of many merchants, the server sends only rows of the
   test('for what is open after its run, in one currency', async () => {
     const { db, rowsSent } = counting(database.db);
     const scope = { merchants: [OWN.merchantNo], currencies: ['USD'], runId: 1, reads: true, ...clock };
-    expect(await standingOf(db, scope)).toMatchObject({ newBreaks: 0, knownBreaks: 2 });
+    const standing = (await standingsOf(db, scope)).get(OWN.merchantNo);
+    expect(standing).toMatchObject({ standing: { newBreaks: 0, knownBreaks: 2 } });
     expect(rowsSent()).toBeLessThan(ROWS_MAX);
   });
 

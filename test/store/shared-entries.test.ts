@@ -97,7 +97,7 @@ onBothDatabases((store) => {
     await keep('B1', 'B2');
     expect([await untold(ONE), await untold(TWO), await untold(THREE)]).toEqual([1, 1, 0]);
     const told = await untoldNotices(db, [TWO]);
-    await writeTransaction(db, lease, (trx) => noticesTold(trx, told, [TWO], NOW));
+    await writeTransaction(db, lease, (trx) => noticesTold(trx, told, NOW));
     await keep('B1', 'B2');
     expect(await untold(ONE)).toBe(0);
     await keep('B1', 'B2', 'B3');

@@ -29,6 +29,7 @@ export function createProgressLine(
 ): ProgressLine {
   if (!terminal.isTTY) return { show: () => undefined, clear: () => undefined };
   const merchants = new Map<string, Extract<Progress, { stage: 'sync' }>>();
+  let run: Extract<Progress, { stage: 'merchants' }> | null = null;
   let drawnMs = 0;
   let stage: Progress['stage'] | null = null;
   let beganMs = 0;
@@ -43,6 +44,11 @@ export function createProgressLine(
       return `publishing day ${progress.daysDone} of ${progress.days}${left(progress.daysDone, progress.days)}`;
     if (progress.stage === 'adopt')
       return `taking over day ${progress.days}, ${counted(progress.statements, 'statement')} so far`;
+    if (progress.stage === 'merchants')
+      return (
+        `merchant ${progress.merchantsDone.toLocaleString('en')} of ${progress.merchants.toLocaleString('en')}` +
+        left(progress.merchantsDone, progress.merchants)
+      );
     const all = [...merchants.values()];
     const sum = (figure: (one: (typeof all)[number]) => number) =>
       all.reduce((total, one) => total + figure(one), 0);
@@ -63,7 +69,11 @@ export function createProgressLine(
     );
   };
   return {
-    show: (progress) => {
+    show: (given) => {
+      // Of many merchants side by side, only those that are done are counted.
+      if (given.stage === 'merchants') run = given.merchants > 1 ? given : null;
+      const progress = run ?? given;
+      if (progress.stage === 'merchants' && run === null) return;
       if (progress.stage === 'sync') merchants.set(progress.merchantNo, progress);
       if (progress.stage !== stage) [stage, beganMs] = [progress.stage, nowMs()];
       if (nowMs() - drawnMs < REDRAW_MS) return;

@@ -1,11 +1,10 @@
 /** Tells trouble of one merchant from trouble of all. The first is only reported; the second ends the run. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../objects/object-store.ts';
 import { isDatabaseTrouble } from '../../store/engine/errors.ts';
-import { LeaseLost } from '../../store/engine/lease.ts';
 import { TimeZoneWrong } from '../../sync/time-zone-proof.ts';
 import { EXIT, exitCodeOf, type ExitCode } from '../verdict/exit-codes.ts';
 
-const ABOUT_ALL = [LeaseLost, TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
+const ABOUT_ALL = [TimeZoneWrong, ObjectStoreUnreachable, ObjectStoreRefused];
 
 /** Whether the error would hit every other merchant too: the run was told to stop, or something they share fails. */
 export const concernsAll = (error: unknown, signal: AbortSignal): boolean =>

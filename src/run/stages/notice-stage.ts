@@ -14,13 +14,12 @@ import { sharedEntries } from '../../store/shared-entries.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
-import { eachMerchant } from './merchant-by-merchant.ts';
-import type { RunDeps, ActiveRun, StageOutcome } from '../active-run.ts';
+import type { ActiveRun, MerchantOutcome, MerchantWork, RunDeps } from '../active-run.ts';
 
 /** Older days are not judged: nobody asks about an entry that was missing a month ago. */
 const JUDGED_DAYS_MAX = 31;
 
-const keep = ({ deps, lease, runId }: ActiveRun, notices: readonly Notice[]): Promise<void> =>
+const keep = ({ deps, lease, runId }: MerchantWork, notices: readonly Notice[]): Promise<void> =>
   writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 
 /**
@@ -32,36 +31,35 @@ export async function noticeShared(run: ActiveRun): Promise<void> {
   if (!isChecked('shared', deps.checks)) return;
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   const shared = await sharedEntries(deps.db, merchants, deps.zone);
-  if (shared.length > 0) await keep(run, shared);
+  if (shared.length === 0) return;
+  await deps.db
+    .transaction()
+    .execute((trx) => keepNotices(trx, shared, { runId: run.runId, now: deps.now() }));
 }
 
 /**
  * Stores notices that follow from the days' figures: busy days without entries, and first days that open on a balance
  * that no entry explains.
  */
-export async function noticeFigures(run: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { deps } = run;
-  await eachMerchant(run, outcome, 'reconcile', async (merchantNo) => {
-    if (isChecked('empty', deps.checks)) await noticeEmptyDays(run, merchantNo);
-    if (isChecked('first', deps.checks)) await noticeFirstOpenings(run, outcome, merchantNo);
-  });
+export async function noticeFigures(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+  const { deps } = work;
+  if (isChecked('empty', deps.checks)) await noticeEmptyDays(work);
+  if (isChecked('first', deps.checks)) await noticeFirstOpenings(work, outcome);
 }
 
-async function noticeEmptyDays(run: ActiveRun, merchantNo: string): Promise<void> {
-  const { deps } = run;
-  const days = daysToJudge(run, merchantNo);
+async function noticeEmptyDays(work: MerchantWork): Promise<void> {
+  const { deps, merchantNo } = work;
+  const days = daysToJudge(work);
   if (days.length === 0) return;
   const [from, to] = [days[0]!, days.at(-1)!];
   const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
   const found = emptyNotices(merchantNo, byCurrency, days);
   const proven = await provenOnes(deps, merchantNo, found);
-  if (proven.length > 0) await keep(run, proven);
+  if (proven.length > 0) await keep(work, proven);
 }
 
 /** The days of the merchant's range that are over. */
-function daysToJudge({ deps, ranges }: ActiveRun, merchantNo: string): readonly BusinessDay[] {
-  const range = ranges.get(merchantNo);
-  if (range === undefined) return [];
+function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[] {
   const settledMs = deps.now().getTime() - deps.settleDelayMs;
   const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);
   const from = range.from < earliest ? earliest : range.from;
@@ -124,14 +122,14 @@ async function provenOnes(
  * Stores notices of accounts whose first day opens on a balance although nothing comes before it. To know that, the
  * platform is asked once for its total of all time before.
  */
-async function noticeFirstOpenings(run: ActiveRun, outcome: StageOutcome, merchantNo: string): Promise<void> {
-  const { deps } = run;
+async function noticeFirstOpenings(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+  const { deps, merchantNo } = work;
   const openings = await firstDaysWithBalance(deps.db, merchantNo);
   if (openings.length === 0) return;
   const { past: answered, beginMs } = await pastAndBegin(deps.db, merchantNo);
   if (beginMs === null) return;
   const isAnswered = answered !== null && (answered.total === 0 || answered.beforeMs <= beginMs);
-  const past = isAnswered ? answered : await askPast(run, outcome, merchantNo, beginMs);
+  const past = isAnswered ? answered : await askPast(work, outcome, beginMs);
   if (past?.total !== 0) return;
   const notices: FirstNotice[] = [];
   for (const { currency, day, opening } of openings) {
@@ -139,23 +137,20 @@ async function noticeFirstOpenings(run: ActiveRun, outcome: StageOutcome, mercha
     const isNothingBefore = proven !== undefined && covers([proven], dayWindow(day, deps.zone));
     if (isNothingBefore) notices.push({ kind: 'first', merchantNo, currency, day, figures: { opening } });
   }
-  if (notices.length > 0) await keep(run, notices);
+  if (notices.length > 0) await keep(work, notices);
 }
 
 /** Undefined if the platform does not answer, or if this run has not read the ledger and therefore makes no calls. */
 async function askPast(
-  { deps, request, lease }: ActiveRun,
-  outcome: StageOutcome,
-  merchantNo: string,
+  { deps, lease, merchant, merchantNo }: MerchantWork,
+  outcome: MerchantOutcome,
   beforeMs: number,
 ): Promise<LedgerPast | undefined> {
-  const read = outcome.sync.find((one) => one.merchantNo === merchantNo);
-  const merchant = request.merchants.find((one) => one.merchantNo === merchantNo);
-  if (read === undefined || read.report.failure !== null || merchant === undefined) return undefined;
+  const read = outcome.sync;
+  if (read === null || read.report.failure !== null) return undefined;
   const total = await entriesBefore(deps.reader, merchant, beforeMs, deps.signal);
   const { report } = read;
-  const counted = { ...read, report: { ...report, requests: report.requests + 1 } };
-  outcome.sync = outcome.sync.map((one) => (one === read ? counted : one));
+  outcome.sync = { ...read, report: { ...report, requests: report.requests + 1 } };
   if (total === undefined) return undefined;
   const past = { beforeMs, total };
   await writeTransaction(deps.db, lease, (trx) => storePast(trx, merchantNo, past, deps.now()));

@@ -5,7 +5,6 @@
 import { isChecked } from '../../ledger/checks.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
-import type { MerchantAccess } from '../../platform/ledger-reader.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
 import {
   countStored,
@@ -20,7 +19,7 @@ import type { SyncReport } from '../../sync/sync.ts';
 import { daysTouched, wholeDays } from '../coverage.ts';
 import type { OlderDaysReport } from '../report.ts';
 import { addSyncReports } from './sync-tally.ts';
-import type { RunDeps, RunRequest, ActiveRun } from '../active-run.ts';
+import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
 /** Share of a night's calls that may be used for pages of older days. */
 const CALLS_SHARE = 0.01;
@@ -30,14 +29,12 @@ export const looksAtOlderDays = ({ range, currencies }: RunRequest, { checks }: 
   range === null && currencies === null && isChecked('wide', checks);
 
 export interface OlderDaysTask {
-  readonly run: ActiveRun;
-  readonly merchant: MerchantAccess;
+  readonly work: MerchantWork;
   /** What the night read, and with how many calls. */
   readonly windows: readonly Window[];
   readonly requests: number;
   /** How far timestamps may differ from the times that the platform filters by. */
   readonly slackMs: number;
-  readonly signal: AbortSignal;
   /** Reads these days again as whole days with certificates, and stores them. */
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
 }
@@ -47,11 +44,11 @@ export interface OlderDaysTask {
  * there are no older days under certificate that can be compared. Throws what `syncMerchant` throws.
  */
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
-  const { run, merchant, windows, signal } = task;
-  const { deps, lease } = run;
-  const days = await olderDays(run, merchant.merchantNo, windows);
+  const { work, windows } = task;
+  const { deps, lease, merchant, merchantNo } = work;
+  const days = await olderDays(work, windows);
   if (days === null) return null;
-  const before = await olderDaysComparison(deps.db, merchant.merchantNo);
+  const before = await olderDaysComparison(deps.db, merchantNo);
   const look = await lookAtOlderDays({
     ...deps,
     merchant,
@@ -60,15 +57,14 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     round: before?.round ?? null,
     pagesMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
     now: deps.now(),
-    signal,
   });
   if ('notMade' in look) return { kind: 'not made', ...look };
   const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
   const { from, to, total, stored, round } = look;
   const window = windowOf(days, deps.zone);
-  const storedNow = again === null ? stored : await countStored(deps.db, merchant.merchantNo, window);
+  const storedNow = again === null ? stored : await countStored(deps.db, merchantNo, window);
   const comparison = { from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round };
-  await keepOlderDaysComparison(deps.db, lease, merchant.merchantNo, comparison);
+  await keepOlderDaysComparison(deps.db, lease, merchantNo, comparison);
   return { kind: 'looked', look, again };
 }
 
@@ -77,12 +73,11 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
  * stored. Only one range is compared, as each takes a call.
  */
 async function olderDays(
-  { deps, ranges }: ActiveRun,
-  merchantNo: string,
+  { deps, days, merchantNo }: MerchantWork,
   windows: readonly Window[],
 ): Promise<Days | null> {
   const { db, zone } = deps;
-  const endMs = windowOf(ranges.get(merchantNo)!, zone).beginMs - 1;
+  const endMs = windowOf(days, zone).beginMs - 1;
   const before = { beginMs: 0, endMs };
   const certified = subtractWindows(await certifiedWindows(db, merchantNo, before), windows);
   const outer = mergeWindows(certified);

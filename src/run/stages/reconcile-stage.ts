@@ -1,90 +1,69 @@
-/** Chains what changed; where the chain breaks, reads just those spans again and chains once more. */
-import { accountsOf } from '../../ledger/account-filter.ts';
+/** Chains a merchant's accounts, reads the spans of breaks again, and chains what that changed. */
 import { readQuarantined } from '../../platform/quarantined.ts';
+import { accountsOf } from '../../ledger/account-filter.ts';
 import { reconcileAccounts, type ReconcileReport } from '../../reconcile/reconcile.ts';
 import { withHints } from '../../store/breaks/break-hints.ts';
 import { breaksToHeal, markHealingRead } from '../../store/breaks/open-breaks.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { syncMerchant } from '../../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
-import { noticeShared } from './notice-stage.ts';
-import { eachMerchant } from './merchant-by-merchant.ts';
 import { afterReadingAgain } from './sync-tally.ts';
-import { accountsAsked, type ActiveRun, type StageOutcome } from '../active-run.ts';
+import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 
 /** Most breaks looked at to choose the spans of one run: many may lie in one span. */
 const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 
-/** A failure for one merchant does not stop the others. */
-export async function reconcileStage(run: ActiveRun, outcome: StageOutcome): Promise<void> {
-  await eachMerchant(run, outcome, 'reconcile', (merchantNo) => chain(run, outcome, merchantNo));
-  if (run.request.command === 'run') {
-    const changed = await heal(run, outcome);
-    if (changed.size > 0) await noticeShared(run);
-    await eachMerchant(run, outcome, 'reconcile', async (merchantNo) => {
-      if (changed.has(merchantNo)) await chain(run, outcome, merchantNo, 'again');
-    });
-  }
-  if (outcome.reconcile === null) return;
-  const opened = await withHints(run.deps.db, outcome.reconcile.opened);
-  outcome.reconcile = { ...outcome.reconcile, opened };
+export async function reconcileStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+  const first = await chain(work);
+  outcome.reconcile = first;
+  if (work.request.command === 'run' && (await heal(work, outcome)))
+    outcome.reconcile = joined(first, await chain(work));
+  const { opened } = outcome.reconcile;
+  if (opened.length > 0)
+    outcome.reconcile = { ...outcome.reconcile, opened: await withHints(work.deps.db, opened) };
 }
 
-async function chain(
-  { request, deps, lease, runId }: ActiveRun,
-  outcome: StageOutcome,
-  merchantNo: string,
-  pass: 'first' | 'again' = 'first',
-): Promise<void> {
-  const report = await reconcileAccounts({
+const chain = ({ request, deps, lease, runId, merchantNo }: MerchantWork): Promise<ReconcileReport> =>
+  reconcileAccounts({
     ...deps,
     lease,
     runId,
     readQuarantined,
     accounts: accountsOf(merchantNo, request.currencies),
-    onProgress: (progress) => deps.onProgress({ stage: 'reconcile', ...progress }),
+    onProgress: (progress) => deps.onProgress({ stage: 'reconcile', merchantNo, ...progress }),
   });
-  const before = outcome.reconcile;
-  if (before === null) outcome.reconcile = report;
-  else outcome.reconcile = pass === 'first' ? besides(before, report) : joined(before, report);
-}
 
 /**
- * Reads the spans of open breaks again, those of this run and of earlier ones. Returns the merchants whose entries
- * changed.
+ * Reads the spans of open breaks again, those of this run and of earlier ones. Returns whether entries changed. Nothing
+ * is read if the platform failed before.
  */
-async function heal(run: ActiveRun, outcome: StageOutcome): Promise<ReadonlySet<string>> {
-  const { request, deps } = run;
-  const away = new Set([
-    ...outcome.sync.filter(({ report }) => report.failure !== null).map(({ merchantNo }) => merchantNo),
-    ...outcome.troubles.map(({ merchantNo }) => merchantNo),
-  ]);
-  const asked = accountsAsked(request);
+async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boolean> {
+  const { request, deps, merchantNo } = work;
+  if (outcome.sync !== null && outcome.sync.report.failure !== null) return false;
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
-    accounts: { ...asked, merchants: asked.merchants.filter((merchantNo) => !away.has(merchantNo)) },
+    accounts: accountsOf(merchantNo, request.currencies),
     spanMsMax: HEALING_SPAN_MS_MAX,
     limit: BREAKS_LOOKED_AT_MAX,
   });
-  const changed = new Set<string>();
+  let hasChanged = false;
   for (const task of healingTasks(newest, longestWaiting)) {
     deps.signal.throwIfAborted();
-    if (away.has(task.merchantNo)) continue;
-    const read = await readAgain(run, outcome, task);
-    if (read.failure !== null) away.add(task.merchantNo);
-    if (read.inserted + read.amended + read.vanished + read.returned > 0) changed.add(task.merchantNo);
+    const read = await readAgain(work, outcome, task);
+    hasChanged ||= read.inserted + read.amended + read.vanished + read.returned > 0;
+    if (read.failure !== null) break;
   }
-  return changed;
+  return hasChanged;
 }
 
 async function readAgain(
-  { request, deps, lease, runId, zoneGate }: ActiveRun,
-  outcome: StageOutcome,
-  { merchantNo, window, breakIds }: HealingTask,
+  { deps, lease, runId, zoneGate, merchant, merchantNo }: MerchantWork,
+  outcome: MerchantOutcome,
+  { window, breakIds }: HealingTask,
 ) {
   const report = await syncMerchant({
     ...deps,
     lease,
-    merchant: request.merchants.find((merchant) => merchant.merchantNo === merchantNo)!,
+    merchant,
     windows: [window],
     currencies: null,
     runId,
@@ -92,21 +71,11 @@ async function readAgain(
     onProgress: () => undefined,
   });
   outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];
-  outcome.sync = outcome.sync.map((one) =>
-    one.merchantNo === merchantNo ? { ...one, report: afterReadingAgain(one.report, report, window) } : one,
-  );
+  const { sync } = outcome;
+  if (sync !== null) outcome.sync = { ...sync, report: afterReadingAgain(sync.report, report, window) };
   await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, breakIds, deps.now()));
   return report;
 }
-
-/** Joins the reports of different merchants. */
-const besides = (a: ReconcileReport, b: ReconcileReport): ReconcileReport => ({
-  accounts: a.accounts + b.accounts,
-  daysChained: a.daysChained + b.daysChained,
-  daysChanged: [...a.daysChanged, ...b.daysChanged],
-  opened: [...a.opened, ...b.opened],
-  healed: [...a.healed, ...b.healed],
-});
 
 /** Joins the reports of two passes. A break that the first pass opened and the second healed counts as never opened. */
 function joined(first: ReconcileReport, second: ReconcileReport): ReconcileReport {

@@ -1,7 +1,7 @@
 /** Which stages each command runs. */
 import type { RunCommand } from '../report.ts';
 
-type Stage = 'sync' | 'reconcile' | 'publish';
+export type Stage = 'sync' | 'reconcile' | 'publish';
 
 export const STAGES: Readonly<Record<RunCommand, readonly Stage[]>> = {
   run: ['sync', 'reconcile', 'publish'],

@@ -1,76 +1,40 @@
-/** Reads the windows of all merchants at the same time. The reader limits how many calls are under way. */
+/** Reads a merchant's windows. */
 import { dayOf } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
-import type { MerchantAccess } from '../../platform/ledger-reader.ts';
+import { LeaseLost } from '../../store/engine/lease.ts';
 import { recordRequestedRanges } from '../../store/requested-ranges.ts';
 import { truerFailure } from '../../sync/other-ledger.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
 import { NOTHING_SYNCED, syncMerchant, type SyncReport } from '../../sync/sync.ts';
 import { concernsAll } from './isolation.ts';
 import { frontierWindows } from './frontier.ts';
-import { createJoining, type Joining } from '../join-merchants.ts';
 import { looksAtOlderDays, olderDaysOf, stretchesOf, withOlderDays } from './older-days.ts';
 import type { DayRange } from '../range.ts';
 import type { MerchantSync } from '../report.ts';
-import type { ActiveRun, StageOutcome } from '../active-run.ts';
+import type { ActiveRun, MerchantOutcome, MerchantWork } from '../active-run.ts';
 
 /**
- * Syncs the range of each merchant and adds each report to `outcome` as it ends. A merchant that is only known has to
- * join first. Trouble of one merchant, even a fault of daybook, is put into its own report, and the others go on.
- * What concerns all (`TimeZoneWrong`, `LeaseLost`, a database that is away) stops them all and is thrown.
+ * Syncs the merchant's days. A merchant that is only known has to join first. Trouble of this merchant, even a fault of
+ * daybook, is put into its report. Throws what concerns every merchant (`TimeZoneWrong`, a database that is away), and
+ * `LeaseLost`.
  */
-export async function syncStage(run: ActiveRun, outcome: StageOutcome): Promise<void> {
-  const { request, deps } = run;
-  const stop = new AbortController();
-  const signal = AbortSignal.any([deps.signal, stop.signal]);
-  const join = await createJoining(request.merchants, { ...deps, signal });
-  await Promise.all(
-    request.merchants.map(async (merchant) => {
-      try {
-        const synced = await syncOne(merchant, { run, join, signal });
-        outcome.sync = [...outcome.sync, synced];
-      } catch (error) {
-        stop.abort(error);
-      }
-    }),
-  );
-  outcome.sync = [...outcome.sync].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
-  if (stop.signal.aborted) throw stop.signal.reason;
-  if (isChecked('shared', deps.checks)) outcome.sync = await inTruerWords(outcome.sync, deps.db);
-}
-
-const inTruerWords = (all: readonly MerchantSync[], db: ActiveRun['deps']['db']): Promise<MerchantSync[]> =>
-  Promise.all(
-    all.map(async (one) => {
-      const failure = await truerFailure(db, one.merchantNo, one.report.failure);
-      return failure === one.report.failure ? one : { ...one, report: { ...one.report, failure } };
-    }),
-  );
-
-/** What the merchants of one stage share. */
-interface Shared {
-  readonly run: ActiveRun;
-  readonly join: Joining;
-  readonly signal: AbortSignal;
-}
-
-/** Syncs one merchant. Throws what concerns all. */
-async function syncOne(merchant: MerchantAccess, shared: Shared): Promise<MerchantSync> {
-  const { run, join, signal } = shared;
-  const { request, deps, ranges, zoneGate } = run;
-  const { merchantNo } = merchant;
-  const { beforeProof, ...range } = ranges.get(merchantNo)!;
+export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+  const { request, deps, merchant, merchantNo, zoneGate } = work;
+  const { beforeProof, ...range } = work.days;
   const days = { merchantNo, from: range.from, to: range.to, takenUp: range.takenUp };
   let report = NOTHING_SYNCED;
   try {
     const windowsOf = windowPlanner(deps);
     const planned = windowsOf([range, ...range.takenUp]);
-    const notJoined = await join(merchant);
-    if (notJoined !== null) return { ...days, report, notJoined };
+    const notJoined = await work.join(merchant);
+    if (notJoined !== null) {
+      outcome.sync = { ...days, report, notJoined };
+      return;
+    }
     const windows = [...planned, ...(await frontierWindows(merchantNo, request, deps))];
-    if (beforeProof !== null) await keepAskedFor(beforeProof, merchantNo, run);
-    const options = syncOptionsOf(merchant, shared);
+    if (beforeProof !== null) await keepAskedFor(beforeProof, work);
+    const options = syncOptionsOf(work);
     report = await syncMerchant({
       ...options,
       windows,
@@ -80,24 +44,34 @@ async function syncOne(merchant: MerchantAccess, shared: Shared): Promise<Mercha
     const olderDays =
       looksAtOlderDays(request, deps) && report.failure === null && !report.interrupted
         ? await olderDaysOf({
-            run,
-            merchant,
+            work,
             windows,
             requests: report.requests,
             slackMs: zoneGate.slackMs(),
-            signal,
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
           })
         : null;
-    if (olderDays === null) return { ...days, report, ...unsettledOf(report, deps.zone) };
-    report = withOlderDays(report, olderDays);
-    return { ...days, report, ...unsettledOf(report, deps.zone), olderDays };
+    if (olderDays !== null) report = withOlderDays(report, olderDays);
+    const unsettled = unsettledOf(report, deps.zone);
+    outcome.sync = { ...days, report, ...unsettled, ...(olderDays === null ? {} : { olderDays }) };
   } catch (error) {
-    if (concernsAll(error, signal)) throw error;
+    if (error instanceof LeaseLost || concernsAll(error, deps.signal)) throw error;
     const failure = error instanceof Error ? error : new Error(String(error));
-    return { ...days, report: { ...report, failure } };
+    outcome.sync = { ...days, report: { ...report, failure } };
   }
 }
+
+/** The reports, with words for failures that can only be told once all merchants are read. */
+export const inTruerWords = (
+  all: readonly MerchantSync[],
+  db: ActiveRun['deps']['db'],
+): Promise<MerchantSync[]> =>
+  Promise.all(
+    all.map(async (one) => {
+      const failure = await truerFailure(db, one.merchantNo, one.report.failure);
+      return failure === one.report.failure ? one : { ...one, report: { ...one.report, failure } };
+    }),
+  );
 
 /** The windows of days, up to what is settled now. */
 function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
@@ -112,25 +86,24 @@ function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
  */
 async function keepAskedFor(
   days: DayRange,
-  merchantNo: string,
-  { request, deps, runId }: ActiveRun,
+  { request, deps, runId, merchantNo }: MerchantWork,
 ): Promise<void> {
   const asked = { merchants: [merchantNo], currencies: request.currencies, ...days };
   await recordRequestedRanges(deps.db, { ...asked, runId, now: deps.now() });
 }
 
-const syncOptionsOf = (merchant: MerchantAccess, { run, signal }: Shared) => ({
-  reader: run.deps.reader,
-  db: run.deps.db,
-  lease: run.lease,
-  settleDelayMs: run.deps.settleDelayMs,
+const syncOptionsOf = ({ request, deps, lease, runId, zoneGate, merchant }: MerchantWork) => ({
+  reader: deps.reader,
+  db: deps.db,
+  lease,
+  settleDelayMs: deps.settleDelayMs,
   merchant,
-  zone: run.deps.zone,
-  zoneGate: run.zoneGate,
-  currencies: run.request.currencies,
-  runId: run.runId,
-  now: run.deps.now,
-  signal,
+  zone: deps.zone,
+  zoneGate,
+  currencies: request.currencies,
+  runId,
+  now: deps.now,
+  signal: deps.signal,
 });
 
 /**

@@ -3,13 +3,19 @@ import { EXIT, exitCodeOf, ExpectedError, type ExitCode } from '../../ledger/end
 
 export { EXIT, exitCodeOf, type ExitCode };
 
-const WEIGHT: readonly ExitCode[] = [EXIT.fault, EXIT.incomplete, EXIT.needsPerson, EXIT.done];
+const WEIGHT: readonly ExitCode[] = [
+  EXIT.fault,
+  EXIT.incomplete,
+  EXIT.leaseHeld,
+  EXIT.needsPerson,
+  EXIT.done,
+];
 
 /** Whether a recorded run did its work, even if something that it found needs a person. */
 export const isGoodEnd = (exitCode: number | null): boolean =>
   exitCode === EXIT.done || exitCode === EXIT.needsPerson;
 
-/** The gravest of the exit codes: 70 before 4 before 3. */
+/** The gravest of the exit codes: 70 before 4 before 5 before 3. */
 export const gravest = (codes: readonly ExitCode[]): ExitCode =>
   WEIGHT.find((code) => codes.includes(code)) ?? EXIT.done;
 

@@ -15,7 +15,7 @@ import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
-import type { StageOutcome } from '../active-run.ts';
+import type { BusyMerchant, StageOutcome } from '../active-run.ts';
 import type { Reason } from './reason.ts';
 
 /** A failure that ended the run early for all merchants. */
@@ -54,6 +54,7 @@ export function judge(
           : null,
       merchantNo,
     })),
+    ...outcome.busy.map(reasonOfBusy),
     ...outcome.sync.flatMap(reasonsOfReading),
     ...outcome.sync.flatMap((one) => reasonsOfOlderDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
@@ -87,14 +88,21 @@ const gravestOr = (exitCode: ExitCode, failures: readonly RunFailure[]): ExitCod
 const GRAVEST_FIRST: readonly ExitCode[] = [
   EXIT.fault,
   EXIT.usage,
-  EXIT.leaseHeld,
   EXIT.incomplete,
+  EXIT.leaseHeld,
   EXIT.needsPerson,
   EXIT.done,
 ];
 
 const inOrder = (reasons: readonly Reason[]): Reason[] =>
   GRAVEST_FIRST.flatMap((code) => reasons.filter(({ exitCode }) => exitCode === code));
+
+const reasonOfBusy = ({ merchantNo, exitCode, message }: BusyMerchant): Reason => ({
+  exitCode,
+  what: `${merchantNo} is busy: ${message}`,
+  todo: exitCode === EXIT.incomplete ? 'the schedule comes back to it' : null,
+  merchantNo,
+});
 
 const reasonOfUnlinked = ({ account, day, why }: UnlinkedOpening): Reason => ({
   exitCode: EXIT.needsPerson,

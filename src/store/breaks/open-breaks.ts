@@ -23,18 +23,18 @@ export async function countOpenBreaks(db: Kysely<DB>, accounts: AccountFilter): 
   return rows[0]!.open;
 }
 
-/** The same, told apart by whether the run opened them. */
-export async function countOpenBreaksByRun(
+/** The same for each merchant that has any, told apart by whether the run opened them. */
+export async function openBreaksByMerchant(
   db: Kysely<DB>,
   accounts: AccountFilter,
   runId: number,
-): Promise<OpenBreakCount> {
-  const { rows } = await sql<OpenBreakCount>`
-    SELECT count(*) FILTER (WHERE run_id = ${runId}) AS opened,
+): Promise<ReadonlyMap<string, OpenBreakCount>> {
+  const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE run_id = ${runId}) AS opened,
       count(*) FILTER (WHERE run_id IS DISTINCT FROM ${runId}) AS known
     FROM continuity_break
-    WHERE status = 'open' AND ${ofAccounts(accounts)}`.execute(db);
-  return rows[0]!;
+    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
+  return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
 /** The merchant's days on which the span of an open break begins or ends, in order. */

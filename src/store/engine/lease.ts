@@ -16,6 +16,15 @@ export interface Lease {
   readonly holder: string;
 }
 
+/** The name of the lease under which one merchant's ledger is read, chained and published. */
+export const merchantLease = (merchantNo: string): string => `merchant/${merchantNo}`;
+
+/**
+ * The lease of all merchants in earlier versions. Nobody takes it any more; a merchant's first epoch is above its
+ * epoch, as files and manifests of that time carry it.
+ */
+export const FORMER_LEASE = 'ledger';
+
 /** Another run holds the lease. Nothing was started. */
 export class LeaseHeld extends ExpectedError {
   override readonly name = 'LeaseHeld';
@@ -47,7 +56,11 @@ const TAKEOVERS_MAX = 3;
 
 /** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
-const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
+export const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
+
+/** The epoch of a lease that nobody has held before. */
+export const FIRST_EPOCH: RawBuilder<number> = sql<number>`
+  (SELECT coalesce(max(former.epoch), 0) + 1 FROM lease former WHERE former.name = ${sql.lit(FORMER_LEASE)})`;
 
 /**
  * Takes the lease if it is free, has run out, or belongs to a process of this machine that is gone. Otherwise throws
@@ -71,11 +84,7 @@ export async function acquireLease(
     let goneEpoch = 0;
     if (held?.expires_at != null && held.is_live) {
       if (!isGone(held.holder) || attempt > TAKEOVERS_MAX) {
-        throw new LeaseHeld(
-          held.holder,
-          `another run (${held.holder}) holds the lease "${name}" since ${held.acquired_at.toISOString()}, ` +
-            `until ${held.expires_at.toISOString()} unless renewed; wait for it to end.`,
-        );
+        throw heldBy({ ...held, expires_at: held.expires_at });
       }
       goneEpoch = held.epoch;
     }
@@ -95,6 +104,19 @@ export async function acquireLease(
   }
 }
 
+/** The error for a lease that another process holds. */
+export const heldBy = (held: {
+  readonly name: string;
+  readonly holder: string;
+  readonly acquired_at: Date;
+  readonly expires_at: Date;
+}): LeaseHeld =>
+  new LeaseHeld(
+    held.holder,
+    `another run (${held.holder}) holds the lease "${held.name}" since ${held.acquired_at.toISOString()}, ` +
+      `until ${held.expires_at.toISOString()} unless renewed; wait for it to end.`,
+  );
+
 const readLease = (db: Kysely<DB>, name: string) =>
   db
     .selectFrom('lease')
@@ -113,7 +135,7 @@ async function takeRow(
   const { rows } = await sql<{ epoch: number }>`
     WITH bounded AS (SELECT set_config('lock_timeout', ${String(lockMs)}, true) AS lock_timeout)
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
-    SELECT ${name}, 1, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
+    SELECT ${name}, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
     ON CONFLICT (name) DO UPDATE
       SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)}
       WHERE held.expires_at IS NULL OR held.expires_at <= ${DATABASE_NOW} OR held.epoch = ${goneEpoch}

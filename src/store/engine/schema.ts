@@ -1196,6 +1196,10 @@ export interface Run {
    */
   id: Generated<number>;
   /**
+   * What the run was asked for, where worker processes do it; null for a run of one process.
+   */
+  request: Json | null;
+  /**
    * Of a scheduled job: the wall-clock time it was due at, in the schedule's zone. Null where a person started the run.
    */
   slot: string | null;
@@ -1207,6 +1211,41 @@ export interface Run {
    * Last business day that was asked for, included. Null where the job has no days.
    */
   to_day: string | null;
+}
+
+export interface RunMerchant {
+  /**
+   * How it ended for this merchant alone. Null while it waits.
+   */
+  exit_code: number | null;
+  /**
+   * Counts of what was done for this merchant, and why it ended as it did.
+   */
+  figures: Generated<Json>;
+  /**
+   * When it ended.
+   */
+  finished_at: Date | null;
+  /**
+   * The process that did it, as host:pid:boot.
+   */
+  holder: string | null;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * Whether the merchant's ledger was read.
+   */
+  reads: Generated<boolean>;
+  /**
+   * The run.
+   */
+  run_id: number;
+  /**
+   * waiting: a worker has yet to do it. ended: it is done, or was given up.
+   */
+  state: string;
 }
 
 export interface SecretKeyCheck {
@@ -1514,6 +1553,7 @@ export interface DB {
   reference_list: ReferenceList;
   requested_range: RequestedRange;
   run: Run;
+  run_merchant: RunMerchant;
   secret_key_check: SecretKeyCheck;
   statement: Statement;
   statement_manifest: StatementManifest;

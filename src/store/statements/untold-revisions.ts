@@ -5,6 +5,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofMerchants } from '../account-filter.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { SEEN_COLUMNS } from '../figures.ts';
 import type { StatementRow } from './statements.ts';
@@ -76,10 +77,18 @@ export async function untoldRevisions(db: Kysely<DB>, merchants: readonly string
   return rows;
 }
 
-/** Deletes the notes, once a run that reports them is on record. */
+/** Deletes the notes of these days, once a run that reports them is on record. Later revisions stay noted. */
 export async function forgetUntoldRevisions(
   trx: Transaction<DB>,
-  merchants: readonly string[],
+  told: readonly Pick<RevisedDay, 'merchantNo' | 'currency' | 'day' | 'revision'>[],
 ): Promise<void> {
-  await trx.deleteFrom('untold_revision').where(ofMerchants(merchants)).execute();
+  if (told.length === 0) return;
+  const column = (value: (one: (typeof told)[number]) => string | number) => arrayLiteral(told.map(value));
+  await sql`
+    DELETE FROM untold_revision USING unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
+      ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
+    ) AS told (merchant_no, currency, day, revision)
+    WHERE untold_revision.merchant_no = told.merchant_no AND untold_revision.currency = told.currency
+      AND untold_revision.day = told.day AND untold_revision.revision <= told.revision`.execute(trx);
 }

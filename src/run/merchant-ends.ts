@@ -1,0 +1,127 @@
+/** Ends the work on merchants, many at a time: finds out what is still open, judges each, and records its end. */
+import pLimit from 'p-limit';
+import type { Lease } from '../store/engine/lease.ts';
+import { heldStill } from '../store/engine/leases.ts';
+import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
+import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
+import type { UntoldChanges } from '../store/untold-changes.ts';
+import { outcomeOfAll } from './outcomes.ts';
+import { runFigures, type RunReport, type Standing } from './report.ts';
+import { standingsOf, type MerchantStanding } from './standing.ts';
+import { STAGES } from './stages/stages-of.ts';
+import { accountsAsked, type ActiveRun, type MerchantOutcome } from './active-run.ts';
+import { judge, type RunFailure } from './verdict/judge.ts';
+
+/** So many merchants are ended together, with a few statements for all of them. */
+const ENDED_TOGETHER = 64;
+
+/** The end of one merchant's part of a run. */
+export interface MerchantEnd {
+  readonly outcome: MerchantOutcome;
+  readonly standing: Standing;
+  /** The notes behind `standing.untold`. */
+  readonly untold: readonly UntoldChanges[];
+}
+
+export interface EndedMerchant {
+  readonly outcome: MerchantOutcome;
+  readonly lease: Lease;
+}
+
+/** Finds out what is open of these merchants, judges each, and records it. Throws what the database throws. */
+export async function endMerchants(
+  run: ActiveRun,
+  ended: readonly EndedMerchant[],
+  failures: readonly RunFailure[] = [],
+): Promise<MerchantEnd[]> {
+  const { request, deps, runId } = run;
+  const now = deps.now();
+  const merchants = ended.map(({ outcome }) => outcome.merchantNo);
+  const standings = await standingsOf(deps.db, {
+    ...accountsAsked(request),
+    merchants,
+    runId,
+    reads: STAGES[request.command].includes('sync'),
+    zone: deps.zone,
+    now,
+  });
+  const rows = ended.map(({ outcome }) => endRow(run, outcome, standings.get(outcome.merchantNo)!, failures));
+  const record = (): Promise<void> =>
+    deps.db.transaction().execute(async (trx) => {
+      const held = new Set(
+        await heldStill(
+          trx,
+          ended.map(({ lease }) => lease),
+        ),
+      );
+      const own = rows.filter((_, at) => held.has(ended[at]!.lease));
+      await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
+    });
+  await retry(record, { isPassing: isLostOrRolledBack });
+  return ended.map(({ outcome }) => ({ outcome, ...standings.get(outcome.merchantNo)! }));
+}
+
+function endRow(
+  { request, deps, runId, from, to, checked }: ActiveRun,
+  outcome: MerchantOutcome,
+  { standing }: MerchantStanding,
+  failures: readonly RunFailure[],
+): MerchantEndRow {
+  const all = outcomeOfAll([outcome]);
+  const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
+  const report: RunReport = {
+    ...{ command: request.command, runId, from, to, exitCode, ...all, checked, standing, reasons, notes: [] },
+    elapsedMs: 0,
+  };
+  const { merchants: _, merchantsDone: __, notes: ___, elapsedMs: ____, ...figures } = runFigures(report);
+  const reads = outcome.sync !== null && outcome.sync.notJoined === undefined;
+  return { merchantNo: outcome.merchantNo, exitCode, reads, figures };
+}
+
+/** Collects merchants whose work is over, and ends so many of them together while others are still at work. */
+export class MerchantEnds {
+  readonly #run: ActiveRun;
+  readonly #onEnded: (merchantNo: string) => Promise<void>;
+  readonly #oneAtATime = pLimit(1);
+  readonly #ends: MerchantEnd[] = [];
+  readonly #added = new Set<string>();
+  #waiting: EndedMerchant[] = [];
+  #failure: { readonly error: unknown } | null = null;
+
+  /** `onEnded` is called once a merchant's end is recorded. */
+  constructor(run: ActiveRun, onEnded: (merchantNo: string) => Promise<void>) {
+    this.#run = run;
+    this.#onEnded = onEnded;
+  }
+
+  /** Takes a merchant whose work is over. Throws what ending earlier ones threw. */
+  add(ended: EndedMerchant): void {
+    if (this.#failure !== null) throw this.#failure.error;
+    this.#added.add(ended.outcome.merchantNo);
+    this.#waiting.push(ended);
+    if (this.#waiting.length < ENDED_TOGETHER) return;
+    void this.#endWaiting([]).catch((error: unknown) => (this.#failure ??= { error }));
+  }
+
+  /** Whether the merchant was added. */
+  has(merchantNo: string): boolean {
+    return this.#added.has(merchantNo);
+  }
+
+  /** Ends those that are left. Returns all ends, in the order in which they were recorded. */
+  async finish(failures: readonly RunFailure[] = []): Promise<readonly MerchantEnd[]> {
+    await this.#endWaiting(failures);
+    if (this.#failure !== null) throw this.#failure.error;
+    return this.#ends;
+  }
+
+  #endWaiting(failures: readonly RunFailure[]): Promise<void> {
+    return this.#oneAtATime(async () => {
+      while (this.#waiting.length > 0) {
+        const batch = this.#waiting.splice(0, ENDED_TOGETHER);
+        this.#ends.push(...(await endMerchants(this.#run, batch, failures)));
+        for (const { outcome } of batch) await this.#onEnded(outcome.merchantNo);
+      }
+    });
+  }
+}

@@ -1,0 +1,73 @@
+/** The unit of work: one merchant, from reading its ledger to its published statements, under its own lease. */
+import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
+import { concernsAll, ownExitCode } from './stages/isolation.ts';
+import { noticeFigures } from './stages/notice-stage.ts';
+import { publishStage } from './stages/publish-stage.ts';
+import { reconcileStage } from './stages/reconcile-stage.ts';
+import type { Stage } from './stages/stages-of.ts';
+import { syncStage } from './stages/sync-stage.ts';
+import type { MerchantOutcome, MerchantWork } from './active-run.ts';
+
+/** What the merchants of a run learn from each other. */
+export interface StoreTrouble {
+  /** Why the object store failed one of them. The others do not try it again: each try would take minutes. */
+  error: Error | null;
+}
+
+/** The outcome before the first stage. */
+export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
+  merchantNo,
+  sync: null,
+  reconcile: null,
+  healingReads: [],
+  publish: null,
+  trouble: null,
+});
+
+const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {
+  sync: syncStage,
+  reconcile: async (work, outcome) => {
+    await reconcileStage(work, outcome);
+    await noticeFigures(work, outcome);
+  },
+  publish: publishStage,
+};
+
+/**
+ * Does these stages for one merchant, each into `outcome`. What is this merchant's own trouble ends up in `outcome`, and
+ * later stages are left out. Throws what concerns every merchant, and the signal's reason if the whole run stops. If the
+ * object store fails, that is noted in `storeTrouble`; nothing more is published then, but all is still read and chained.
+ */
+export async function workOnMerchant(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  {
+    stages,
+    runSignal,
+    storeTrouble,
+  }: {
+    readonly stages: readonly Stage[];
+    readonly runSignal: AbortSignal;
+    readonly storeTrouble: StoreTrouble;
+  },
+): Promise<void> {
+  const { deps, merchantNo } = work;
+  for (const stage of stages) {
+    if (stage === 'publish' && storeTrouble.error !== null) return;
+    try {
+      deps.signal.throwIfAborted();
+      await WORK[stage](work, outcome);
+    } catch (error) {
+      runSignal.throwIfAborted();
+      if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) {
+        storeTrouble.error ??= error;
+        return;
+      }
+      if (concernsAll(error, runSignal)) throw error;
+      deps.onTrouble?.(merchantNo, error);
+      const message = error instanceof Error ? error.message : String(error);
+      outcome.trouble = { merchantNo, stage, exitCode: ownExitCode(error), message };
+      return;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Puts what was done for each merchant together into the outcome of a run. Pure. */
+import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { PublishOutcome, Standing } from './report.ts';
+import type { BusyMerchant, MerchantOutcome, StageOutcome } from './active-run.ts';
+
+/** The outcome of all merchants, in the order given. */
+export function outcomeOfAll(
+  outcomes: readonly MerchantOutcome[],
+  busy: readonly BusyMerchant[] = [],
+): StageOutcome {
+  const present = <Part>(part: (outcome: MerchantOutcome) => Part | null): Part[] =>
+    outcomes.flatMap((outcome) => part(outcome) ?? []);
+  return {
+    sync: present(({ sync }) => sync),
+    reconcile: reconciled(present(({ reconcile }) => reconcile)),
+    healingReads: outcomes.flatMap(({ healingReads }) => healingReads),
+    publish: published(present(({ publish }) => publish)),
+    troubles: present(({ trouble }) => trouble),
+    busy,
+  };
+}
+
+const sumOf = <Item>(items: readonly Item[], figure: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + figure(item), 0);
+
+function reconciled(all: readonly ReconcileReport[]): ReconcileReport | null {
+  if (all.length === 0) return null;
+  return {
+    accounts: sumOf(all, ({ accounts }) => accounts),
+    daysChained: sumOf(all, ({ daysChained }) => daysChained),
+    daysChanged: all.flatMap(({ daysChanged }) => daysChanged),
+    opened: all.flatMap(({ opened }) => opened),
+    healed: all.flatMap(({ healed }) => healed),
+  };
+}
+
+function published(all: readonly PublishOutcome[]): PublishOutcome | null {
+  if (all.length === 0) return null;
+  return {
+    published: all.flatMap((one) => one.published),
+    unchanged: sumOf(all, ({ unchanged }) => unchanged),
+    withheld: all.flatMap(({ withheld }) => withheld),
+    unlinked: all.flatMap(({ unlinked }) => unlinked),
+    repaired: all.flatMap(({ repaired }) => repaired),
+    unrepaired: all.flatMap(({ unrepaired }) => unrepaired),
+  };
+}
+
+/** What is open of all merchants. */
+export function standingOfAll(all: readonly Standing[]): Standing {
+  return {
+    newBreaks: sumOf(all, ({ newBreaks }) => newBreaks),
+    knownBreaks: sumOf(all, ({ knownBreaks }) => knownBreaks),
+    untold: {
+      amended: sumOf(all, ({ untold }) => untold.amended),
+      vanished: sumOf(all, ({ untold }) => untold.vanished),
+    },
+    revised: all.flatMap(({ revised }) => revised),
+    quarantined: sumOf(all, ({ quarantined }) => quarantined),
+    notices: all.flatMap(({ notices }) => notices),
+    requested: all.flatMap(({ requested }) => requested),
+    proven: all.flatMap(({ proven }) => proven),
+  };
+}

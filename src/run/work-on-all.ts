@@ -1,0 +1,59 @@
+/** Works on many merchants side by side. None waits for another one, and trouble of one is its own. */
+import { createJoining } from './join-merchants.ts';
+import type { HeldLeases } from './leases.ts';
+import { nothingDoneFor, workOnMerchant, type StoreTrouble } from './merchant-work.ts';
+import type { MerchantDays } from './range.ts';
+import { sideBySide } from './side-by-side.ts';
+import type { Stage } from './stages/stages-of.ts';
+import type { ActiveRun, MerchantOutcome } from './active-run.ts';
+
+/** How many merchants are worked on side by side, unless a setting says otherwise. */
+const MERCHANTS_AT_ONCE = 8;
+
+export interface WorkOnAllOptions {
+  readonly held: HeldLeases;
+  readonly ranges: ReadonlyMap<string, MerchantDays>;
+  readonly stages: readonly Stage[];
+  /** Gets the outcome of each merchant that is begun. If left out, a new map. */
+  readonly outcomes?: Map<string, MerchantOutcome>;
+  /** Called when the work on a merchant is over. What it throws ends the work on all. */
+  readonly onDone?: (outcome: MerchantOutcome) => void;
+}
+
+/**
+ * Does the stages for each merchant of the run. Returns the outcomes, by merchant. Throws what concerns all merchants:
+ * the signal's reason, a database or an object store in trouble, `TimeZoneWrong`; the outcomes then hold what was done.
+ */
+export async function workOnAll(
+  run: ActiveRun,
+  { held, ranges, stages, outcomes = new Map(), onDone }: WorkOnAllOptions,
+): Promise<ReadonlyMap<string, MerchantOutcome>> {
+  const { request, deps } = run;
+  const storeTrouble: StoreTrouble = { error: null };
+  const join = await createJoining(request.merchants, deps);
+  const merchants = request.merchants.length;
+  let merchantsDone = 0;
+  deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
+  await sideBySide(
+    request.merchants,
+    { atOnce: deps.merchantsAtOnce ?? MERCHANTS_AT_ONCE, signal: deps.signal },
+    async (merchant, runSignal) => {
+      const { merchantNo } = merchant;
+      const outcome = nothingDoneFor(merchantNo);
+      outcomes.set(merchantNo, outcome);
+      const lease = held.leaseOf(merchantNo);
+      const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
+      const days = ranges.get(merchantNo)!;
+      await workOnMerchant(
+        { ...run, deps: { ...deps, signal }, merchant, merchantNo, days, lease, join },
+        outcome,
+        { stages, runSignal, storeTrouble },
+      );
+      onDone?.(outcome);
+      merchantsDone += 1;
+      deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
+    },
+  );
+  if (storeTrouble.error !== null) throw storeTrouble.error;
+  return outcomes;
+}
