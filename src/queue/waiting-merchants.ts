@@ -37,7 +37,9 @@ export async function lostMerchants(db: Kysely<DB>): Promise<LostMerchant[]> {
   const merchants = rows.map(({ merchantNo }) => merchantNo);
   const letters = await deadLetters(db, { limit: LOST_MAX * LETTERS_EACH_MAX, merchants });
   return rows.map((row) => {
-    const letter = letters.find(({ runId, merchantNo }) => runId === row.runId && merchantNo === row.merchantNo);
+    const letter = letters.find(
+      ({ runId, merchantNo }) => runId === row.runId && merchantNo === row.merchantNo,
+    );
     if (letter === undefined) {
       return { ...row, problem: 'its job is gone: no worker took it in time', exitCode: EXIT.incomplete };
     }
@@ -64,5 +66,7 @@ export async function waitAgain(trx: Transaction<DB>, jobs: readonly MerchantJob
     UPDATE run_merchant SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL
     FROM unnest(${runIds}::bigint[], ${merchants}::text[]) AS again (run_id, merchant_no)
     WHERE run_merchant.run_id = again.run_id AND run_merchant.merchant_no = again.merchant_no`.execute(trx);
-  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(trx);
+  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(
+    trx,
+  );
 }

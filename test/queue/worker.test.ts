@@ -222,7 +222,9 @@ describe('a job that always fails', () => {
     await dies('M3', 1);
     await stage.send(['M2'], { runId: 2 });
     const again = (merchantNo?: string) =>
-      db.transaction().execute((trx) => redrive(stage.queue, trx, merchantNo === undefined ? undefined : [merchantNo]));
+      db
+        .transaction()
+        .execute((trx) => redrive(stage.queue, trx, merchantNo === undefined ? undefined : [merchantNo]));
     expect(await again('M3')).toMatchObject({ sent: [{ merchantNo: 'M3' }], kept: [] });
     expect(await again()).toMatchObject({
       sent: [{ merchantNo: 'M1', runId: 1 }],
