@@ -47,6 +47,10 @@ export async function seedLedger(db: Kysely<DB>, seed: Seed): Promise<void> {
     db,
   );
   await sql`
+    INSERT INTO certified_span (merchant_no, currency, spans)
+    SELECT merchant_no, currency, range_agg(int8range(begin_ms, end_ms, '[]')) FROM sync_window
+    WHERE merchant_no = ${merchantNo} GROUP BY merchant_no, currency`.execute(db);
+  await sql`
     INSERT INTO changed_day SELECT ${merchantNo}, 'USD', day::date FROM ${seededDays} AS day`.execute(db);
   await sql`VACUUM (ANALYZE) ledger_entry`.execute(db);
 }

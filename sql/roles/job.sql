@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA public TO daybook_job;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, database_identity TO daybook_job;
 -- What was seen once is kept: entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
-  ledger_entry, ledger_entry_version, quarantined_entry, account_day, continuity_break, statement, statement_summary,
+  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, continuity_break, statement, statement_summary,
   statement_manifest, stored_object, requested_range, platform_clock, older_days_look, ledger_past, notice, run, run_merchant, lease, merchant,
   reference_list, reference_item
 TO daybook_job;
@@ -16,7 +16,7 @@ TO daybook_job;
 GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check TO daybook_job;
 -- Certificates are replaced by newer ones; changed days, entries that were missing and changes to tell are crossed off
 -- their lists.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, absent_entry, untold_change, untold_revision
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, untold_change, untold_revision
 TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN

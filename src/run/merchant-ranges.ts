@@ -1,63 +1,78 @@
 /** Works out the days for which each merchant's ledger is read: the days asked for, or those that a night reads. */
 import type { Kysely } from 'kysely';
-import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
-import { changedDays } from '../store/changed-days.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { changedDaysOfEach } from '../store/changed-days.ts';
+import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange, type MerchantDays } from './range.ts';
+import { askInParts } from './many-merchants.ts';
 import { openRanges, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
 
-/**
- * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier
- * requests.
- */
-async function merchantRanges(options: {
+interface RangeOptions {
   readonly db: Kysely<DB>;
-  readonly merchants: readonly string[];
-  readonly asked: DayRange | null;
   readonly zone: string;
   readonly resweepDays: number;
   readonly lateSweepDays?: number | undefined;
   readonly now: Date;
-}): Promise<ReadonlyMap<string, MerchantDays>> {
-  const { db, merchants, asked, zone, resweepDays, now } = options;
+}
+
+/**
+ * The days of each merchant, by number. With `asked`: these days only. Without: also what is left of earlier
+ * requests. A few statements for some hundred merchants.
+ */
+async function merchantRanges(
+  merchants: readonly string[],
+  asked: DayRange | null,
+  options: RangeOptions,
+): Promise<ReadonlyMap<string, MerchantDays>> {
+  const daysOf = (some: readonly string[]) =>
+    asked === null ? nightlyDays(some, options) : askedDays(some, asked, options);
+  return new Map(await askInParts(merchants, daysOf));
+}
+
+async function askedDays(
+  merchants: readonly string[],
+  asked: DayRange,
+  { db, zone }: RangeOptions,
+): Promise<[string, MerchantDays][]> {
+  const span = { beginMs: dayWindow(asked.from, zone).beginMs, endMs: dayWindow(asked.to, zone).endMs };
+  const certifiedOf = await certifiedOfEach(db, merchants, span);
+  const waitingOf = await changedDaysOfEach(db, merchants);
+  return merchants.map((merchantNo, nth) => {
+    const knownBefore = reconciled(certifiedOf[nth]!, waitingOf.get(merchantNo), zone);
+    return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore }];
+  });
+}
+
+async function nightlyDays(
+  merchants: readonly string[],
+  options: RangeOptions,
+): Promise<[string, MerchantDays][]> {
+  const { db, zone, resweepDays, now } = options;
   const today = dayOf(now.getTime(), zone);
-  if (asked !== null) {
-    const span = { beginMs: dayWindow(asked.from, zone).beginMs, endMs: dayWindow(asked.to, zone).endMs };
-    const days = await Promise.all(
-      merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
-        const certified = await certifiedWindows(db, merchantNo, span);
-        const knownBefore = await reconciled(db, merchantNo, certified, zone);
-        return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore }];
-      }),
-    );
-    return new Map(days);
-  }
+  const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
   const requested = Map.groupBy(
     await openRanges(db, merchants, { zone, now }),
     ({ merchantNo }) => merchantNo,
   );
-  const ranges = await Promise.all(
-    merchants.map(async (merchantNo): Promise<[string, MerchantDays]> => {
-      const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
-      const { provenThroughMs } = coverageOf(certified, now.getTime());
-      // A day is proven once its last instant is. So the day of the first unproven instant is read again.
-      const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
-      const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
-      const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
-      const own = requested.get(merchantNo) ?? [];
-      const beforeProof = daysBeforeProof(range, certified, own, zone);
-      const takenUp = takenUpDays(own, range);
-      const knownBefore = await reconciled(db, merchantNo, certified, zone);
-      return [merchantNo, { ...range, takenUp, beforeProof, knownBefore }];
-    }),
-  );
-  return new Map(ranges);
+  const certifiedOf = await certifiedOfEach(db, merchants, ALL_TIME);
+  const waitingOf = await changedDaysOfEach(db, merchants);
+  return merchants.map((merchantNo, nth) => {
+    const certified = certifiedOf[nth]!;
+    const { provenThroughMs } = coverageOf(certified, now.getTime());
+    // A day is proven once its last instant is. So the day of the first unproven instant is read again.
+    const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
+    const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
+    const own = requested.get(merchantNo) ?? [];
+    const beforeProof = daysBeforeProof(range, certified, own, zone);
+    const takenUp = takenUpDays(own, range);
+    const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
+    return [merchantNo, { ...range, takenUp, beforeProof, knownBefore }];
+  });
 }
 
 /**
@@ -70,19 +85,16 @@ export function firstRead(certified: readonly Window[], day: BusinessDay, zone: 
   return begins.length === 0 ? null : dayOf(Math.max(beginMs, Math.min(...begins)), zone);
 }
 
-/** The certified windows, without the days whose entries are still to be reconciled. */
-async function reconciled(
-  db: Kysely<DB>,
-  merchantNo: string,
+/** The certified windows, without the days whose entries are still to be reconciled. Pure. */
+const reconciled = (
   certified: readonly Window[],
+  waiting: readonly BusinessDay[] | undefined,
   zone: string,
-): Promise<Window[]> {
-  const waiting = (await changedDays(db, accountsOf(merchantNo))).flatMap(({ days }) => days);
-  return subtractWindows(
+): Window[] =>
+  subtractWindows(
     certified,
-    waiting.map((day) => dayWindow(day, zone)),
+    (waiting ?? []).map((day) => dayWindow(day, zone)),
   );
-}
 
 /** The days of `range` before the first certified instant, without those that an open request covers already. Pure. */
 function daysBeforeProof(
@@ -105,11 +117,7 @@ export async function runRanges(
   deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,
 ): Promise<{ readonly ranges: ReadonlyMap<string, MerchantDays> } & DayRange> {
   const now = deps.now();
-  const ranges = await merchantRanges({
-    ...deps,
-    merchants: merchants.map(({ merchantNo }) => merchantNo),
-    asked: range,
-    now,
-  });
+  const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
+  const ranges = await merchantRanges(merchantNos, range, { ...deps, now });
   return { ranges, ...outerRange(ranges, range, dayOf(now.getTime(), deps.zone)) };
 }

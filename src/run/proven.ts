@@ -1,14 +1,14 @@
 /** Works out how far a merchant's ledger is proven, from stored certificates, breaks and days without figures. */
 import type { Kysely } from 'kysely';
-import { accountsOf } from '../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { changedDays } from '../store/changed-days.ts';
+import { changedDaysOfEach } from '../store/changed-days.ts';
 import { brokenDays } from '../store/breaks/open-breaks.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedOfEach } from '../store/windows.ts';
 import { coverageOf, provenStretch } from './coverage.ts';
+import { askInParts } from './many-merchants.ts';
 import type { OpenRange } from './requested.ts';
 
 export interface Proven {
@@ -20,22 +20,33 @@ export interface Proven {
   readonly unread: readonly Window[];
 }
 
-/** `requested` are the merchant's open ranges. What is missing of them ends the proof, however long the gap is. */
-export async function provenOf(
+/**
+ * What is proven of each merchant, in their order. `requested` are open ranges of these merchants: what is missing of
+ * them ends the proof, however long the gap is. A few statements for some hundred merchants.
+ */
+export function provenOf(
   db: Kysely<DB>,
-  merchantNo: string,
-  requested: readonly Pick<OpenRange, 'currency' | 'missing'>[],
+  merchants: readonly string[],
+  requested: readonly Pick<OpenRange, 'merchantNo' | 'currency' | 'missing'>[],
   { zone, now }: { readonly zone: string; readonly now: Date },
-): Promise<Proven> {
+): Promise<Proven[]> {
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
-  const certified = await certifiedWindows(db, merchantNo, ALL_TIME);
-  const { missing: unread } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
-  const unreconciled = (await changedDays(db, accountsOf(merchantNo))).flatMap(({ days }) => days);
-  const stretch = provenStretch(
-    certified,
-    [...unread, ...requested.filter(({ currency }) => currency === null).flatMap(({ missing }) => missing)],
-    [...(await brokenDays(db, merchantNo, zone)), ...unreconciled],
-    zone,
-  );
-  return { merchantNo, provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
+  const ofAllCurrencies = requested.filter(({ currency }) => currency === null);
+  const requestedOf = Map.groupBy(ofAllCurrencies, ({ merchantNo }) => merchantNo);
+  return askInParts(merchants, async (some) => {
+    const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
+    const unreconciledOf = await changedDaysOfEach(db, some);
+    const brokenOf = await brokenDays(db, some, zone);
+    return some.map((merchantNo, nth) => {
+      const certified = certifiedOf[nth]!;
+      const { missing: unread } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
+      const stretch = provenStretch(
+        certified,
+        [...unread, ...(requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing)],
+        [...(brokenOf.get(merchantNo) ?? []), ...(unreconciledOf.get(merchantNo) ?? [])],
+        zone,
+      );
+      return { merchantNo, provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
+    });
+  });
 }

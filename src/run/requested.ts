@@ -9,7 +9,7 @@ import {
   type RequestedRange,
 } from '../store/requested-ranges.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindows } from '../store/windows.ts';
+import { certifiedWindowsOf } from '../store/windows.ts';
 import { daysTouched } from './coverage.ts';
 import type { DayRange } from './range.ts';
 
@@ -55,20 +55,19 @@ export async function openRanges(
 ): Promise<OpenRange[]> {
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
   const open = await openRequestedRanges(db, merchants);
-  return Promise.all(
-    open.map(async (range) => {
-      const to = range.to < yesterday ? range.to : yesterday;
-      if (range.from > to) return { ...range, missing: [], missingDays: [] };
-      const asked = { beginMs: dayWindow(range.from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-      const certified = await certifiedWindows(db, range.merchantNo, asked, range.currency);
-      const missing = subtractWindows([asked], certified);
-      return {
-        ...range,
-        missing,
-        missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))),
-      };
-    }),
-  );
+  const asked = open.map((range) => ({
+    ...range,
+    // Of a range that lies in the future, this ends before it begins: nothing of it is missing.
+    within: {
+      beginMs: dayWindow(range.from, zone).beginMs,
+      endMs: dayWindow(range.to < yesterday ? range.to : yesterday, zone).endMs,
+    },
+  }));
+  const certified = await certifiedWindowsOf(db, asked);
+  return asked.map(({ within, ...range }, nth) => {
+    const missing = subtractWindows([within], certified[nth]!);
+    return { ...range, missing, missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))) };
+  });
 }
 
 /** The ranges in order. Ranges that touch or overlap are joined. */

@@ -7,6 +7,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { untoldNotices } from '../store/notices.ts';
 import { untoldChanges, type UntoldChanges } from '../store/untold-changes.ts';
 import { untoldRevisions } from '../store/statements/untold-revisions.ts';
+import { askInParts } from './many-merchants.ts';
 import { provenOf } from './proven.ts';
 import type { Standing } from './report.ts';
 import { closeReadRanges } from './requested.ts';
@@ -45,7 +46,11 @@ export async function standingsOf(
   const { merchants, runId, reads } = scope;
   const byMerchant = <Row extends { readonly merchantNo: string }>(rows: readonly Row[]) =>
     Map.groupBy(rows, ({ merchantNo }) => merchantNo);
-  const requested = byMerchant(await closeReadRanges(db, merchants, scope));
+  const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
+  const requested = byMerchant(open.sort((a, b) => a.id - b.id));
+  const proven = new Map(
+    (await provenOf(db, merchants, open, scope)).map((one) => [one.merchantNo, one] as const),
+  );
   const [breaks, untold, revised, quarantined, notices] = await Promise.all([
     openBreaksByMerchant(db, scope, runId),
     untoldChanges(db, merchants).then(byMerchant),
@@ -53,10 +58,10 @@ export async function standingsOf(
     unreadableByMerchant(db, merchants),
     untoldNotices(db, merchants),
   ]);
-  const standings = await Promise.all(
-    merchants.map(async (merchantNo): Promise<[string, MerchantStanding]> => {
+  return new Map(
+    merchants.map((merchantNo): [string, MerchantStanding] => {
       const own = requested.get(merchantNo) ?? [];
-      const { provenFrom, provenThrough } = await provenOf(db, merchantNo, own, scope);
+      const { provenFrom, provenThrough } = proven.get(merchantNo)!;
       const changes = untold.get(merchantNo) ?? [];
       const standing: Standing = {
         newBreaks: breaks.get(merchantNo)?.opened ?? 0,
@@ -78,5 +83,4 @@ export async function standingsOf(
       return [merchantNo, { standing, untold: changes }];
     }),
   );
-  return new Map(standings);
 }

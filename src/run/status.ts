@@ -78,7 +78,8 @@ async function statusOfMerchant(
   },
 ): Promise<MerchantStatus> {
   const { now, maxAgeMs, requested } = options;
-  const { provenFrom, provenThrough, unread } = await provenOf(db, merchantNo, requested, options);
+  const [proven] = await provenOf(db, [merchantNo], requested, options);
+  const { provenFrom, provenThrough, unread } = proven!;
   const uncertified = await uncertifiedWindows(db, merchantNo, ALL_TIME);
   const missing = uncertified.map(({ beginMs, endMs, problem }) => ({ beginMs, endMs, why: problem }));
   const alsoMissing = (span: Window, why: string): void => {

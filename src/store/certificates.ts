@@ -1,8 +1,8 @@
-/** Stores certificates, and says which spans of the ledger are proven and where the last reading failed. */
+/** Stores certificates, and says where the last reading failed. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY, ofCurrency, sayingOf, storedCurrency } from './account-filter.ts';
+import { EVERY_CURRENCY, ofCurrency, storedCurrency } from './account-filter.ts';
+import { joinSpan } from './certified-windows.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
@@ -14,8 +14,8 @@ const TOTAL_MAX = 2_147_483_647;
 /**
  * Stores the row of a reading and removes the rows it replaces.
  *
- * - A certified reading replaces every row inside its window. It also cuts its window out of failed spans that are
- * longer.
+ * - A certified reading replaces every row inside its window, and its window is joined to the certified spans. It also
+ * cuts its window out of failed spans that are longer.
  * - A failed reading replaces the failed rows inside its window.
  * - A reading with the same figures as the stored row writes nothing.
  */
@@ -30,7 +30,7 @@ export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToSt
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(toStore.currency)} AND ${superseded}
         AND begin_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND end_ms <= ${window.endMs}
         AND (currency, begin_ms, end_ms) <> (${currency}, ${window.beginMs}, ${window.endMs})
-    )
+    )${reading.certified ? sql`, joined AS (${joinSpan(merchantNo, currency, window)})` : sql``}
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
     SELECT sent.* FROM (VALUES (${merchantNo}, ${currency}, ${window.beginMs}::bigint, ${window.endMs}::bigint,
@@ -104,33 +104,6 @@ export interface UncertifiedWindow extends Window {
   readonly problem: string;
 }
 
-/**
- * The spans inside `within` that are proven. A span is proven if it is certified, if no later reading of it failed,
- * and if no entry in it is absent. Certificates of all currencies always count. With `currency`, those of this
- * currency count too, and problems of other currencies do not matter; without it, a problem of any currency matters.
- * Sorted, without overlap.
- */
-export async function certifiedWindows(
-  db: Kysely<DB>,
-  merchantNo: string,
-  within: Window,
-  currency: string | null = null,
-): Promise<Window[]> {
-  const rows = await overlapping(db, merchantNo, within, currency);
-  const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
-  const failed = rows.filter(
-    (row) => row.problem !== null && (currency === null || !row.proven_currencies.includes(currency)),
-  );
-  if (certified.length === 0) return [];
-  const waiting = await waitingWindows(db, merchantNo, within, currency);
-  const clipped = (spans: readonly Span[]) => spans.map((span) => clip(span, within));
-  return subtractWindows(mergeWindows(clipped(certified)), clipped([...failed, ...waiting]));
-}
-
-/** Whether a certificate proves the given currency; without a currency, whether it proves all of them. */
-const isAbout = (proven: string, currency: string | null): boolean =>
-  proven === EVERY_CURRENCY || proven === currency;
-
 /** The spans inside `within` whose last reading was not certified, or in which entries are absent, with the reason. */
 export async function uncertifiedWindows(
   db: Kysely<DB>,
@@ -169,23 +142,10 @@ async function waitingWindows(
   db: Kysely<DB>,
   merchantNo: string,
   within: Window,
-  currency: string | null = null,
 ): Promise<(Span & { readonly absent: number })[]> {
   const { rows } = await sql<Span & { absent: number }>`
     SELECT begin_ms, end_ms, count(*) AS absent FROM absent_entry
-    WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
-      AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
+    WHERE merchant_no = ${merchantNo} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
     GROUP BY begin_ms, end_ms`.execute(db);
   return rows;
-}
-
-async function overlapping(db: Kysely<DB>, merchantNo: string, within: Window, currency: string | null) {
-  return db
-    .selectFrom('sync_window')
-    .select(['currency', 'begin_ms', 'end_ms', 'problem', 'proven_currencies'])
-    .where('merchant_no', '=', merchantNo)
-    .where('begin_ms', '<=', within.endMs)
-    .where('end_ms', '>=', within.beginMs)
-    .where(sayingOf(currency))
-    .execute();
 }

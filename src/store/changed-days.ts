@@ -3,6 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { ofAccounts } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
 /**
@@ -22,6 +23,18 @@ export async function changedDays(
     .orderBy('day')
     .execute();
   return byAccount(rows);
+}
+
+/** The same by merchant, whatever the currency. Merchants without such days are left out. */
+export async function changedDaysOfEach(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
+  const all = await changedDays(db, { merchants, currencies: null });
+  const byMerchant = Map.groupBy(all, ({ account }) => account.merchantNo);
+  return new Map(
+    [...byMerchant].map(([merchantNo, accounts]) => [merchantNo, accounts.flatMap(({ days }) => days)]),
+  );
 }
 
 /** By account, the first day whose entries changed since its figures were made. */
@@ -87,17 +100,21 @@ export async function markChangedDays(
     .execute();
 }
 
-/** Takes days off the list of changed ones, as their figures are made. */
+/**
+ * Takes days off the list of changed ones, as their figures are made, and notes them as still to be compared with other
+ * merchants.
+ */
 export async function clearChangedDays(
   trx: Transaction<DB>,
-  account: Account,
+  { merchantNo, currency }: Account,
   days: readonly BusinessDay[],
 ): Promise<void> {
   if (days.length === 0) return;
-  await trx
-    .deleteFrom('changed_day')
-    .where('merchant_no', '=', account.merchantNo)
-    .where('currency', '=', account.currency)
-    .where('day', '=', sql<string>`ANY (${days}::date[])`)
-    .execute();
+  await sql`
+    WITH cleared AS (
+      DELETE FROM changed_day
+      WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ANY (${arrayLiteral(days)}::date[])
+      RETURNING merchant_no, currency, day
+    )
+    INSERT INTO uncompared_day (merchant_no, currency, day) SELECT * FROM cleared`.execute(trx);
 }

@@ -21,7 +21,7 @@ export interface PastAndBegin {
 export async function pastAndBegin(db: Kysely<DB>, merchantNo: string): Promise<PastAndBegin> {
   const { rows } = await sql<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
     SELECT past.before_ms, past.total, (
-      SELECT min(begin_ms) FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NOT NULL
+      SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo}
     ) AS begin_ms
     FROM (VALUES (1)) AS always LEFT JOIN ledger_past past ON past.merchant_no = ${merchantNo}`.execute(db);
   const { before_ms: beforeMs, total, begin_ms: beginMs } = rows[0]!;

@@ -5,7 +5,7 @@
 import { sql, type Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { isChosen, ofMerchants } from './account-filter.ts';
+import { isChosen } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { SharedNotice } from './notices.ts';
 import type { DB } from './engine/schema.ts';
@@ -35,28 +35,27 @@ const isSame = sql`
   AND one.credit IS NOT DISTINCT FROM other.credit AND one.debit IS NOT DISTINCT FROM other.debit`;
 
 /**
- * Looks at the days that changed and are not chained yet, and finds entries that another merchant has as well, by
- * account. Reads the entries of these days once, of all merchants, along ledger_entry_in_time. Nothing if there is
- * only one merchant.
+ * Looks at these days of all merchants together, and finds entries that one of `merchants` and another merchant both
+ * have, by account. Reads the entries of each day once, along ledger_entry_in_time, however many merchants they are
+ * asked for. Nothing if only one merchant has entries.
  */
 export async function sharedEntries(
   db: Kysely<DB>,
   merchants: readonly string[],
+  days: readonly DayToCompare[],
   zone: string,
 ): Promise<SharedNotice[]> {
-  if (!(await hasTwoMerchants(db))) return [];
-  const changed = await db
-    .selectFrom('changed_day')
-    .select(['currency', 'day'])
-    .distinct()
-    .where(ofMerchants(merchants))
-    .orderBy('day')
-    .orderBy('currency')
-    .execute();
+  const distinct = [...new Map(days.map((one) => [`${one.day} ${one.currency}`, one])).values()];
+  if (distinct.length === 0 || !(await hasTwoMerchants(db))) return [];
   const found: SharedNotice[] = [];
-  for (let from = 0; from < changed.length; from += DAYS_A_STATEMENT)
-    found.push(...(await sharedOn(db, changed.slice(from, from + DAYS_A_STATEMENT), merchants, zone)));
+  for (let from = 0; from < distinct.length; from += DAYS_A_STATEMENT)
+    found.push(...(await sharedOn(db, distinct.slice(from, from + DAYS_A_STATEMENT), merchants, zone)));
   return found;
+}
+
+interface DayToCompare {
+  readonly currency: string;
+  readonly day: BusinessDay;
 }
 
 async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
@@ -68,7 +67,7 @@ async function hasTwoMerchants(db: Kysely<DB>): Promise<boolean> {
 
 async function sharedOn(
   db: Kysely<DB>,
-  days: readonly { readonly currency: string; readonly day: BusinessDay }[],
+  days: readonly DayToCompare[],
   merchants: readonly string[],
   zone: string,
 ): Promise<SharedNotice[]> {

@@ -11,7 +11,8 @@ import { noteUntold } from './untold-changes.ts';
 import type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
-export { certifiedWindows, uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
+export { uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
+export { certifiedOfEach, certifiedWindows, certifiedWindowsOf } from './certified-windows.ts';
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 
 /** Class of the advisory lock under which a merchant's windows are stored one after the other. */

@@ -237,6 +237,16 @@ describe('entries of another merchant', () => {
     ]);
   });
 
+  test('are reported by the next run if the one that chained them did not compare them any more', async () => {
+    const stage = await open({ scenario: both });
+    const reader = swapped(stage);
+    await stage.run({ ...ofTwo, command: 'sync' }, { reader, checks: [] });
+    await stage.run({ ...ofTwo, command: 'reconcile' }, { reader });
+    expect(await noticeRows(stage)).toEqual([]);
+    expect((await stage.run(ofTwo, { reader })).notes).toEqual([expect.stringMatching(/^240 entries/)]);
+    expect(await stage.app.database.db.selectFrom('uncompared_day').selectAll().execute()).toEqual([]);
+  });
+
   test('are named even if their zone cannot be proven: the message says whose they are', async () => {
     const stage = await open({ scenario: both });
     await stage.run({ merchants: [OTHER] });

@@ -176,6 +176,7 @@ describe('the embedded database', () => {
       '0023_quarantine_by_number',
       '0024_comments',
       '0025_merchant_leases',
+      '0026_own_past',
       '0027_queued_runs',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);

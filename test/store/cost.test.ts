@@ -4,7 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { certifiedWindows } from '../../src/store/certificates.ts';
+import { certifiedWindows } from '../../src/store/certified-windows.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
@@ -13,6 +13,7 @@ import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
+import { joinCertified } from './certified-spans.ts';
 import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
 
 const OLD_ENTRIES = 40_000;
@@ -31,6 +32,7 @@ async function fill(db: Kysely<DB>): Promise<void> {
     INSERT INTO sync_window (merchant_no, begin_ms, end_ms, total, distinct_count, requests, certified_at)
     SELECT 'M100' || (1 + n % 2), ${DAY.beginMs} - n * 3600000::bigint, ${DAY.beginMs} - (n - 1) * 3600000::bigint - 1, 1, 1, 1, ${NOW}
     FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
+  await joinCertified(db);
 }
 
 /** How many rows and index entries the server read during `work`, on the only busy connection of the pool. */

@@ -43,15 +43,24 @@ export async function fillAccounts(db: Kysely<DB>): Promise<void> {
   for (const statement of statements) await statement.execute(db);
 }
 
-/** The same database, and how many rows it has sent so far. */
-export function counting(db: Kysely<DB>): { readonly db: Kysely<DB>; readonly rowsSent: () => number } {
+export interface Counting {
+  readonly db: Kysely<DB>;
+  readonly rowsSent: () => number;
+  readonly statements: () => number;
+}
+
+/** The same database, and how many rows it has sent and how many statements it was asked so far. */
+export function counting(db: Kysely<DB>): Counting {
   let sent = 0;
+  let asked = 0;
   return {
     rowsSent: () => sent,
+    statements: () => asked,
     db: db.withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: ({ result }) => {
         sent += result.rows.length;
+        asked += 1;
         return Promise.resolve(result);
       },
     }),

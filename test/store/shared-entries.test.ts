@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { keepNotices, noticesTold, untoldNotices } from '../../src/store/notices.ts';
+import { clearChangedDays } from '../../src/store/changed-days.ts';
 import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
+import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { certified, DAY, DAY_BEGIN_MS, entries, entry, NOW, onBothDatabases } from './support.ts';
@@ -22,7 +24,8 @@ onBothDatabases((store) => {
       now,
     });
   };
-  const found = (...merchants: string[]) => sharedEntries(store().db, merchants, 'UTC');
+  const found = async (...merchants: string[]) =>
+    sharedEntries(store().db, merchants, await uncomparedDays(store().db, merchants), 'UTC');
   const notice = (merchantNo: string, otherMerchantNo: string, ...batchNos: string[]) => ({
     kind: 'shared',
     merchantNo,
@@ -76,6 +79,25 @@ onBothDatabases((store) => {
       await hold(TWO, entries(1));
       await db.deleteFrom('changed_day').execute();
       expect(await found(ONE, TWO)).toEqual([]);
+    });
+
+    test('are searched until the days are compared, though they have their figures by then', async () => {
+      const { db, lease } = store();
+      const made = (merchantNo: string) =>
+        writeTransaction(db, lease, (trx) =>
+          clearChangedDays(trx, { merchantNo, currency: 'USD' }, ['2026-03-09']),
+        );
+      await hold(ONE, entries(1));
+      await hold(TWO, entries(1));
+      await made(ONE);
+      await made(TWO);
+      expect(await found(ONE)).toEqual([notice(ONE, TWO, 'B000001')]);
+      const compared = await uncomparedDays(db, [ONE, TWO]);
+      await hold(TWO, entries(1, 2), new Date(NOW.getTime() + 1));
+      await made(TWO);
+      await writeTransaction(db, lease, (trx) => forgetUncompared(trx, compared));
+      expect(await found(ONE)).toEqual([]);
+      expect(await uncomparedDays(db, [ONE, TWO])).toMatchObject([{ merchantNo: TWO, day: '2026-03-09' }]);
     });
   });
 

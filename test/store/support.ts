@@ -79,7 +79,7 @@ export function onBothDatabases(claims: (store: () => StoreUnderTest) => void): 
     beforeEach(async () => {
       const { db } = database;
       await emptyTables(db);
-      const lease = await acquireLease(db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
+      const lease = await acquireLease(db, { name: 'merchant/M1', holder: 'test:1:-', ttlMs: 60_000 });
       const runId = await startRun(db, {
         command: 'sync',
         holder: 'test:1:-',

@@ -11,6 +11,7 @@ import { entriesADay, hasUnreadable } from '../../store/entries-a-day.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import { keepNotices, type EmptyNotice, type FirstNotice, type Notice } from '../../store/notices.ts';
 import { sharedEntries } from '../../store/shared-entries.ts';
+import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts';
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
@@ -23,18 +24,22 @@ const keep = ({ deps, lease, runId }: MerchantWork, notices: readonly Notice[]):
   writeTransaction(deps.db, lease, (trx) => keepNotices(trx, notices, { runId, now: deps.now() }));
 
 /**
- * Stores notices of entries that two merchants both have. Has to be called before the changed days are chained, as it
- * looks at these days only.
+ * Compares all days that this run or a killed one gave figures, and those that wait for theirs, with the days of all
+ * other merchants, and stores notices of entries that two merchants both have. To be called once, when every merchant
+ * of the run is chained.
  */
-export async function noticeShared(run: ActiveRun): Promise<void> {
-  const { deps, request } = run;
-  if (!isChecked('shared', deps.checks)) return;
+export async function noticeShared({ deps, request, runId }: ActiveRun): Promise<void> {
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-  const shared = await sharedEntries(deps.db, merchants, deps.zone);
-  if (shared.length === 0) return;
-  await deps.db
-    .transaction()
-    .execute((trx) => keepNotices(trx, shared, { runId: run.runId, now: deps.now() }));
+  const days = await uncomparedDays(deps.db, merchants);
+  if (days.length === 0) return;
+  const shared = isChecked('shared', deps.checks)
+    ? await sharedEntries(deps.db, merchants, days, deps.zone)
+    : [];
+  if (shared.length === 0 && days.every(({ id }) => id === null)) return;
+  await deps.db.transaction().execute(async (trx) => {
+    await keepNotices(trx, shared, { runId, now: deps.now() });
+    await forgetUncompared(trx, days);
+  });
 }
 
 /**

@@ -3,7 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { ofAccounts } from '../account-filter.ts';
+import { ofAccounts, ofMerchants } from '../account-filter.ts';
 import type { BreakRow } from './breaks.ts';
 import type { DB } from '../engine/schema.ts';
 
@@ -37,17 +37,25 @@ export async function openBreaksByMerchant(
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** The merchant's days on which the span of an open break begins or ends, in order. */
-export async function brokenDays(db: Kysely<DB>, merchantNo: string, zone: string): Promise<BusinessDay[]> {
+/** By merchant, the days on which the span of an open break begins or ends, in order. */
+export async function brokenDays(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  zone: string,
+): Promise<ReadonlyMap<string, readonly BusinessDay[]>> {
   const rows = await db
     .selectFrom('continuity_break')
-    .select(['begin_ms', 'end_ms'])
+    .select(['merchant_no', 'begin_ms', 'end_ms'])
     .distinct()
-    .where('merchant_no', '=', merchantNo)
     .where('status', '=', 'open')
+    .where(ofMerchants(merchants))
     .execute();
-  const days = rows.flatMap((row) => [dayOf(row.begin_ms, zone), dayOf(row.end_ms, zone)]);
-  return [...new Set(days)].sort();
+  const days = new Map<string, Set<BusinessDay>>();
+  for (const { merchant_no: merchantNo, begin_ms: beginMs, end_ms: endMs } of rows) {
+    const own = days.get(merchantNo) ?? new Set();
+    days.set(merchantNo, own.add(dayOf(beginMs, zone)).add(dayOf(endMs, zone)));
+  }
+  return new Map([...days].map(([merchantNo, own]) => [merchantNo, [...own].sort()]));
 }
 
 /**

@@ -339,6 +339,21 @@ export interface BreakStep {
   kind: string;
 }
 
+export interface CertifiedSpan {
+  /**
+   * The currency that was read; '' where every currency was.
+   */
+  currency: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The certified spans of time, in ms since 1970.
+   */
+  spans: string;
+}
+
 export interface ChangedDay {
   /**
    * Currency code of the account.
@@ -1486,6 +1501,25 @@ export interface SyncWindow {
   total: number;
 }
 
+export interface UncomparedDay {
+  /**
+   * Currency of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * Number of the row. A day that changes again while it is compared gets another row.
+   */
+  id: Generated<number>;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+}
+
 export interface UntoldChange {
   /**
    * How many entries were amended.
@@ -1531,6 +1565,7 @@ export interface DB {
   audit_entry: AuditEntry;
   beneficiary: Beneficiary;
   break_step: BreakStep;
+  certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
   database_identity: DatabaseIdentity;
@@ -1560,6 +1595,7 @@ export interface DB {
   statement_summary: StatementSummary;
   stored_object: StoredObject;
   sync_window: SyncWindow;
+  uncompared_day: UncomparedDay;
   untold_change: UntoldChange;
   untold_revision: UntoldRevision;
 }
