@@ -15,6 +15,9 @@ import { judge, type RunFailure } from './verdict/judge.ts';
 /** So many merchants are ended together, with a few statements for all of them. */
 const ENDED_TOGETHER = 64;
 
+/** Figures that say nothing about a single merchant. */
+const OF_WHOLE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
+
 /** The end of one merchant's part of a run. */
 export interface MerchantEnd {
   readonly outcome: MerchantOutcome;
@@ -73,7 +76,9 @@ function endRow(
     ...{ command: request.command, runId, from, to, exitCode, ...all, checked, standing, reasons, notes: [] },
     elapsedMs: 0,
   };
-  const { merchants: _, merchantsDone: __, notes: ___, elapsedMs: ____, ...figures } = runFigures(report);
+  const figures = Object.fromEntries(
+    Object.entries(runFigures(report)).filter(([name]) => !OF_WHOLE_RUNS.includes(name)),
+  );
   const reads = outcome.sync !== null && outcome.sync.notJoined === undefined;
   return { merchantNo: outcome.merchantNo, exitCode, reads, figures };
 }

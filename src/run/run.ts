@@ -101,7 +101,7 @@ async function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Pro
     await prepare(run, held);
     await work(run, merchants, ranges);
     await tryBusy(run, merchants);
-    await noticeShared(run);
+    if (STAGES[request.command].includes('sync')) await noticeShared(run);
   } catch (error) {
     cause = error;
   }

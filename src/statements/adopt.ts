@@ -10,14 +10,14 @@ import { figureColumns } from '../store/figures.ts';
 import { databaseIdentity } from '../store/engine/database-identity.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { recordPublished } from '../store/statements/record-published.ts';
 import {
-  recordStatements,
   statementsOfDay,
   summariesOfDay,
   type StatementRow,
   type SummaryRow,
 } from '../store/statements/statements.ts';
-import { manifestOfDay, recordManifest } from '../store/statements/stored-files.ts';
+import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
@@ -113,8 +113,8 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   const isNewer = left.length === 0 && (recorded?.revision ?? 0) < manifest.revision;
   if (rows.length > 0 || summaries.length > 0 || isNewer) {
     await writeTransaction(db, await options.leaseOf(merchantNo), async (trx) => {
-      await recordStatements(trx, rows, summaries);
-      if (isNewer) await recordManifest(trx, manifestRow(manifest, text));
+      const manifests = isNewer ? [manifestRow(manifest, text)] : [];
+      await recordPublished(trx, { statements: rows, summaries, manifests });
     });
   }
   return { statements: rows.length, left };

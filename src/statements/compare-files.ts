@@ -1,6 +1,6 @@
 /** Compares the files in the object store with what the database says was published, with one listing for many days. */
 import type { Kysely } from 'kysely';
-import { addDays } from '../ledger/business-day.ts';
+import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -84,14 +84,20 @@ export async function* compareFiles(options: CompareOptions): AsyncGenerator<Com
 
 async function compareDays(options: CompareOptions): Promise<Comparison> {
   const { db, objects, merchantNo, fromDay, toDay } = options;
-  const published = await publishedDays(db, merchantNo, fromDay, toDay);
+  const published = await publishedDays(
+    db,
+    merchantNo,
+    { fromDay, toDay },
+    daysFromTo(fromDay, toDay).map((day) => manifestKey(merchantNo, day)),
+  );
+  const otherFormats = filesInOtherFormats(merchantNo, published);
   const files = [
     ...published.statements.map((row): PublishedFile => ({
       kind: 'statement',
       key: row.object_key,
       ...about(row),
     })),
-    ...filesInOtherFormats(merchantNo, published),
+    ...otherFormats,
     ...published.summaries.map((row): PublishedFile => ({
       kind: 'summary',
       key: row.object_key,
@@ -104,10 +110,11 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
   if (files.length === 0) return { files: 0, damaged: [], unrecorded: [], proven: [] };
-  const known = await storedObjects(
+  const others = await storedObjects(
     db,
-    files.map(({ key }) => key),
+    otherFormats.map(({ key }) => key),
   );
+  const known = new Map([...published.stored, ...others]);
   const listed = new Map<string, ListedObject>();
   const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
   for await (const object of objects.survey(merchantPrefix(merchantNo), range))

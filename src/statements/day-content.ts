@@ -14,6 +14,7 @@ import { figuresOf } from '../store/figures.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
+import type { HeldDays } from './held-days.ts';
 import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/columns.ts';
 import { CSV } from './formats/csv.ts';
 import type { RowCells } from './formats/format.ts';
@@ -53,6 +54,8 @@ export interface DayContentOptions {
   readonly signal: AbortSignal;
   /** The columns of a statement; if left out, STATEMENT_COLUMNS. */
   readonly columns?: readonly EntryColumn[];
+  /** Days that need not be read any more. */
+  readonly held?: HeldDays | null;
 }
 
 /** The stored entries do not give the day's figures, or the day has none. */
@@ -72,7 +75,7 @@ export async function* dayContent(
   options: DayContentOptions,
 ): AsyncGenerator<Uint8Array> {
   const { columns = STATEMENT_COLUMNS } = options;
-  const together = await daysTogether(options.db, account, day);
+  const together = options.held?.together(account, day) ?? (await daysTogether(options.db, account, day));
   if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
   const rows = rowsOf(account, day, together, { ...options, columns });
   yield* CSV.write({ account, day, figures: ownOf(day, together), columns, rows });
@@ -85,7 +88,7 @@ async function* rowsOf(
   together: DaysTogether,
   options: DayContentOptions & { readonly columns: readonly EntryColumn[] },
 ): AsyncGenerator<readonly RowCells[]> {
-  const { db, zone, clockToleranceS, signal, columns } = options;
+  const { db, zone, clockToleranceS, signal, columns, held } = options;
   const start = startOf(together);
   const chain = createChain<LedgerEntry>({ clockToleranceS, start });
   const check = checkSteps(account, day, start?.balance ?? null);
@@ -95,7 +98,9 @@ async function* rowsOf(
     return own.map(({ entry }) => columns.map(({ cell }) => cell(entry)));
   };
   for (const chained of together.days) {
-    for await (const entries of readAccount(db, account, dayWindow(chained.day, zone))) {
+    const own = held?.entries(account, chained.day);
+    const batches = own === undefined ? readAccount(db, account, dayWindow(chained.day, zone)) : [own];
+    for await (const entries of batches) {
       signal.throwIfAborted();
       const rows = rowsIn(chain.push(entries));
       if (rows.length > 0) yield rows;

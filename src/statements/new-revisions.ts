@@ -1,12 +1,14 @@
 /** Writes the next revision of a day's statement or summary, if it differs from the current one. */
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { bytesOf, digestOf } from '../objects/object-store.ts';
-import { accountDay } from '../store/account-days.ts';
+import { collected, type ObjectContent } from '../objects/object-store.ts';
+import type { DayFigures } from '../store/account-days.ts';
 import { figureColumns } from '../store/figures.ts';
+import type { DueAccountDay } from '../store/statements/due-batch.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { dayContent, isAsPublished } from './day-content.ts';
+import { sha256Of } from './digest.ts';
 import type { Explained } from './explained.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { STATEMENT_COLUMNS } from './formats/columns.ts';
@@ -30,21 +32,45 @@ export interface WrittenStatement extends Written<StatementRow> {
   readonly otherFormats: readonly WrittenFormat[];
 }
 
-/** Writes the account's statement if it differs from the current one; null if it does not. */
-export async function newRevision(
-  account: Account,
-  day: BusinessDay,
+/** An account's due day, and what its next statement has to hold. */
+export interface Prepared {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  readonly figures: DayFigures;
+  /** The published statement; undefined before the first one. */
+  readonly current: StatementRow | undefined;
+  /** Null if the published statement still holds. */
+  readonly content: ObjectContent | null;
+}
+
+/**
+ * Looks whether an account's due day differs from its published statement. The content of a day that is held is made
+ * and checked here, that of another one while it is written. Throws `StatementMisfit`.
+ */
+export async function prepareRevision(
+  { account, day, own: figures }: DueAccountDay,
   standing: readonly StatementRow[],
   options: PublishDayOptions,
+): Promise<Prepared> {
+  const current = standing.findLast((row) => row.currency === account.currency);
+  const prepared = { account, day, figures, current };
+  if (current !== undefined && (await isAsPublished(current, figures, options)))
+    return { ...prepared, content: null };
+  const content = () => dayContent(account, day, options);
+  const isHeld = options.held?.together(account, day) !== undefined;
+  return { ...prepared, content: isHeld ? await collected(content()) : content };
+}
+
+/** Writes the account's next statement; null if the published one still holds. */
+export async function newRevision(
+  { account, day, figures, current, content }: Prepared,
+  options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
-  const { db, now, objects, comesLate = () => false } = options;
+  if (content === null) return null;
+  const { now, objects, comesLate = () => false } = options;
   const { columns = STATEMENT_COLUMNS, formats = STATEMENT_FORMATS } = options;
   const fence = leaseFence(options);
   options.signal.throwIfAborted();
-  const content = () => dayContent(account, day, options);
-  const current = standing.findLast((row) => row.currency === account.currency);
-  const figures = (await accountDay(db, account, day))!;
-  if (current !== undefined && (await isAsPublished(current, figures, options))) return null;
   const wanted = (current?.revision ?? 0) + 1;
   const stored = await putRevision({
     objects,
@@ -94,8 +120,7 @@ export async function newSummary(
 ): Promise<Written<SummaryRow> | null> {
   const text = summaryCsv(current, explained);
   const content = Buffer.from(text);
-  const { sha256 } = await digestOf(bytesOf(content));
-  if (standing?.sha256 === sha256) return null;
+  if (standing?.sha256 === sha256Of(text)) return null;
   const stored = await putRevision({
     objects: options.objects,
     revision: (standing?.revision ?? 0) + 1,

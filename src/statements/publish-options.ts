@@ -2,11 +2,14 @@
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import { askLease, type Lease } from '../store/engine/lease.ts';
+import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 
 export interface PublishDayOptions extends DayContentOptions {
   readonly lease: Lease;
+  /** Who asks whether the lease is held, for many leases and writes at once. If left out, each question is sent alone. */
+  readonly asksLease?: LeaseAsker;
   readonly objects: ObjectStore;
   /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
@@ -24,7 +27,11 @@ export interface PublishDayOptions extends DayContentOptions {
 }
 
 /** Asks the database whether this run still holds the lease. */
-export const leaseFence = ({ db, lease }: Pick<PublishDayOptions, 'db' | 'lease'>): Fence => ({
+export const leaseFence = ({
+  db,
+  lease,
+  asksLease = (one) => askLease(db, one),
+}: Pick<PublishDayOptions, 'db' | 'lease' | 'asksLease'>): Fence => ({
   epoch: lease.epoch,
-  assertHeld: () => askLease(db, lease),
+  assertHeld: () => asksLease(lease),
 });

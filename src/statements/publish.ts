@@ -1,18 +1,23 @@
 /** Publishes all account days that are due and proven, oldest first, and says why the others are withheld. */
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
-import { subtractWindows } from '../ledger/window.ts';
-import { type DayFilter } from '../store/account-days.ts';
-import { earliestChangedDays, markChangedDays } from '../store/changed-days.ts';
-import { publishedDaysAfter, type AccountOnDay, type DaysOfAccounts } from '../store/statements/openings.ts';
-import { countDueDays, dueCurrencies, nextDueDay, type DueDay } from '../store/statements/due-days.ts';
-import { certifiedWindows } from '../store/windows.ts';
-import { writeTransaction } from '../store/engine/write-transaction.ts';
+import type { DayFilter } from '../store/account-days.ts';
+import { earliestChangedDays } from '../store/changed-days.ts';
+import { createLeaseAsker } from '../store/engine/lease-asker.ts';
+import { dueBatch, type DueBatch, type DueDay } from '../store/statements/due-batch.ts';
+import { countDueDays } from '../store/statements/due-days.ts';
+import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
 import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
-import { publishDay, refreshManifest, type Misfit } from './publish-day.ts';
+import { pastOf } from './past.ts';
+import { publishBatch, type BatchProgress } from './publish-batch.ts';
 import type { PublishDayOptions } from './publish-options.ts';
+import { accountKey, changedOnly, type ChangedFrom, type WithheldDay } from './withheld.ts';
+import { writeDays } from './write-days.ts';
+
+export type { WithheldDay } from './withheld.ts';
+
+/** Manifests that are looked at together. */
+const REFRESHED_AT_ONCE = 32;
 
 export interface PublishOptions extends PublishDayOptions {
   /** Whose days are published. */
@@ -22,11 +27,9 @@ export interface PublishOptions extends PublishDayOptions {
   /** Days whose openings are checked even if none of them is due. */
   readonly answersFor?: DaysOfAccounts;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
-  /** Called after each day with what was done so far; a later failure does not undo it. */
+  /** Called after some days with what was done so far; a later failure does not undo it. */
   readonly onDay?: (soFar: PublishReport) => void;
 }
-
-const SPANS_NAMED_MAX = 3;
 
 /** A new revision. */
 export interface PublishedStatement {
@@ -37,16 +40,6 @@ export interface PublishedStatement {
   readonly key: string;
   /** Why it replaces the revision before; null for the first one. */
   readonly reason: string | null;
-}
-
-/** An account day that is due and cannot be published yet. */
-export interface WithheldDay {
-  readonly account: Account;
-  readonly day: BusinessDay;
-  /** `misfit`: its stored entries do not give its figures. */
-  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit';
-  /** A sentence for a person. */
-  readonly why: string;
 }
 
 export interface PublishReport {
@@ -73,166 +66,104 @@ export interface PublishReport {
  * `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason. What was published before that
  * stays as it is.
  */
-export async function publishDays(options: PublishOptions): Promise<PublishReport> {
-  const { db, signal } = options;
-  const filter: DayFilter = {
-    ...options.accounts,
-    fromDay: options.fromDay,
-    toDay: options.toDay,
-  };
-  const progress: Progress = { published: [], unchanged: 0, withheld: [], written: [] };
-  const changed = new Map(
-    (await earliestChangedDays(db, filter)).map((one) => [keyOf(one.account), one] as const),
+export async function publishDays(given: PublishOptions): Promise<PublishReport> {
+  const options = { ...given, asksLease: given.asksLease ?? createLeaseAsker(given.db) };
+  const { db, signal, zone } = options;
+  const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
+  const changed: ChangedFrom = new Map(
+    (await earliestChangedDays(db, filter)).map((one) => [accountKey(one.account), one] as const),
   );
-  let daysDone = 0;
-  const days = await countDueDays(db, filter);
-  // Asked for one by one, as publishing a day may make the account's next day due.
-  let due = await nextDueDay(db, filter, null);
-  while (due !== undefined) {
+  const progress: Progress = { rows: [], withheld: [], fine: [], next: [], daysDone: 0 };
+  let days: number | null = null;
+  for await (const batch of batchesOf(filter, progress, options)) {
     signal.throwIfAborted();
-    options.onProgress?.({ daysDone, days: Math.max(days, daysDone + 1) });
-    const ready: string[] = [];
-    for (const currency of await dueCurrencies(db, filter, due)) {
-      const reasonNot = await whyWithheld(due, currency, changed, options);
-      if (reasonNot === null) ready.push(currency);
-      else progress.withheld.push(reasonNot);
+    days ??= batch.isLast ? batch.days.length : await countDueDays(db, filter);
+    const { daysDone } = progress;
+    options.onProgress?.({ daysDone, days: Math.max(days, daysDone + batch.days.length) });
+    try {
+      await publishBatch(batch, changed, progress, options);
+    } finally {
+      progress.daysDone += batch.days.length;
+      options.onDay?.({ ...reportOf(progress), unlinked: [] });
     }
-    if (ready.length > 0) await publishReady(due, ready, changed, progress, options);
-    daysDone += 1;
-    options.onDay?.({ ...reportOf(progress), unlinked: [] });
-    due = await nextDueDay(db, filter, due);
   }
-  progress.withheld.push(...notReconciled(changed, progress.withheld, options));
-  await refreshManifestsAfter(progress, options);
-  options.onProgress?.({ daysDone, days: daysDone });
-  const touched = [...progress.written, ...progress.withheld];
+  progress.withheld.push(...changedOnly(changed, progress.withheld, options));
+  await refreshManifests(progress, options);
+  options.onProgress?.({ daysDone: progress.daysDone, days: progress.daysDone });
+  const touched = [...progress.fine, ...progress.withheld];
   const within = options.answersFor ?? null;
-  const unlinked = await unlinkedOpenings(db, touched, { within, zone: options.zone });
-  return { ...reportOf(progress), unlinked };
+  return { ...reportOf(progress), unlinked: await unlinkedOpenings(db, touched, { within, zone }) };
 }
 
-/** What was done so far. */
-interface Progress {
-  readonly published: PublishedStatement[];
-  unchanged: number;
-  readonly withheld: WithheldDay[];
-  /** Account days whose manifest is up to date now, with or without a new revision. */
-  readonly written: AccountOnDay[];
+interface Progress extends BatchProgress {
+  daysDone: number;
 }
 
-const reportOf = ({ published, unchanged, withheld }: Progress) => ({
-  published: [...published],
-  unchanged,
+const reportOf = ({ rows, fine, withheld }: Progress) => ({
+  published: rows.map((row) => ({
+    account: { merchantNo: row.merchant_no, currency: row.currency },
+    day: row.day,
+    revision: row.revision,
+    key: row.object_key,
+    reason: row.reason,
+  })),
+  unchanged: fine.length - rows.length,
   withheld: [...withheld],
 });
 
-/** For each account, the first day whose entries changed after its figures were made. */
-type ChangedFrom = Map<string, AccountOnDay>;
-
-const keyOf = ({ merchantNo, currency }: Account): string => JSON.stringify([merchantNo, currency]);
-
-/** Publishes the accounts of a day that nothing holds back. Those that turn out to be misfits are withheld. */
-async function publishReady(
-  { merchantNo, day }: DueDay,
-  ready: readonly string[],
-  changed: ChangedFrom,
-  progress: Progress,
-  options: PublishOptions,
-): Promise<void> {
-  const { written, misfits } = await publishDay(merchantNo, day, ready, options);
-  progress.published.push(
-    ...written.map((row) => ({
-      account: { merchantNo: row.merchant_no, currency: row.currency },
-      day: row.day,
-      revision: row.revision,
-      key: row.object_key,
-      reason: row.reason,
-    })),
-  );
-  progress.unchanged += ready.length - misfits.length - written.length;
-  const fine = ready.filter((currency) => !misfits.some((misfit) => misfit.currency === currency));
-  progress.written.push(...fine.map((currency) => ({ account: { merchantNo, currency }, day })));
-  for (const misfit of misfits)
-    progress.withheld.push(await putBack(misfit, merchantNo, day, changed, options));
-}
-
-/** Puts a misfit on the list of changed days. So it is reconciled again, and no later day is published before that. */
-async function putBack(
-  { currency, why }: Misfit,
-  merchantNo: string,
-  day: BusinessDay,
-  changed: ChangedFrom,
-  { db, lease }: PublishOptions,
-): Promise<WithheldDay> {
-  const account = { merchantNo, currency };
-  await writeTransaction(db, lease, (trx) => markChangedDays(trx, account, [day]));
-  changed.set(keyOf(account), { account, day });
-  return { account, day, cause: 'misfit', why: `${why}. Run \`daybook reconcile\`, then publish again` };
-}
-
-async function whyWithheld(
-  { merchantNo, day }: DueDay,
-  currency: string,
-  changed: ChangedFrom,
-  { db, zone, now }: PublishOptions,
-): Promise<WithheldDay | null> {
-  const account = { merchantNo, currency };
-  const window = dayWindow(day, zone);
-  if (now().getTime() <= window.endMs) {
-    const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
-    return { account, day, cause: 'not-over', why };
-  }
-  const changedFrom = changed.get(keyOf(account))?.day;
-  if (changedFrom !== undefined && changedFrom <= day) return { account, day, ...unreconciled(changedFrom) };
-  const missing = subtractWindows([window], await certifiedWindows(db, merchantNo, window, currency));
-  if (missing.length === 0) return null;
-  const spans = missing
-    .slice(0, SPANS_NAMED_MAX)
-    .map((span) => wallSpan(span, zone))
-    .join(', ');
-  const more = missing.length > SPANS_NAMED_MAX ? ` and ${missing.length - SPANS_NAMED_MAX} more spans` : '';
-  return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
-}
-
-const unreconciled = (changedFrom: BusinessDay) => ({
-  cause: 'not-reconciled' as const,
-  why: `entries of ${changedFrom} changed since the figures were made: run \`daybook reconcile\` (or \`run\`) first`,
-});
-
 /**
- * Accounts that have changed days and no due day. What is published of them is out of date, up to the last day asked
- * for.
+ * The due days in order. Publishing a day may make the account's next published day due: where that lies before the end
+ * of its batch, it comes in a batch of its own after it.
  */
-function notReconciled(
-  changed: ChangedFrom,
-  withheld: readonly WithheldDay[],
-  { toDay, zone, now }: PublishOptions,
-): WithheldDay[] {
-  const told = new Set(
-    withheld
-      .filter(({ cause }) => cause === 'not-reconciled' || cause === 'misfit')
-      .map(({ account }) => keyOf(account)),
-  );
-  return [...changed.values()]
-    .filter(({ account, day }) => !told.has(keyOf(account)) && (toDay === undefined || day <= toDay))
-    .filter(({ day }) => dayWindow(day, zone).endMs < now().getTime())
-    .map(({ account, day }) => ({ account, day, ...unreconciled(day) }));
+async function* batchesOf(
+  filter: DayFilter,
+  { next, withheld }: Progress,
+  { db }: PublishOptions,
+): AsyncGenerator<DueBatch> {
+  let after: DueDay | null = null;
+  for (let isLast = false; !isLast;) {
+    const batch: DueBatch | null = await dueBatch(db, filter, { after });
+    if (batch === null) return;
+    const { merchantNo } = batch;
+    const last: DueDay = { merchantNo, day: batch.days.at(-1)!.day };
+    let found = next.length;
+    yield batch;
+    ({ isLast } = batch);
+    while (next.length > found) {
+      const newlyDue = next.slice(found).filter(({ day }) => isWithin(filter, day));
+      found = next.length;
+      if (newlyDue.some(({ day }) => day > last.day)) isLast = false;
+      const held = new Set(withheld.map(accountDayOf));
+      const passed = newlyDue.filter((one) => one.day <= last.day && !held.has(accountDayOf(one)));
+      const extra = passed.length === 0 ? null : await dueBatch(db, filter, { of: passed });
+      if (extra !== null) yield extra;
+    }
+    after = last;
+  }
 }
+
+const isWithin = ({ fromDay, toDay }: DayFilter, day: BusinessDay): boolean =>
+  (fromDay === undefined || day >= fromDay) && (toDay === undefined || day <= toDay);
 
 /**
  * A manifest names the statement before it. So the manifests of later days that did not change themselves are updated
  * to name the new revision.
  */
-async function refreshManifestsAfter(
-  { published, written }: Progress,
-  options: PublishOptions,
-): Promise<void> {
-  const placeOf = (merchantNo: string, day: BusinessDay) => JSON.stringify([merchantNo, day]);
-  const done = new Set(written.map(({ account, day }) => placeOf(account.merchantNo, day)));
-  for (const { account, day } of await publishedDaysAfter(options.db, published)) {
-    const place = placeOf(account.merchantNo, day);
-    if (done.has(place)) continue;
-    done.add(place);
-    await refreshManifest(account.merchantNo, day, options);
+async function refreshManifests({ fine, next }: Progress, options: PublishOptions): Promise<void> {
+  const done = new Set(fine.map(placeOf));
+  const left = next.filter((one) => !done.has(placeOf(one)));
+  for (const [merchantNo, own] of Map.groupBy(left, ({ account }) => account.merchantNo)) {
+    const days = [...new Set(own.map(({ day }) => day))].sort();
+    for (let at = 0; at < days.length; at += REFRESHED_AT_ONCE) {
+      const some = days.slice(at, at + REFRESHED_AT_ONCE);
+      const past = await pastOf(options.db, merchantNo, some, options.zone);
+      const toWrite = some.map((day) => ({ merchantNo, day, past: past.get(day)!, accounts: [] }));
+      const { failure } = await writeDays(toWrite, new Map(), options);
+      if (failure !== null) throw failure.error;
+    }
   }
 }
+
+const accountDayOf = ({ account, day }: AccountOnDay): string => `${day} ${accountKey(account)}`;
+
+const placeOf = ({ account: { merchantNo }, day }: AccountOnDay): string => JSON.stringify([merchantNo, day]);

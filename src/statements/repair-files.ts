@@ -11,7 +11,8 @@ import {
   type StoredDigest,
 } from '../objects/object-store.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
-import { recordManifest, recordStored, type ManifestRow } from '../store/statements/stored-files.ts';
+import { recordPublished, recordStored } from '../store/statements/record-published.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import {
   compareFiles,
@@ -27,6 +28,7 @@ import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { dayPrefix, manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
+import { pastOf } from './past.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import {
@@ -122,15 +124,16 @@ async function recordDay(
   if (text !== null && (await pointsToCurrent(objects, merchantNo, day))) {
     const { revision, epoch } = parseManifest(text)!;
     const row = manifestRow({ merchantNo, day: day.day, revision, epoch }, text);
-    await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
     return;
   }
   await prepareDay(day.day, options);
   const { statements, summaries } = day;
   const explained = await explainedOf(db, merchantNo, day.day, options.zone, currentOf(statements));
-  const { row } = await nextManifest(merchantNo, day.day, { statements, summaries, explained }, options);
-  await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
-  const stored = await writeManifest(row, leaseFence(options), options);
+  const past = (await pastOf(db, merchantNo, [day.day], options.zone)).get(day.day)!;
+  const { row } = nextManifest(merchantNo, day.day, { statements, summaries, explained }, past, options);
+  await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
+  const stored = await writeManifest(row, past.storedManifest, leaseFence(options), options);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
   const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: stored.sha256, row };
   tell({ file, damage: text === null ? 'missing' : 'altered' }, null);

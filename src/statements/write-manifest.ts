@@ -1,25 +1,18 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
-import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { ObjectExists, type Fence, type ObjectStore, type StoredDigest } from '../objects/object-store.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certificatesOf, previousStatement, type StatementRow } from '../store/statements/statements.ts';
-import {
-  manifestOfDay,
-  recordManifest,
-  storedObjects,
-  type ManifestRow,
-  type StoredRow,
-} from '../store/statements/stored-files.ts';
+import type { PastOfDay } from '../store/statements/past-of-days.ts';
+import { recordPublished } from '../store/statements/record-published.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from './digest.ts';
 import { manifestKey } from './keys.ts';
 import { otherFormatsIn, parseManifest } from './manifest.ts';
 import { manifestText, type ManifestSources } from './manifest-text.ts';
 import { putReplacing, readManifest } from './put-revision.ts';
-import { currentOf } from './summary.ts';
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
@@ -50,20 +43,14 @@ export const manifestRow = (
  * The manifest that these rows call for: the recorded one where it says the same, else the next revision. Files in other
  * formats have no rows: those that the recorded one lists stay listed, and the rows bring the new ones.
  */
-export async function nextManifest(
+export function nextManifest(
   merchantNo: string,
   day: BusinessDay,
   rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
     Partial<Pick<ManifestSources, 'otherFormats'>>,
-  { db, lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
-): Promise<{ readonly row: ManifestRow; readonly isNew: boolean }> {
-  const previous = new Map<string, StatementRow>();
-  for (const { currency } of currentOf(rows.statements)) {
-    const before = await previousStatement(db, { merchantNo, currency }, day);
-    if (before !== undefined) previous.set(currency, before);
-  }
-  const certificates = await certificatesOf(db, merchantNo, dayWindow(day, zone));
-  const recorded = await manifestOfDay(db, merchantNo, day);
+  { manifest: recorded, previous, certificates }: Pick<PastOfDay, 'manifest' | 'previous' | 'certificates'>,
+  { lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
+): { readonly row: ManifestRow; readonly isNew: boolean } {
   const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
@@ -79,17 +66,17 @@ export async function nextManifest(
 }
 
 /**
- * Writes the recorded manifest to the store, unless it was already read back from there. Returns what was read back.
- * If the store holds a manifest that this database has forgotten, the row gets a higher number first.
+ * Writes the recorded manifest to the store, unless it was already read back from there (`known`). Returns what was read
+ * back. If the store holds a manifest that this database has forgotten, the row gets a higher number first.
  */
 export async function writeManifest(
   recorded: ManifestRow,
+  known: StoredRow | undefined,
   fence: Fence,
   options: SettleOptions,
 ): Promise<StoredRow> {
   const { db, lease, objects } = options;
   const key = manifestKey(recorded.merchant_no, recorded.day);
-  const known = (await storedObjects(db, [key])).get(key);
   if (known?.sha256 === recorded.sha256) return known;
   const put = { fence, contentType: MANIFEST_CONTENT_TYPE };
   const condition =
@@ -102,7 +89,8 @@ export async function writeManifest(
   const found = await readManifest(objects, key);
   const row =
     found !== null && found.revision >= recorded.revision ? above(found.revision, recorded) : recorded;
-  if (row !== recorded) await writeTransaction(db, lease, (trx) => recordManifest(trx, row));
+  if (row !== recorded)
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
   return storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put));
 }
 

@@ -44,13 +44,6 @@ export const accountDaysFrom = (
   limit: number,
 ): Promise<DayFigures[]> => all(ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit));
 
-/** The account's day. */
-export const accountDay = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<DayFigures | undefined> => first(ofAccount(db, account).where('day', '=', day));
-
 /** The account's first day after `day`. Uses the primary key. */
 export const dayAfter = (
   db: Kysely<DB>,

@@ -1,6 +1,7 @@
 /** Stores certificates, and says where the last reading failed. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
+import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import { EVERY_CURRENCY, ofCurrency, storedCurrency } from './account-filter.ts';
 import { joinSpan } from './certified-windows.ts';
 import type { DB } from './engine/schema.ts';
@@ -104,6 +105,32 @@ export interface UncertifiedWindow extends Window {
   readonly problem: string;
 }
 
+/** A reading of a span, as far as it says what is proven. */
+export interface ReadSpan extends Span {
+  readonly currency: string;
+  readonly problem: string | null;
+  readonly proven_currencies: readonly string[];
+}
+
+/** What `certifiedWindows` says, from the rows of readings and of absent entries that overlap the window. Pure. */
+export function provenSpans(
+  rows: readonly ReadSpan[],
+  waiting: readonly Span[],
+  within: Window,
+  currency: string | null,
+): Window[] {
+  const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
+  const failed = rows.filter(
+    (row) => row.problem !== null && (currency === null || !row.proven_currencies.includes(currency)),
+  );
+  const clipped = (spans: readonly Span[]) => spans.map((span) => clip(span, within));
+  return subtractWindows(mergeWindows(clipped(certified)), clipped([...failed, ...waiting]));
+}
+
+/** Whether a certificate proves the given currency; without a currency, whether it proves all of them. */
+const isAbout = (proven: string, currency: string | null): boolean =>
+  proven === EVERY_CURRENCY || proven === currency;
+
 /** The spans inside `within` whose last reading was not certified, or in which entries are absent, with the reason. */
 export async function uncertifiedWindows(
   db: Kysely<DB>,
@@ -125,7 +152,7 @@ export async function uncertifiedWindows(
     .sort((a, b) => a.beginMs - b.beginMs || a.endMs - b.endMs);
 }
 
-interface Span {
+export interface Span {
   readonly begin_ms: number;
   readonly end_ms: number;
 }

@@ -12,6 +12,14 @@ export interface DaysTogether {
   readonly before: DayFigures | undefined;
 }
 
+/** An account's day that was read with the days beside it. */
+export interface NearDays {
+  readonly own: DayFigures;
+  /** Undefined where there is none. */
+  readonly before: DayFigures | undefined;
+  readonly after: DayFigures | undefined;
+}
+
 /**
  * The day, with the days that were chained together with it; the columns `clean_end` and `restarted` say which. Null
  * where the day has no figures.
@@ -21,8 +29,22 @@ export async function daysTogether(
   account: Account,
   day: BusinessDay,
 ): Promise<DaysTogether | null> {
-  const [own, previous] = await accountDaysUpTo(db, account, day, 2);
+  const [own, before] = await accountDaysUpTo(db, account, day, 2);
   if (own?.day !== day) return null;
+  return daysTogetherWith(db, account, {
+    own,
+    before,
+    after: own.cleanEnd ? undefined : await dayAfter(db, account, day),
+  });
+}
+
+/** The same for a day that was read already: makes no query unless more than the days beside it are chained together. */
+export async function daysTogetherWith(
+  db: Kysely<DB>,
+  account: Account,
+  { own, before: previous, after }: NearDays,
+): Promise<DaysTogether> {
+  const { day } = own;
   const known = new Map<BusinessDay, DayFigures>([[day, own]]);
   /** For each day asked for, the day before it. The search ends when it has asked for the day before the first one. */
   const before = new Map<BusinessDay, DayFigures | undefined>([[day, previous]]);
@@ -38,7 +60,7 @@ export async function daysTogether(
   });
   const days = [...earlier.map((one) => known.get(one.day)!), own];
   for (let last = own; !last.cleanEnd;) {
-    const next = await dayAfter(db, account, last.day);
+    const next = last === own ? after : await dayAfter(db, account, last.day);
     if (next === undefined || !chainedTogether(last, !next.restarted)) break;
     days.push((last = next));
   }

@@ -100,17 +100,3 @@ export async function looseOpenings(
     previousClosing: row.previous_closing,
   }));
 }
-
-/** The account's next published day after each of the days. */
-export async function publishedDaysAfter(
-  db: Kysely<DB>,
-  days: readonly AccountOnDay[],
-): Promise<AccountOnDay[]> {
-  if (days.length === 0) return [];
-  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
-    WITH asked AS (${asked(days)}) ${dayAfterEach}`.execute(db);
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-  }));
-}

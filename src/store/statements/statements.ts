@@ -1,5 +1,5 @@
 /** Stores published statements, and says which revision is current and which certificates cover each day. */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofAccounts, ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
@@ -15,6 +15,36 @@ export type CertificateRow = Pick<
   'begin_ms' | 'end_ms' | 'currency' | 'total' | 'distinct_count' | 'quarantined_count'
 > & { readonly certified_at: Date };
 
+/** A statement's row as JSON, of the table under this alias: amounts as text, as JSON numbers would lose digits. */
+export const statementJson = (alias: string): RawBuilder<unknown> =>
+  sql`to_jsonb(${sql.ref(alias)}) || jsonb_build_object(${sql.join(
+    AMOUNTS.map((column) => sql`${sql.lit(column)}, ${sql.ref(`${alias}.${column}`)}::text`),
+  )})`;
+
+const AMOUNTS = ['opening', 'credit_total', 'debit_total', 'closing'] as const;
+
+/** A statement's row from such JSON. */
+export const statementFrom = (json: StatementRow): StatementRow => ({
+  ...json,
+  published_at: new Date(json.published_at),
+});
+
+/** A summary's row from JSON. */
+export const summaryFrom = (json: SummaryRow): SummaryRow => ({
+  ...json,
+  published_at: new Date(json.published_at),
+});
+
+/** `account`: the currencies that the merchant has statements in. One jump along the primary key finds each. */
+export const publishedAccounts = (merchantNo: string): RawBuilder<unknown> => sql`account (currency) AS (
+    (SELECT currency FROM statement WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
+    UNION ALL
+    SELECT next.currency FROM account CROSS JOIN LATERAL (
+      SELECT currency FROM statement WHERE merchant_no = ${merchantNo} AND currency > account.currency
+      ORDER BY currency LIMIT 1
+    ) AS next
+  )`;
+
 /** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
 export const statementsOfDay = (
   db: Kysely<DB>,
@@ -29,19 +59,6 @@ export const statementsOfDay = (
     .orderBy('currency')
     .orderBy('revision')
     .execute();
-
-/** The current statement of the account's last published day before `day`. Uses the primary key. */
-export const previousStatement = (
-  db: Kysely<DB>,
-  account: Account,
-  day: BusinessDay,
-): Promise<StatementRow | undefined> =>
-  ofAccount(db, account)
-    .where('day', '<', day)
-    .orderBy('day', 'desc')
-    .orderBy('revision', 'desc')
-    .limit(1)
-    .executeTakeFirst();
 
 /** The given revision of an account's day; without a revision, the current one. */
 export const statementOf = (
@@ -183,40 +200,4 @@ export async function certificatesOf(
     .orderBy('currency')
     .execute();
   return rows.map((row) => ({ ...row, certified_at: row.certified_at! }));
-}
-
-/**
- * Stores new revisions and summaries. For each, the account's next published day becomes due, because its
- * manifest names the statement before it.
- */
-export async function recordStatements(
-  trx: Transaction<DB>,
-  statements: readonly StatementRow[],
-  summaries: readonly SummaryRow[],
-): Promise<void> {
-  for (const row of statements) {
-    await trx.insertInto('statement').values(row).execute();
-    await trx
-      .updateTable('account_day')
-      .set({ revision: row.revision })
-      .where('merchant_no', '=', row.merchant_no)
-      .where('currency', '=', row.currency)
-      .where('day', '=', row.day)
-      .execute();
-    await trx
-      .updateTable('account_day')
-      .set({ publish_due: true })
-      .where('merchant_no', '=', row.merchant_no)
-      .where('currency', '=', row.currency)
-      .where('day', '=', (eb) =>
-        eb
-          .selectFrom('statement')
-          .select((nested) => nested.fn.min('day').as('day'))
-          .where('merchant_no', '=', row.merchant_no)
-          .where('currency', '=', row.currency)
-          .where('day', '>', row.day),
-      )
-      .execute();
-  }
-  if (summaries.length > 0) await trx.insertInto('statement_summary').values(summaries).execute();
 }

@@ -1,9 +1,16 @@
 /** Keeps what should lie in the object store: the current manifests, and what was last read back under each key. */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB, StatementManifest, StoredObject } from '../engine/schema.ts';
-import type { StatementRow, SummaryRow } from './statements.ts';
+import {
+  publishedAccounts,
+  statementFrom,
+  statementJson,
+  summaryFrom,
+  type StatementRow,
+  type SummaryRow,
+} from './statements.ts';
 
 export type ManifestRow = Selectable<StatementManifest>;
 export type StoredRow = Selectable<StoredObject>;
@@ -21,17 +28,6 @@ export const manifestOfDay = (
     .where('day', '=', day)
     .executeTakeFirst();
 
-/**
- * Stores this as the day's manifest. Called before the object is written, so that a run which takes over knows of it.
- */
-export async function recordManifest(trx: Transaction<DB>, row: ManifestRow): Promise<void> {
-  await trx
-    .insertInto('statement_manifest')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['merchant_no', 'day']).doUpdateSet(row))
-    .execute();
-}
-
 /** What was last read back under these keys, by key. Uses the primary key. */
 export async function storedObjects(
   db: Kysely<DB>,
@@ -44,22 +40,6 @@ export async function storedObjects(
     .where('object_key', '=', sql<string>`ANY (${arrayLiteral(keys)}::text[])`)
     .execute();
   return new Map(rows.map((row) => [row.object_key, row]));
-}
-
-/** Stores what was read back. */
-export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await trx
-    .insertInto('stored_object')
-    .values([...rows])
-    .onConflict((conflict) =>
-      conflict.column('object_key').doUpdateSet((eb) => ({
-        sha256: eb.ref('excluded.sha256'),
-        byte_count: eb.ref('excluded.byte_count'),
-        etag: eb.ref('excluded.etag'),
-      })),
-    )
-    .execute();
 }
 
 /**
@@ -88,43 +68,51 @@ export interface PublishedDays {
   readonly statements: readonly StatementRow[];
   readonly summaries: readonly SummaryRow[];
   readonly manifests: readonly ManifestRow[];
+  /** What was last read back of these statements and summaries, and under the other keys asked for; by key. */
+  readonly stored: ReadonlyMap<string, StoredRow>;
 }
 
-/** What was published of a merchant's days `fromDay` to `toDay`, by day. */
+/**
+ * What was published of a merchant's days `fromDay` to `toDay`, by day, and what was read back of it: one statement,
+ * which reads by index and nothing of other days. `keys` are further keys to tell of.
+ */
 export async function publishedDays(
   db: Kysely<DB>,
   merchantNo: string,
-  fromDay: BusinessDay,
-  toDay: BusinessDay,
+  { fromDay, toDay }: { readonly fromDay: BusinessDay; readonly toDay: BusinessDay },
+  keys: readonly string[],
 ): Promise<PublishedDays> {
-  const [statements, summaries, manifests] = await Promise.all([
-    db
-      .selectFrom('statement')
-      .selectAll()
-      .where('merchant_no', '=', merchantNo)
-      .where('day', '>=', fromDay)
-      .where('day', '<=', toDay)
-      .orderBy('day')
-      .orderBy('currency')
-      .orderBy('revision')
-      .execute(),
-    db
-      .selectFrom('statement_summary')
-      .selectAll()
-      .where('merchant_no', '=', merchantNo)
-      .where('day', '>=', fromDay)
-      .where('day', '<=', toDay)
-      .orderBy('day')
-      .orderBy('revision')
-      .execute(),
-    db
-      .selectFrom('statement_manifest')
-      .selectAll()
-      .where('merchant_no', '=', merchantNo)
-      .where('day', '>=', fromDay)
-      .where('day', '<=', toDay)
-      .orderBy('day')
-      .execute(),
-  ]);
-  return { statements, summaries, manifests };
+  const { rows } = await sql<{
+    statements: StatementRow[] | null;
+    summaries: SummaryRow[] | null;
+    manifests: ManifestRow[] | null;
+    stored: StoredRow[] | null;
+  }>`
+    WITH RECURSIVE ${publishedAccounts(merchantNo)}, own_statement AS MATERIALIZED (
+      SELECT own.* FROM account CROSS JOIN LATERAL (
+        SELECT * FROM statement
+        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day BETWEEN ${fromDay} AND ${toDay}
+        OFFSET 0
+      ) AS own
+    ), own_summary AS MATERIALIZED (
+      SELECT * FROM statement_summary WHERE merchant_no = ${merchantNo} AND day BETWEEN ${fromDay} AND ${toDay}
+    ), own_key AS (
+      SELECT object_key FROM own_statement UNION ALL SELECT object_key FROM own_summary
+      UNION ALL SELECT unnest(${arrayLiteral(keys)}::text[])
+    )
+    SELECT
+      (SELECT jsonb_agg(${statementJson('s')} ORDER BY day, currency, revision) FROM own_statement s) AS statements,
+      (SELECT jsonb_agg(to_jsonb(s) ORDER BY day, revision) FROM own_summary s) AS summaries,
+      (SELECT jsonb_agg(to_jsonb(m) ORDER BY day) FROM statement_manifest m
+       WHERE merchant_no = ${merchantNo} AND day BETWEEN ${fromDay} AND ${toDay}) AS manifests,
+      (SELECT jsonb_agg(to_jsonb(own)) FROM own_key CROSS JOIN LATERAL (
+         SELECT * FROM stored_object WHERE object_key = own_key.object_key OFFSET 0
+       ) AS own) AS stored`.execute(db);
+  const { statements, summaries, manifests, stored } = rows[0]!;
+  return {
+    statements: (statements ?? []).map(statementFrom),
+    summaries: (summaries ?? []).map(summaryFrom),
+    manifests: manifests ?? [],
+    stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
+  };
 }

@@ -8,7 +8,6 @@ import { ofMerchants } from '../account-filter.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { SEEN_COLUMNS } from '../figures.ts';
-import type { StatementRow } from './statements.ts';
 
 /** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {
@@ -33,21 +32,6 @@ export interface RevisedDay {
 const SAME = ['sha256', ...SEEN_COLUMNS] as const;
 const sameColumn = (column: (typeof SAME)[number]) =>
   sql`${sql.ref(`old.${column}`)} = ${sql.ref(`last_one.${column}`)}`;
-
-/** Notes revisions as not reported yet, in the transaction that stores them. */
-export async function noteUntoldRevisions(
-  trx: Transaction<DB>,
-  rows: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  await trx
-    .insertInto('untold_revision')
-    .values(
-      rows.map(({ merchant_no, currency, day, revision }) => ({ merchant_no, currency, day, revision })),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-}
 
 /**
  * All changes of the merchants that are not reported yet, by merchant, day and currency. Each day comes once: from

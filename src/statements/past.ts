@@ -1,0 +1,20 @@
+/** What is published and proven of a merchant's days, asked for by day. */
+import type { Kysely } from 'kysely';
+import { dayWindow } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { pastOfDays, type PastOfDay } from '../store/statements/past-of-days.ts';
+import { manifestKey } from './keys.ts';
+
+/** By day. One statement, whatever the number of days. */
+export const pastOf = (
+  db: Kysely<DB>,
+  merchantNo: string,
+  days: readonly BusinessDay[],
+  zone: string,
+): Promise<ReadonlyMap<BusinessDay, PastOfDay>> =>
+  pastOfDays(
+    db,
+    merchantNo,
+    days.map((day) => ({ day, window: dayWindow(day, zone), manifestKey: manifestKey(merchantNo, day) })),
+  );

@@ -1,0 +1,85 @@
+/** Says why an account's due day is not published yet. */
+import { dayWindow } from '../ledger/business-day.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
+import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
+import { subtractWindows } from '../ledger/window.ts';
+import type { AccountOnDay } from '../store/statements/openings.ts';
+import type { PastOfDay } from '../store/statements/past-of-days.ts';
+
+const SPANS_NAMED_MAX = 3;
+
+/** An account day that is due and cannot be published yet. */
+export interface WithheldDay {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  /** `misfit`: its stored entries do not give its figures. */
+  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit';
+  /** A sentence for a person. */
+  readonly why: string;
+}
+
+/** For each account, the first day whose entries changed after its figures were made. */
+export type ChangedFrom = Map<string, AccountOnDay>;
+
+export const accountKey = ({ merchantNo, currency }: Account): string =>
+  JSON.stringify([merchantNo, currency]);
+
+export interface WithheldOptions {
+  readonly zone: string;
+  readonly now: () => Date;
+}
+
+/** Null where nothing holds the day back. */
+export function whyWithheld(
+  { account, day }: AccountOnDay,
+  past: PastOfDay,
+  changed: ChangedFrom,
+  { zone, now }: WithheldOptions,
+): WithheldDay | null {
+  const window = dayWindow(day, zone);
+  if (now().getTime() <= window.endMs) {
+    const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
+    return { account, day, cause: 'not-over', why };
+  }
+  const unreconciled = notReconciled({ account, day }, changed);
+  if (unreconciled !== null) return unreconciled;
+  const missing = subtractWindows([window], past.proven(account.currency));
+  if (missing.length === 0) return null;
+  const spans = missing
+    .slice(0, SPANS_NAMED_MAX)
+    .map((span) => wallSpan(span, zone))
+    .join(', ');
+  const more = missing.length > SPANS_NAMED_MAX ? ` and ${missing.length - SPANS_NAMED_MAX} more spans` : '';
+  return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
+}
+
+/** Whether entries of that day or of one before it changed; null if not. */
+export function notReconciled({ account, day }: AccountOnDay, changed: ChangedFrom): WithheldDay | null {
+  const from = changed.get(accountKey(account))?.day;
+  return from === undefined || from > day ? null : { account, day, ...changedSince(from) };
+}
+
+/**
+ * Accounts that have changed days and no due day. What is published of them is out of date, up to the last day asked
+ * for.
+ */
+export function changedOnly(
+  changed: ChangedFrom,
+  withheld: readonly WithheldDay[],
+  { toDay, zone, now }: WithheldOptions & { readonly toDay?: BusinessDay },
+): WithheldDay[] {
+  const told = new Set(
+    withheld
+      .filter(({ cause }) => cause === 'not-reconciled' || cause === 'misfit')
+      .map(({ account }) => accountKey(account)),
+  );
+  return [...changed.values()]
+    .filter(({ account, day }) => !told.has(accountKey(account)) && (toDay === undefined || day <= toDay))
+    .filter(({ day }) => dayWindow(day, zone).endMs < now().getTime())
+    .map(({ account, day }) => ({ account, day, ...changedSince(day) }));
+}
+
+const changedSince = (changedFrom: BusinessDay) => ({
+  cause: 'not-reconciled' as const,
+  why: `entries of ${changedFrom} changed since the figures were made: run \`daybook reconcile\` (or \`run\`) first`,
+});

@@ -1,0 +1,154 @@
+/**
+ * Publishes days of one merchant: revisions of the accounts that changed, the summaries, and last the manifests.
+ *
+ * Objects of several days are written side by side. The rows of all days follow in one transaction once the objects are
+ * verified, then the manifests, then one transaction says that the days are published. A crash may come after any step.
+ * A file without a row is written again under the same name. Rows whose manifest is not in the store stay due: the next
+ * run finds them unchanged and writes the manifest. A run may also be frozen (suspended) in any step while another run
+ * takes over: see docs/decisions/late-writes.md.
+ */
+import pLimit from 'p-limit';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { AccountOnDay } from '../store/statements/openings.ts';
+import { recordPublished, recordSettled } from '../store/statements/record-published.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
+import {
+  manifestOf,
+  writeFiles,
+  type DayFiles,
+  type DayToWrite,
+  type LatestStatements,
+  type Misfit,
+} from './day-files.ts';
+import { isStillExplained } from './explained.ts';
+import { dayPrefix } from './keys.ts';
+import { leaseFence, type PublishDayOptions } from './publish-options.ts';
+import { writeManifest } from './write-manifest.ts';
+
+/** Days and files that are written at once. They are small and in memory. */
+const AT_ONCE_MAX = 8;
+/** Accounts of a large day that are written at once; each upload holds a few parts in memory. */
+const LARGE_AT_ONCE_MAX = 3;
+
+export interface WrittenDay {
+  readonly day: BusinessDay;
+  /** New revisions. */
+  readonly rows: readonly StatementRow[];
+  /** Currencies that are published as they now stand, with or without a new revision. */
+  readonly fine: readonly string[];
+  readonly misfits: readonly Misfit[];
+}
+
+export interface WrittenDays {
+  /** Days that are done, in order. */
+  readonly done: readonly WrittenDay[];
+  /** The next published day after each new revision, where it is not done here. Its manifest names that revision. */
+  readonly next: readonly AccountOnDay[];
+  /** What kept the other days from being published; null if all are done. */
+  readonly failure: { readonly error: unknown } | null;
+}
+
+/**
+ * Publishes what differs from the current revisions, for days of one merchant in order. A misfit keeps its own account
+ * from being published, and no other. A day that fails keeps later days from being published, and does not undo earlier
+ * ones. Throws `LeaseLost`, `StoreUnreachable` and `ObjectStoreUnreachable` where nothing could be done.
+ */
+export async function writeDays(
+  days: readonly DayToWrite[],
+  latest: LatestStatements,
+  options: PublishDayOptions,
+): Promise<WrittenDays> {
+  const atOnce = pLimit(AT_ONCE_MAX);
+  await prepareFolders(days, options);
+  const accountsAtOnce = pLimit(options.held == null ? LARGE_AT_ONCE_MAX : AT_ONCE_MAX);
+  const made = await Promise.allSettled(
+    days.map((day) => atOnce(() => writeFiles(day, accountsAtOnce, options))),
+  );
+  const failed = made.findIndex(({ status }) => status === 'rejected');
+  const files = made
+    .slice(0, failed === -1 ? undefined : failed)
+    .flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const named = files
+    // Where all accounts are misfits, the day stays as it is.
+    .filter(({ accounts, fine }) => accounts.length === 0 || fine.length > 0)
+    .map((day) => ({ ...day, manifest: manifestOf(day, latest, options) }));
+  const next = await record(named, options);
+  const fence = leaseFence(options);
+  const put = await Promise.allSettled(
+    named.map(({ manifest, past }) =>
+      atOnce(() => writeManifest(manifest.row, past.storedManifest, fence, options)),
+    ),
+  );
+  const stored = new Map<DayFiles, StoredRow>();
+  for (const [nth, result] of put.entries())
+    if (result.status === 'fulfilled') stored.set(named[nth]!, result.value);
+  await settle(stored, options);
+
+  const rejected = [...made, ...put].find((result) => result.status === 'rejected');
+  const done = files.flatMap((day): WrittenDay[] => {
+    const own = named.find((one) => one.day === day.day);
+    if (own !== undefined && !stored.has(own)) return [];
+    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine: day.fine, misfits: day.misfits }];
+  });
+  return {
+    done,
+    next: next.filter(
+      ({ account: { currency }, day }) => !done.some((one) => one.day === day && one.fine.includes(currency)),
+    ),
+    failure: rejected === undefined ? null : { error: rejected.reason },
+  };
+}
+
+/** Called before the first write. A run that was frozen (suspended) can then not finish its writes there. */
+async function prepareFolders(days: readonly DayToWrite[], options: PublishDayOptions): Promise<void> {
+  await leaseFence(options).assertHeld();
+  const atOnce = pLimit(AT_ONCE_MAX);
+  await Promise.all(
+    days.map(({ merchantNo, day }) =>
+      atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), options.lease.epoch)),
+    ),
+  );
+}
+
+type NamedFiles = DayFiles & { readonly manifest: { readonly row: ManifestRow; readonly isNew: boolean } };
+
+/** Stores the rows of all days, and what their manifests have to be. Returns the next days of the new revisions. */
+async function record(
+  days: readonly NamedFiles[],
+  { db, lease }: PublishDayOptions,
+): Promise<readonly AccountOnDay[]> {
+  const written = days.flatMap((day) => day.written);
+  const summaries = days.flatMap(({ summary }) => summary ?? []);
+  const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
+  if (written.length === 0 && summaries.length === 0 && manifests.length === 0) return [];
+  return writeTransaction(db, lease, (trx) =>
+    recordPublished(trx, {
+      statements: written.map(({ row }) => row),
+      summaries: summaries.map(({ row }) => row),
+      untold: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
+      stored: [...written, ...written.flatMap((one) => one.otherFormats), ...summaries].map(
+        ({ stored }) => stored,
+      ),
+      manifests,
+    }),
+  );
+}
+
+/** Says that these days are published, and what was read back of their manifests. */
+async function settle(
+  days: ReadonlyMap<DayFiles, StoredRow>,
+  { db, lease, zone }: PublishDayOptions,
+): Promise<void> {
+  if (days.size === 0) return;
+  await writeTransaction(db, lease, async (trx) => {
+    const settled: AccountOnDay[] = [];
+    for (const files of days.keys()) {
+      const { merchantNo, day, fine } = files;
+      if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
+        settled.push(...fine.map((currency) => ({ account: { merchantNo, currency }, day })));
+    }
+    await recordSettled(trx, [...days.values()], settled);
+  });
+}

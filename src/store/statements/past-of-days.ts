@@ -1,0 +1,119 @@
+/** Reads what is published and proven of a merchant's days, for many days in one statement. */
+import { sql, type Kysely } from 'kysely';
+import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import { EVERY_CURRENCY } from '../account-filter.ts';
+import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { DB } from '../engine/schema.ts';
+import {
+  publishedAccounts,
+  statementFrom,
+  statementJson,
+  summaryFrom,
+  type CertificateRow,
+  type StatementRow,
+  type SummaryRow,
+} from './statements.ts';
+import type { ManifestRow, StoredRow } from './stored-files.ts';
+
+/** What is published and proven of a merchant's day. */
+export interface PastOfDay {
+  readonly day: BusinessDay;
+  /** All revisions, by currency, oldest first. */
+  readonly statements: readonly StatementRow[];
+  /** Oldest first. */
+  readonly summaries: readonly SummaryRow[];
+  /** The manifest as it should be in the store; undefined before the first one. */
+  readonly manifest: ManifestRow | undefined;
+  /** What was last read back of it. */
+  readonly storedManifest: StoredRow | undefined;
+  /** By currency: the current statement of the account's last published day before this one. */
+  readonly previous: ReadonlyMap<string, StatementRow>;
+  /** Certificates that overlap the day, by time. */
+  readonly certificates: readonly CertificateRow[];
+  /** The spans of the day that are proven for a currency, as `certifiedWindows` says it. */
+  readonly proven: (currency: string) => Window[];
+}
+
+export interface DayAsked {
+  readonly day: BusinessDay;
+  readonly window: Window;
+  readonly manifestKey: string;
+}
+
+interface PastRow {
+  readonly day: BusinessDay;
+  readonly statements: StatementRow[] | null;
+  readonly previous: StatementRow[] | null;
+  readonly summaries: SummaryRow[] | null;
+  readonly manifest: ManifestRow | null;
+  readonly stored: StoredRow | null;
+  readonly readings: (ReadSpan & CertificateRow)[] | null;
+  readonly absent: (Span & { readonly currency: string })[] | null;
+}
+
+/** By day. Each part is found by an index, whatever is stored of other days. */
+export async function pastOfDays(
+  db: Kysely<DB>,
+  merchantNo: string,
+  days: readonly DayAsked[],
+): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
+  if (days.length === 0) return new Map();
+  const { rows } = await sql<PastRow>`
+    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (
+      SELECT * FROM unnest(
+        ${arrayLiteral(days.map(({ day }) => day))}::date[],
+        ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
+        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[],
+        ${arrayLiteral(days.map(({ manifestKey }) => manifestKey))}::text[]
+      ) AS asked (day, begin_ms, end_ms, manifest_key)
+    )
+    SELECT asked.day,
+      (SELECT jsonb_agg(own.row ORDER BY account.currency, own.revision)
+       FROM account CROSS JOIN LATERAL (
+         SELECT revision, ${statementJson('s')} AS row FROM statement s
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = asked.day OFFSET 0
+       ) AS own) AS statements,
+      (SELECT jsonb_agg(before.row)
+       FROM account CROSS JOIN LATERAL (
+         SELECT ${statementJson('s')} AS row FROM statement s
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < asked.day
+         ORDER BY day DESC, revision DESC LIMIT 1
+       ) AS before) AS previous,
+      (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM statement_summary s
+       WHERE merchant_no = ${merchantNo} AND day = asked.day) AS summaries,
+      (SELECT to_jsonb(m) FROM statement_manifest m
+       WHERE merchant_no = ${merchantNo} AND day = asked.day) AS manifest,
+      (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.manifest_key) AS stored,
+      (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
+       WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
+      (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
+       FROM absent_entry
+       WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS absent
+    FROM asked`.execute(db);
+  const windows = new Map(days.map(({ day, window }) => [day, window]));
+  return new Map(rows.map((row) => [row.day, pastOfDay(row, windows.get(row.day)!)]));
+}
+
+function pastOfDay(row: PastRow, window: Window): PastOfDay {
+  const readings = row.readings ?? [];
+  const previous = (row.previous ?? []).map(statementFrom);
+  return {
+    day: row.day,
+    statements: (row.statements ?? []).map(statementFrom),
+    summaries: (row.summaries ?? []).map(summaryFrom),
+    manifest: row.manifest ?? undefined,
+    storedManifest: row.stored ?? undefined,
+    previous: new Map(previous.map((statement) => [statement.currency, statement])),
+    certificates: readings
+      .filter(({ certified_at }) => (certified_at as Date | null) !== null)
+      .map((reading) => ({ ...reading, certified_at: new Date(reading.certified_at) })),
+    proven: (currency) =>
+      provenSpans(
+        readings.filter((reading) => [EVERY_CURRENCY, currency].includes(reading.currency)),
+        (row.absent ?? []).filter((one) => one.currency === currency),
+        window,
+        currency,
+      ),
+  };
+}
