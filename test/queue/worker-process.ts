@@ -35,7 +35,9 @@ await keepWorking(queue, {
   },
   lookAfter: () => Promise.resolve(),
   onEnd: ({ outcome, job, error }) =>
-    void process.stderr.write(`${job.merchantNo} ${outcome} ${error === undefined ? '' : String(error)}\n`),
+    void process.stderr.write(
+      `${job.merchantNo} ${outcome} ${error instanceof Error ? error.message : ''}\n`,
+    ),
   onProblem,
   signal: stopping.signal,
   untilEmpty: true,
