@@ -35,3 +35,9 @@ COMMENT ON COLUMN uncompared_day.merchant_no IS 'The platform''s number of the m
 COMMENT ON COLUMN uncompared_day.id IS 'Number of the row. A day that changes again while it is compared gets another row.';
 COMMENT ON COLUMN uncompared_day.currency IS 'Currency of the account.';
 COMMENT ON COLUMN uncompared_day.day IS 'The business day.';
+
+-- So that the entries of years need not be added up every night.
+ALTER TABLE older_days_look ADD COLUMN by_figures bigint;
+COMMENT ON COLUMN older_days_look.by_figures IS
+  'Number of entries of the days by their figures. Null once entries of these days changed: the next look adds the '
+  'figures up anew.';

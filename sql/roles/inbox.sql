@@ -5,7 +5,7 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_inbox;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, reference_list, reference_item TO daybook_inbox;
-GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key TO daybook_inbox;
+GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key, platform_limit, platform_hold TO daybook_inbox;
 -- Who did what, and what tells a wrong key, is added to and changed by nobody.
 GRANT SELECT, INSERT ON audit_entry, secret_key_check TO daybook_inbox;
 -- Posts of paths nobody was told are dropped again.

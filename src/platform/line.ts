@@ -16,7 +16,10 @@
  * share is 2 for each. The next two slots that come back go to `M2`; from then on, both take turns.
  */
 import { createAlarm, type TimeSource } from './alarm.ts';
-import { Turns, type Owner, type Waiting } from './turns.ts';
+import type { Owner, Waiting } from './bench.ts';
+import { holdsOnlyPace, ownPace, sharedPace, type Pace, type PaceEvents } from './pace.ts';
+import type { SharedLimit } from './shared-limit.ts';
+import { Turns } from './turns.ts';
 
 export type { TimeSource } from './alarm.ts';
 
@@ -37,30 +40,52 @@ export interface Line {
   readonly holdUntil: (owner: string, ms: number) => void;
 }
 
-/** A line for `concurrency` calls at once, and `ratePerS` calls a second; null: any number. */
-export function createLine(concurrency: number, ratePerS: number | null, time: TimeSource): Line {
+/**
+ * A line for `concurrency` calls at once in this process, and `ratePerS` calls a second; null: any number. With
+ * `shared`, the rate and the holds are those of several processes together; calls that wait are rejected with its error
+ * if it gives no answer.
+ */
+export function createLine(
+  concurrency: number,
+  ratePerS: number | null,
+  time: TimeSource,
+  shared?: SharedLimit,
+): Line {
   const { clock } = time;
-  const spacingMs = ratePerS === null ? 0 : 1_000 / ratePerS;
   const turns = new Turns(concurrency);
-  /** No call is let through before. */
-  let nextMs = Number.NEGATIVE_INFINITY;
 
   /** Lets through whoever may call now, and sets the alarm for the next instant at which somebody may. */
   const serve = (): void => {
     while (turns.hasFreeSlot) {
       const nowMs = clock();
       const { owner, atMs } = turns.next(nowMs);
-      const dueMs = Math.max(atMs, nextMs);
-      if (owner === null || dueMs > nowMs) {
+      if (owner === null) {
+        alarm.setTo(atMs);
+        return;
+      }
+      pace.expect(turns.canGo(nowMs), nowMs);
+      const dueMs = pace.dueMs(nowMs);
+      if (dueMs > nowMs) {
         alarm.setTo(dueMs);
         return;
       }
-      if (spacingMs > 0) nextMs = nowMs + spacingMs;
+      pace.use(nowMs);
       turns.letThrough(owner);
     }
     alarm.setTo(Number.POSITIVE_INFINITY);
   };
   const alarm = createAlarm(time, serve);
+  const events: PaceEvents = {
+    onHold: ({ owner, forMs }) => turns.hold(owner, clock() + forMs),
+    onMore: serve,
+    onFailure: (error) => turns.removeAll().forEach(({ fail }) => fail(error)),
+  };
+  const paceOf = (): Pace => {
+    if (shared === undefined) return ownPace(ratePerS);
+    if (ratePerS === null) return holdsOnlyPace(shared, events);
+    return sharedPace(shared, { ratePerS, concurrency }, time, events);
+  };
+  const pace = paceOf();
 
   const leaveOf =
     (owner: Owner): Leave =>
@@ -76,10 +101,8 @@ export function createLine(concurrency: number, ratePerS: number | null, time: T
           reject(signal.reason as Error);
           return;
         }
-        const owner = turns.ownerOf(caller.owner);
-        owner.lastSeenMs = clock();
         const giveUp = (): void => {
-          owner.waiting.splice(owner.waiting.indexOf(waiting), 1);
+          turns.remove(owner, waiting);
           reject(signal!.reason as Error);
           serve();
         };
@@ -89,15 +112,15 @@ export function createLine(concurrency: number, ratePerS: number | null, time: T
             signal?.removeEventListener('abort', giveUp);
             resolve(leaveOf(owner));
           },
+          fail: (error) => {
+            signal?.removeEventListener('abort', giveUp);
+            reject(error);
+          },
         };
+        const owner = turns.add(caller.owner, waiting, clock());
         signal?.addEventListener('abort', giveUp, { once: true });
-        const after = owner.waiting.findLastIndex(({ rank }) => rank <= caller.rank);
-        owner.waiting.splice(after + 1, 0, waiting);
         serve();
       }),
-    holdUntil: (name, ms) => {
-      const owner = turns.ownerOf(name);
-      owner.heldUntilMs = Math.max(owner.heldUntilMs, ms);
-    },
+    holdUntil: (name, ms) => turns.hold(name, ms),
   };
 }

@@ -11,6 +11,8 @@ import { createLine, type Caller, type TimeSource } from './line.ts';
 import { RETRY_AFTER_MAX_MS } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
+import type { SharedLimit } from './shared-limit.ts';
+import { createHoldTeller } from './tell-holds.ts';
 import { Tries } from './tries.ts';
 import type { Operation } from './wire.ts';
 
@@ -33,6 +35,8 @@ export interface TransportDeps extends TimeSource {
   /** This machine's clock, which the platform's is compared with. Left out: `clock`, which a test may let jump. */
   readonly machineClock?: () => number;
   readonly onRetry?: (retry: Retry) => void;
+  /** What this process shares with others that call the same platform. Left out: it is alone. */
+  readonly shared?: SharedLimit;
 }
 
 /** The system's time and random numbers. */
@@ -87,7 +91,9 @@ export interface Transport {
 export function createTransport(settings: PlatformSettings, deps: TransportDeps): Transport {
   const pool = openPool(settings);
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
-  const line = createLine(settings.concurrency, settings.rateLimitPerS, deps);
+  const { shared } = deps;
+  const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
+  const holdTeller = shared && createHoldTeller(shared);
   const oneReading = pLimit(1);
 
   /** Holds a slot of the line only while the call is on the wire. */
@@ -114,6 +120,13 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
       return readReply(reply, call, outgoing);
     });
 
+  const hold = (owner: string, askedMs: number): void => {
+    // Never longer than this: another run of the same process must not wait in line for hours.
+    const forMs = Math.min(askedMs, RETRY_AFTER_MAX_MS);
+    line.holdUntil(owner, deps.clock() + forMs);
+    holdTeller?.tell({ owner, forMs });
+  };
+
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingCall(call, basePath, settings, deps);
     const { subject } = outgoing;
@@ -125,16 +138,20 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
       const outcome = sent.ok ? await read(sent.value, call, outgoing) : sent;
       if (outcome.ok) return outcome.value;
       const { error, askedMs } = outcome.failure;
-      // Never longer than this: another run of the same process must not wait in line for hours.
-      if (askedMs !== null)
-        line.holdUntil(caller.owner, deps.clock() + Math.min(askedMs, RETRY_AFTER_MAX_MS));
+      if (askedMs !== null) hold(caller.owner, askedMs);
       const waitMs = tries.waitAfter(outcome.failure, deps.random);
       deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: error.message });
       await deps.sleep(waitMs, signal);
     }
   };
 
-  return { post, close: () => pool.close() };
+  return {
+    post,
+    close: async () => {
+      await pool.close();
+      await holdTeller?.told();
+    },
+  };
 }
 
 function openPool({ baseUrl, concurrency, timeoutMs }: PlatformSettings): Pool {

@@ -1,28 +1,14 @@
-/** Which owner may call next, and when: slots and turns, shared fairly. Pure; line.ts says what each rule is for. */
+/**
+ * Which owner may call next, and when: slots and turns, shared fairly. Pure; line.ts says what each rule is for. No
+ * step walks over all owners, as there may be tens of thousands: only over those with calls on the wire.
+ */
+import { Bench, bySeen, byTurn, type Owner, type Waiting } from './bench.ts';
+import { Sorted } from './sorted.ts';
 
 /** So long after its last call an owner is expected back. */
 const LATELY_MS = 10_000;
-
-/** A call that waits. */
-export interface Waiting {
-  readonly rank: number;
-  readonly go: () => void;
-}
-
-/** Who calls, with its slots and the calls that wait. */
-export interface Owner {
-  /** By rank; of equals, the one that came first. */
-  readonly waiting: Waiting[];
-  inFlight: number;
-  heldUntilMs: number;
-  /** Number of the last turn it got. */
-  turn: number;
-  lastSeenMs: number;
-  /** Whether its last call was answered; false before the first answer. */
-  isAnswered: boolean;
-  /** No call of it has ended yet. */
-  isNew: boolean;
-}
+/** An owner that has not called for so long is forgotten, and new if it calls again. */
+const REMEMBERED_MS = 600_000;
 
 /** Who is next now; or nobody, and when somebody will be. */
 export interface Next {
@@ -36,10 +22,18 @@ export class Turns {
   readonly #slots: number;
   readonly #unansweredMax: number;
   readonly #owners = new Map<string, Owner>();
+  /** Owners with calls on the wire. Of the others, all by when they called last; those with waiting calls on a bench. */
+  readonly #calling = new Set<Owner>();
+  readonly #seen = new Sorted<Owner>(bySeen);
+  readonly #free = new Bench();
+  /** Those that have called before, and whose last call was not answered. */
+  readonly #barred = new Bench();
   #inFlight = 0;
   /** Slots held by owners that are not answered. */
   #unanswered = 0;
   #turns = 0;
+  #came = 0;
+  #forgetAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(slots: number) {
     this.#slots = slots;
@@ -50,41 +44,81 @@ export class Turns {
     return this.#inFlight < this.#slots;
   }
 
-  /** The owner of that name; a new one if it has not called before. */
-  ownerOf(name: string): Owner {
-    let owner = this.#owners.get(name);
-    if (owner === undefined) {
-      owner = {
-        waiting: [],
-        inFlight: 0,
-        heldUntilMs: Number.NEGATIVE_INFINITY,
-        turn: 0,
-        lastSeenMs: Number.NEGATIVE_INFINITY,
-        isAnswered: false,
-        isNew: true,
-      };
-      this.#owners.set(name, owner);
-    }
+  /** Adds a call of the owner of that name. */
+  add(name: string, waiting: Waiting, nowMs: number): Owner {
+    if (nowMs >= this.#forgetAtMs) this.#forget(nowMs);
+    const owner = this.#ownerOf(name);
+    const isIdle = owner.inFlight === 0;
+    if (isIdle) this.#seen.remove(owner);
+    owner.lastSeenMs = nowMs;
+    if (isIdle) this.#seen.add(owner);
+    const after = owner.waiting.findLastIndex(({ rank }) => rank <= waiting.rank);
+    owner.waiting.splice(after + 1, 0, waiting);
+    if (isIdle && owner.waiting.length === 1) this.#benchOf(owner).add(owner);
     return owner;
+  }
+
+  /** Takes away a call that waits. */
+  remove(owner: Owner, waiting: Waiting): void {
+    owner.waiting.splice(owner.waiting.indexOf(waiting), 1);
+    if (owner.inFlight === 0 && owner.waiting.length === 0) this.#benchOf(owner).remove(owner);
+  }
+
+  /** No call of the owner of that name begins before that instant. */
+  hold(name: string, untilMs: number): void {
+    const owner = this.#ownerOf(name);
+    const bench = owner.inFlight === 0 && owner.waiting.length > 0 ? this.#benchOf(owner) : null;
+    bench?.remove(owner);
+    owner.heldUntilMs = Math.max(owner.heldUntilMs, untilMs);
+    bench?.add(owner);
   }
 
   /** Of the owners that may have a slot now: one within its share before one beyond it, then the longest unserved. */
   next(nowMs: number): Next {
-    const share = this.#shareAt(nowMs);
-    let best: Owner | null = null;
-    let atMs = Number.POSITIVE_INFINITY;
-    for (const owner of this.#owners.values()) {
-      if (owner.waiting.length === 0) continue;
-      const ownMs = this.#readyMs(owner, nowMs);
-      atMs = Math.min(atMs, ownMs);
-      if (ownMs > nowMs) continue;
-      if (best === null || goesBefore(owner, best, share)) best = owner;
+    this.#free.release(nowMs);
+    this.#barred.release(nowMs);
+    const isOpen = this.#unanswered < this.#unansweredMax;
+    const share = this.#shareNow();
+    let best = this.#free.first;
+    let atMs = this.#free.heldUntilMs;
+    if (isOpen) {
+      best = firstOf(best, this.#barred.first, share);
+      atMs = Math.min(atMs, this.#barred.heldUntilMs);
+    }
+    for (const owner of this.#calling) {
+      if (owner.waiting.length === 0 || (!owner.isAnswered && !isOpen)) continue;
+      const ownMs = Math.max(owner.heldUntilMs, this.#awaitedMs());
+      if (ownMs > nowMs) atMs = Math.min(atMs, ownMs);
+      else best = firstOf(best, owner, share);
     }
     return best === null ? { owner: null, atMs } : { owner: best, atMs: nowMs };
   }
 
+  /** How many calls could be let through, if only slots and turns decided. At least 1 if `next` found an owner. */
+  canGo(nowMs: number): number {
+    let calls = this.#free.readyCount;
+    if (this.#unanswered < this.#unansweredMax) calls += this.#barred.readyCount;
+    for (const owner of this.#calling) if (owner.heldUntilMs <= nowMs) calls += owner.waiting.length;
+    return Math.min(calls, this.#slots - this.#inFlight);
+  }
+
+  /** Takes away all calls that wait, of all owners, and returns them. */
+  removeAll(): Waiting[] {
+    const removed: Waiting[] = [];
+    for (const owner of this.#owners.values()) {
+      if (owner.waiting.length > 0 && owner.inFlight === 0) this.#benchOf(owner).remove(owner);
+      removed.push(...owner.waiting.splice(0));
+    }
+    return removed;
+  }
+
   /** Gives a slot to the first call of the owner. */
   letThrough(owner: Owner): void {
+    if (owner.inFlight === 0) {
+      this.#benchOf(owner).remove(owner);
+      this.#seen.remove(owner);
+      this.#calling.add(owner);
+    }
     this.#inFlight += 1;
     owner.inFlight += 1;
     if (!owner.isAnswered) this.#unanswered += 1;
@@ -98,45 +132,72 @@ export class Turns {
     owner.inFlight -= 1;
     owner.lastSeenMs = nowMs;
     if (!owner.isAnswered) this.#unanswered -= 1;
-    if (answered === null) return;
+    if (answered !== null) this.#note(owner, answered);
+    if (owner.inFlight > 0) return;
+    this.#calling.delete(owner);
+    this.#seen.add(owner);
+    if (owner.waiting.length > 0) this.#benchOf(owner).add(owner);
+  }
+
+  #note(owner: Owner, answered: boolean): void {
     owner.isNew = false;
     if (answered === owner.isAnswered) return;
     owner.isAnswered = answered;
     this.#unanswered += answered ? -owner.inFlight : owner.inFlight;
   }
 
-  /** Slots for each owner that wants to call or is calling; at least one. */
-  #shareAt(nowMs: number): number {
-    let contending = 0;
+  /** The owner of that name; a new one if it has not called before. */
+  #ownerOf(name: string): Owner {
+    const known = this.#owners.get(name);
+    if (known !== undefined) return known;
+    const owner: Owner = {
+      name,
+      number: (this.#came += 1),
+      waiting: [],
+      inFlight: 0,
+      heldUntilMs: Number.NEGATIVE_INFINITY,
+      turn: 0,
+      lastSeenMs: Number.NEGATIVE_INFINITY,
+      isAnswered: false,
+      isNew: true,
+    };
+    this.#owners.set(name, owner);
+    this.#seen.add(owner);
+    return owner;
+  }
+
+  /** Forgets the owners of which nothing matters any more: neither a hold nor that the last call was not answered. */
+  #forget(nowMs: number): void {
+    this.#forgetAtMs = nowMs + REMEMBERED_MS;
     for (const owner of this.#owners.values()) {
-      if (owner.inFlight > 0 || (owner.waiting.length > 0 && owner.heldUntilMs <= nowMs)) contending += 1;
+      const isIdle = owner.inFlight === 0 && owner.waiting.length === 0;
+      const matters = owner.heldUntilMs > nowMs || !(owner.isAnswered || owner.isNew);
+      if (!isIdle || matters || owner.lastSeenMs + REMEMBERED_MS > nowMs) continue;
+      this.#owners.delete(owner.name);
+      this.#seen.remove(owner);
     }
+  }
+
+  #benchOf = (owner: Owner): Bench => (owner.isAnswered || owner.isNew ? this.#free : this.#barred);
+
+  /** Slots for each owner that wants to call or is calling; at least one. */
+  #shareNow(): number {
+    const contending = this.#calling.size + this.#free.readyCount + this.#barred.readyCount;
     return Math.max(1, Math.floor(this.#slots / Math.max(1, contending)));
   }
 
-  /** When the owner may have a slot, if only time decides; infinite if a slot has to come back first. */
-  #readyMs(owner: Owner, nowMs: number): number {
-    const isFirst = owner.isNew && owner.inFlight === 0;
-    if (!owner.isAnswered && !isFirst && this.#unanswered >= this.#unansweredMax) {
-      return Number.POSITIVE_INFINITY;
-    }
-    return Math.max(owner.heldUntilMs, this.#awaitedMs(owner), nowMs);
-  }
-
-  /** Until when the last slot is kept from an owner that has one already, for those who may be back. */
-  #awaitedMs(owner: Owner): number {
-    let awaitedMs = Number.NEGATIVE_INFINITY;
-    const isLast = this.#slots > 1 && this.#inFlight === this.#slots - 1 && owner.inFlight > 0;
-    if (!isLast) return awaitedMs;
-    for (const other of this.#owners.values()) {
-      if (other.inFlight === 0) awaitedMs = Math.max(awaitedMs, other.lastSeenMs + LATELY_MS);
-    }
-    return awaitedMs;
+  /** Until when the last slot is kept from owners that have one already, for those who may be back. */
+  #awaitedMs(): number {
+    const isLast = this.#slots > 1 && this.#inFlight === this.#slots - 1;
+    const last = this.#seen.last;
+    return isLast && last !== undefined ? last.lastSeenMs + LATELY_MS : Number.NEGATIVE_INFINITY;
   }
 }
 
-function goesBefore(one: Owner, other: Owner, share: number): boolean {
+/** Which of the two goes first, if there are two. */
+function firstOf(one: Owner | null, other: Owner | null, share: number): Owner | null {
+  if (one === null || other === null) return one ?? other;
   const oneIsOver = one.inFlight >= share;
-  const otherIsOver = other.inFlight >= share;
-  return oneIsOver === otherIsOver ? one.turn < other.turn : otherIsOver;
+  if (oneIsOver !== other.inFlight >= share) return oneIsOver ? other : one;
+  return byTurn(one, other) < 0 ? one : other;
 }

@@ -5,13 +5,15 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from '../store/account-days.ts';
 import { readAccountToChain } from '../store/entries.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { createCertifiedCheck, type CertifiedCheck } from './certified-check.ts';
+import type { CertifiedCheck } from './certified-check.ts';
 import { createKnownDays, type KnownDays } from './known-days.ts';
 
 export interface AccountInZone {
   readonly db: Kysely<DB>;
   readonly account: Account;
   readonly zone: string;
+  /** Of this account; it remembers the certificates it has read. */
+  readonly isCertified: CertifiedCheck;
 }
 
 export interface AccountView {
@@ -19,9 +21,9 @@ export interface AccountView {
   readonly isCertified: CertifiedCheck;
 }
 
-export const createAccountView = ({ db, account }: AccountInZone): AccountView => ({
+export const createAccountView = ({ db, account, isCertified }: AccountInZone): AccountView => ({
   known: createKnownDays(db, account),
-  isCertified: createCertifiedCheck(db, account),
+  isCertified,
 });
 
 /** Whether the time from a day's last entry to an instant is under certificate: no entry can be missing in it then. */

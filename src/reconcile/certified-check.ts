@@ -5,8 +5,8 @@ import { covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedWindows } from '../store/windows.ts';
 
-/** Certificates are read this far beyond the span: the next question is mostly about the days after it. */
-const READ_AHEAD_MS = 31 * 24 * 3_600_000;
+/** Certificates are read this far beyond both ends of the span: the next question is mostly about the days beside it. */
+const READ_AROUND_MS = 31 * 24 * 3_600_000;
 
 export type CertifiedCheck = (span: Window) => Promise<boolean>;
 
@@ -14,7 +14,7 @@ export function createCertifiedCheck(db: Kysely<DB>, { merchantNo, currency }: A
   let known: { readonly within: Window; readonly certified: readonly Window[] } | null = null;
   return async (span) => {
     if (known === null || span.beginMs < known.within.beginMs || span.endMs > known.within.endMs) {
-      const within = { beginMs: span.beginMs, endMs: span.endMs + READ_AHEAD_MS };
+      const within = { beginMs: span.beginMs - READ_AROUND_MS, endMs: span.endMs + READ_AROUND_MS };
       known = { within, certified: await certifiedWindows(db, merchantNo, within, currency) };
     }
     return covers(known.certified, span);

@@ -2,11 +2,13 @@
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { accountDaysFrom, dayBefore, type DayFigures } from '../store/account-days.ts';
+import { accountDaysAround, dayBefore, type DayFigures } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** Stored days that one query reads ahead: a long cascade makes few queries, a short one reads few rows. */
 const READ_AHEAD_DAYS = 50;
+/** Stored days before them that the same query reads: a pass mostly asks for the day before its first one. */
+const READ_BEFORE_DAYS = 3;
 
 export interface KnownDays {
   /** The day as stored, whatever the pass made of it. */
@@ -28,9 +30,17 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
   let ahead: { from: BusinessDay; to: BusinessDay; days: readonly DayFigures[] } | null = null;
 
   const readFrom = async (from: BusinessDay) => {
-    const days = await accountDaysFrom(db, account, from, READ_AHEAD_DAYS);
-    const to = days.length < READ_AHEAD_DAYS ? LAST_DAY : days.at(-1)!.day;
-    return (ahead = { from, to, days });
+    const days = await accountDaysAround(db, account, from, {
+      before: READ_BEFORE_DAYS,
+      from: READ_AHEAD_DAYS,
+    });
+    const before = days.filter(({ day }) => day < from).length;
+    const isToEnd = days.length - before < READ_AHEAD_DAYS;
+    return (ahead = {
+      from: before < READ_BEFORE_DAYS ? FIRST_DAY : days[0]!.day,
+      to: isToEnd ? LAST_DAY : days.at(-1)!.day,
+      days,
+    });
   };
   const around = async (day: BusinessDay) =>
     ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
@@ -40,12 +50,13 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
   const storedAfter = async (day: BusinessDay) => {
     const found = (await around(day)).days.find((one) => one.day > day);
     if (found !== undefined || ahead!.to === LAST_DAY) return found;
-    return (await readFrom(addDays(ahead!.to, 1))).days[0];
+    const next = addDays(ahead!.to, 1);
+    return (await readFrom(next)).days.find((one) => one.day >= next);
   };
 
   const storedBefore = async (day: BusinessDay) => {
     const found = (await around(day)).days.findLast((one) => one.day < day);
-    return found ?? dayBefore(db, account, ahead!.from);
+    return found !== undefined || ahead!.from === FIRST_DAY ? found : dayBefore(db, account, ahead!.from);
   };
 
   const before = async (day: BusinessDay) => {
@@ -70,4 +81,5 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
   return { stored, storedBefore, storedAfter, before, after, put };
 }
 
+const FIRST_DAY = '0001-01-01';
 const LAST_DAY = '9999-12-31';

@@ -2,7 +2,6 @@
 import { addDays, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { accountDaysSince } from '../store/account-days.ts';
-import { createCertifiedCheck } from './certified-check.ts';
 import type { AccountInZone } from './account-view.ts';
 
 /**
@@ -15,11 +14,10 @@ export async function daysWithoutEntries(
   last: BusinessDay | null,
   changed: readonly BusinessDay[],
 ): Promise<BusinessDay[]> {
-  const { db, account, zone } = options;
+  const { db, account, zone, isCertified } = options;
   const first = [...changed, ...(last === null ? [] : [last])].sort()[0];
   if (first === undefined) return [];
-  const isCertified = createCertifiedCheck(db, account);
-  const stored = last === null || last < first ? [] : await accountDaysSince(db, account, first);
+  const stored = last === null || last <= first ? [] : await accountDaysSince(db, account, first);
   const known = [...new Set([first, ...stored, ...changed])].sort();
   const found: BusinessDay[] = [];
   for (const [at, day] of known.entries()) {

@@ -12,6 +12,7 @@ import type { QuarantinedReader } from '../ledger/chain/quarantined-entries.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { createCertifiedCheck, type CertifiedCheck } from './certified-check.ts';
 import { daysWithoutEntries } from './quiet-days.ts';
 import { chainAccount, joiningDays, type ChainedAccount } from './chain-account.ts';
 
@@ -80,7 +81,13 @@ export interface ReconcileReport {
  * Throws `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function reconcileAccounts(options: ReconcileOptions): Promise<ReconcileReport> {
-  const work = await accountsToChain(options);
+  const checks = new Map<string, CertifiedCheck>();
+  const checkOf = (account: Account): CertifiedCheck => {
+    const known = checks.get(accountKey(account)) ?? createCertifiedCheck(options.db, account);
+    checks.set(accountKey(account), known);
+    return known;
+  };
+  const work = await accountsToChain({ ...options, checkOf });
   let daysChained = 0;
   const daysChanged: DayChange[] = [];
   const opened: BreakRow[] = [];
@@ -90,7 +97,12 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
     let waiting: readonly BusinessDay[] = days;
     while (waiting.length > 0) {
       options.signal.throwIfAborted();
-      const chained = await chainAccount({ ...options, account, changed: waiting });
+      const chained = await chainAccount({
+        ...options,
+        account,
+        isCertified: checkOf(account),
+        changed: waiting,
+      });
       const breaks = await saveAccount(chained, waiting, account, options);
       daysChained += chained.days.length;
       daysChanged.push(...changesIn(chained, account));
@@ -168,7 +180,10 @@ interface AccountWork {
   days: BusinessDay[];
 }
 
-async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]> {
+/** One check an account for the whole pass, so that its certificates are read once. */
+type WithChecks = ReconcileOptions & { readonly checkOf: (account: Account) => CertifiedCheck };
+
+async function accountsToChain(options: WithChecks): Promise<AccountWork[]> {
   const work = new Map<string, AccountWork>();
   const add = (account: Account, days: readonly BusinessDay[]): void => {
     const key = accountKey(account);
@@ -176,10 +191,10 @@ async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]
     if (known === undefined) work.set(key, { account, days: [...days] });
     else known.days = [...new Set([...known.days, ...days])];
   };
-  const { db, accounts } = options;
+  const { db, accounts, checkOf } = options;
   for (const { account, days } of await changedDays(db, accounts)) add(account, days);
   for (const { account, days } of await restartedDays(db, accounts)) {
-    const joining = await joiningDays({ ...options, account }, days);
+    const joining = await joiningDays({ ...options, account, isCertified: checkOf(account) }, days);
     if (joining.length > 0) add(account, joining);
   }
   for (const { account, days } of await emptyDays([...work.values()], options))
@@ -190,7 +205,7 @@ async function accountsToChain(options: ReconcileOptions): Promise<AccountWork[]
 /** Of each account asked for, the days that are proven to hold no entry and have no figures yet. */
 async function emptyDays(
   work: readonly AccountWork[],
-  { db, zone, accounts: asked }: ReconcileOptions,
+  { db, zone, accounts: asked, checkOf }: WithChecks,
 ): Promise<readonly AccountWork[]> {
   const accounts = new Map<string, { account: Account; last: BusinessDay | null; changed: BusinessDay[] }>();
   for (const { account, day } of await lastDays(db, asked))
@@ -201,7 +216,10 @@ async function emptyDays(
   }
   const found: AccountWork[] = [];
   for (const { account, last, changed } of accounts.values())
-    found.push({ account, days: await daysWithoutEntries({ db, account, zone }, last, changed) });
+    found.push({
+      account,
+      days: await daysWithoutEntries({ db, account, zone, isCertified: checkOf(account) }, last, changed),
+    });
   return found;
 }
 

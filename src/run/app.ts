@@ -23,6 +23,7 @@ import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
+import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import type { Progress } from './progress.ts';
 import type { RunDeps } from './active-run.ts';
@@ -87,10 +88,17 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
   }
 }
 
+/** Where the platform's client shares nothing with other processes, `shared` is left out. */
+type PlatformOptions = Pick<AppOptions, 'onRetry' | 'transport'> & Pick<TransportDeps, 'shared'>;
+
 /** The platform's client, one part for each operation. Opens without connecting. */
-export function openPlatform(settings: Settings, options: Pick<AppOptions, 'onRetry' | 'transport'>) {
-  const { onRetry, transport: deps = machineDeps } = options;
-  const transport = createTransport(settings.platform, onRetry === undefined ? deps : { ...deps, onRetry });
+export function openPlatform(settings: Settings, options: PlatformOptions) {
+  const { transport: deps = machineDeps, onRetry, shared } = options;
+  const transport = createTransport(settings.platform, {
+    ...deps,
+    ...(onRetry && { onRetry }),
+    ...(shared && { shared }),
+  });
   return {
     reader: createLedgerReader(transport, {
       zone: settings.platform.timeZone,
@@ -107,7 +115,12 @@ export function openPlatform(settings: Settings, options: Pick<AppOptions, 'onRe
 /** Opens the app together with the platform's client. */
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
-  const platform = openPlatform(settings, options);
+  const { db, kind } = app.database;
+  // Nobody else has the embedded database open.
+  const platform = openPlatform(
+    settings,
+    kind === 'embedded' ? options : { ...options, shared: openPlatformLimit(db) },
+  );
   return {
     ...app,
     ...platform,

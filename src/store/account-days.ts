@@ -36,13 +36,26 @@ export const accountDaysUpTo = (
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
-/** The account's days from `day` on, in order, at most `limit`. Uses the primary key. */
-export const accountDaysFrom = (
+/**
+ * The account's last days before `day` and its first from `day` on, at most so many of each, in order. Uses the primary
+ * key.
+ */
+export async function accountDaysAround(
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
-  limit: number,
-): Promise<DayFigures[]> => all(ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit));
+  limits: { readonly before: number; readonly from: number },
+): Promise<DayFigures[]> {
+  const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(limits.before);
+  const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limits.from);
+  const rows = await db
+    .selectFrom(before.as('before'))
+    .selectAll()
+    .unionAll(db.selectFrom(from.as('from')).selectAll())
+    .orderBy('day')
+    .execute();
+  return rows.map(dayFigures);
+}
 
 /** The account's first day after `day`. Uses the primary key. */
 export const dayAfter = (

@@ -5,6 +5,7 @@ import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
+import { forgetSum } from './older-days-count.ts';
 
 /**
  * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
@@ -56,21 +57,22 @@ export async function earliestChangedDays(
 
 /**
  * For each account, the days whose opening was taken from their own first entry, because the day before was not
- * known. Once the days before them are proven, they have to be chained again.
+ * known. Once the time before them is proven, they have to be chained again. An account's first day has nothing before
+ * it and is left out. Uses account_day_restarted.
  */
 export async function restartedDays(
   db: Kysely<DB>,
   accounts: AccountFilter,
 ): Promise<{ account: Account; days: BusinessDay[] }[]> {
-  const rows = await db
-    .selectFrom('account_day')
-    .select(['merchant_no', 'currency', 'day'])
-    .where('restarted', '=', true)
-    .where(ofAccounts(accounts))
-    .orderBy('merchant_no')
-    .orderBy('currency')
-    .orderBy('day')
-    .execute();
+  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
+    SELECT later.merchant_no, later.currency, later.day
+    FROM account_day later CROSS JOIN LATERAL (
+      SELECT day FROM account_day
+      WHERE merchant_no = later.merchant_no AND currency = later.currency AND day < later.day
+      ORDER BY day DESC LIMIT 1
+    ) AS earlier
+    WHERE later.restarted AND ${ofAccounts(accounts, 'later')}
+    ORDER BY later.merchant_no, later.currency, later.day`.execute(db);
   return byAccount(rows);
 }
 
@@ -102,7 +104,7 @@ export async function markChangedDays(
 
 /**
  * Takes days off the list of changed ones, as their figures are made, and notes them as still to be compared with other
- * merchants.
+ * merchants. A sum of figures that one of them belongs to is forgotten.
  */
 export async function clearChangedDays(
   trx: Transaction<DB>,
@@ -110,11 +112,12 @@ export async function clearChangedDays(
   days: readonly BusinessDay[],
 ): Promise<void> {
   if (days.length === 0) return;
+  const cleared = sql`${arrayLiteral(days)}::date[]`;
   await sql`
     WITH cleared AS (
       DELETE FROM changed_day
-      WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ANY (${arrayLiteral(days)}::date[])
+      WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ANY (${cleared})
       RETURNING merchant_no, currency, day
-    )
+    ), stale AS (${forgetSum(merchantNo, sql`unnest(${cleared})`)})
     INSERT INTO uncompared_day (merchant_no, currency, day) SELECT * FROM cleared`.execute(trx);
 }

@@ -1,95 +1,14 @@
-/** Queries on the days before those a night reads, to compare what is stored with the platform's total and records. */
+/** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
 import { sql, type Kysely } from 'kysely';
-import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
+import type { BusinessDay, LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import { heldCurrencies } from './entries.ts';
 import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
+import { sumOfFigures, type Days } from './older-days-count.ts';
 import { sentRows } from './store-entries.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
-/** A range of whole business days, both included. */
-export interface Days {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-}
-
-/**
- * Number of stored entries and of unreadable entries with batchNo in a window. Counts each one along
- * ledger_entry_in_time.
- */
-export async function countStored(db: Kysely<DB>, merchantNo: string, window: Window): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
-    SELECT coalesce(sum((
-      SELECT count(*) FROM ledger_entry e
-      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-    )), 0)::bigint + ${namedUnreadable(merchantNo, window)} AS stored
-    FROM held WHERE currency IS NOT NULL`.execute(db);
-  return rows[0]!.stored;
-}
-
-/**
- * The same for whole days, from their figures: the cost grows with the days, not with the entries. Entries are only
- * counted one by one on days that changed after their figures were made.
- */
-export async function countByFigures(
-  db: Kysely<DB>,
-  merchantNo: string,
-  days: Days,
-  window: Window,
-): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
-    WITH changed AS MATERIALIZED (
-      SELECT currency, day FROM changed_day
-      WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
-    )
-    SELECT (
-      SELECT coalesce(sum(d.credit_count + d.debit_count), 0)::bigint FROM account_day d
-      WHERE d.merchant_no = ${merchantNo} AND d.day BETWEEN ${days.from} AND ${days.to}
-        AND (d.currency, d.day) NOT IN (SELECT currency, day FROM changed)
-    ) + (
-      SELECT coalesce(sum((
-        SELECT count(*) FROM ledger_entry e
-        WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
-          AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day
-      )), 0)::bigint FROM changed
-    ) + ${namedUnreadable(merchantNo, window)} AS stored`.execute(db);
-  return rows[0]!.stored;
-}
-
-/**
- * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
- * stored as an entry and is counted there.
- */
-const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
-  SELECT count(*) FROM (
-    SELECT DISTINCT q.batch_no FROM quarantined_entry q
-    WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
-      AND q.begin_ms >= ${beginMs} AND q.end_ms <= ${endMs}
-      AND NOT EXISTS (
-        SELECT FROM ledger_entry e
-        WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
-      )
-  ) AS unreadable
-)`;
-
-/**
- * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may
- * be an entry that is stored already. One that may lie outside the window may or may not be in the total.
- */
-export async function uncountableSpans(
-  db: Kysely<DB>,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<Window[]> {
-  const { rows } = await sql<{ begin_ms: number; end_ms: number }>`
-    SELECT begin_ms, end_ms FROM quarantined_entry
-    WHERE merchant_no = ${merchantNo} AND released_at IS NULL AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
-      AND (batch_no IS NULL OR begin_ms < ${beginMs} OR end_ms > ${endMs})`.execute(db);
-  return rows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms }));
-}
+export { countByFigures, countStored, uncountableSpans, type Days } from './older-days-count.ts';
 
 /**
  * Days on which the platform's records differ from what is stored under their numbers: the day of the record, and the
@@ -167,7 +86,7 @@ export async function olderDaysComparison(
   };
 }
 
-/** Stores how far the comparison has come. Throws `LeaseLost` or `StoreUnreachable`. */
+/** Stores how far the comparison has come, with the sum of the days' figures. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function keepOlderDaysComparison(
   db: Kysely<DB>,
   lease: Lease,
@@ -188,8 +107,16 @@ export async function keepOlderDaysComparison(
   await writeTransaction(db, lease, (trx) =>
     trx
       .insertInto('older_days_look')
-      .values({ merchant_no: merchantNo, ...row })
-      .onConflict((conflict) => conflict.column('merchant_no').doUpdateSet(row))
+      .values({
+        merchant_no: merchantNo,
+        ...row,
+        by_figures: sql<number>`${sumOfFigures(merchantNo, { from, to })}`,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('merchant_no')
+          .doUpdateSet((eb) => ({ ...row, by_figures: eb.ref('excluded.by_figures') })),
+      )
       .execute(),
   );
 }

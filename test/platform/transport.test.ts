@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { REPLY_BYTES_MAX } from '../../src/platform/attempt.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/platform/retry.ts';
 import type { TimeSource } from '../../src/platform/line.ts';
+import type { Hold, SharedLimit } from '../../src/platform/shared-limit.ts';
 import type { Transport } from '../../src/platform/transport.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import {
@@ -212,6 +213,38 @@ describe('what is sent again', () => {
       );
     }
   });
+});
+
+test('other processes are told of a Retry-After, the longest of each merchant, before the transport is closed', async () => {
+  const { url } = await stranger(
+    answer('', 429, { 'retry-after': '60' }),
+    answer('', 429, { 'retry-after': '7' }),
+  );
+  const told: (readonly Hold[])[] = [];
+  let release: () => void = () => undefined;
+  const shared: SharedLimit = {
+    take: () => Promise.reject(new Error('there is no rate')),
+    holds: () => Promise.resolve([]),
+    tell: (holds) => {
+      told.push(holds);
+      return new Promise((resolve) => (release = resolve));
+    },
+  };
+  const { transport, post } = transportTo(url, { retriesMax: 1 }, { shared });
+  await rejection(post());
+  await rejection(transport.post(callOf({ access: { kind: 'agent' } })));
+  let isClosed = false;
+  const closed = transport.close().then(() => (isClosed = true));
+  expect(told).toEqual([[{ owner: 'merchant M0001', forMs: 60_000 }]]);
+  release();
+  await vi.waitFor(() => expect(told).toHaveLength(2));
+  expect(isClosed).toBe(false);
+  release();
+  await closed;
+  expect(told[1]).toEqual([
+    { owner: 'merchant M0001', forMs: 7_000 },
+    { owner: 'the agent', forMs: 7_000 },
+  ]);
 });
 
 describe('one merchant and the others', () => {

@@ -178,6 +178,7 @@ describe('the embedded database', () => {
       '0025_merchant_leases',
       '0026_own_past',
       '0027_queued_runs',
+      '0028_platform_limit',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -965,6 +965,10 @@ export interface Notification {
 
 export interface OlderDaysLook {
   /**
+   * Number of entries of the days by their figures. Null once entries of these days changed: the next look adds the figures up anew.
+   */
+  by_figures: number | null;
+  /**
    * First business day that was looked at.
    */
   from_day: string;
@@ -1019,6 +1023,32 @@ export interface PlatformClock {
    * When that was seen.
    */
   seen_off_at: Date;
+}
+
+export interface PlatformHold {
+  /**
+   * Before that no call begins.
+   */
+  held_until: Date;
+  /**
+   * Whose calls wait: 'merchant' and its number, or 'the agent' for calls that belong to no merchant.
+   */
+  owner: string;
+  /**
+   * When that was recorded last.
+   */
+  told_at: Date;
+}
+
+export interface PlatformLimit {
+  /**
+   * Until when the rate is given away to processes. The next one gets its part from then on, or from now if that is later.
+   */
+  free_at: Date;
+  /**
+   * Always true, so that there is one row at most.
+   */
+  is_only: Generated<boolean>;
 }
 
 export interface QuarantinedEntry {
@@ -1583,6 +1613,8 @@ export interface DB {
   notification: Notification;
   older_days_look: OlderDaysLook;
   platform_clock: PlatformClock;
+  platform_hold: PlatformHold;
+  platform_limit: PlatformLimit;
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;

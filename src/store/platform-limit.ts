@@ -1,0 +1,97 @@
+/**
+ * The platform's limit of calls a second and the waits it asked for, shared by all processes on one database. Only the
+ * database's clock counts, as the clocks of hosts may differ: what goes in and out are spans of time.
+ */
+import { sql, type Kysely } from 'kysely';
+import { arrayLiteral } from './engine/array-literal.ts';
+import { DATABASE_NOW } from './engine/lease.ts';
+import { isLostOrRolledBack, retry } from './engine/retry.ts';
+import type { DB } from './engine/schema.ts';
+
+/** A time further ahead than this was not written by today's clock: the clock was put back since. */
+const AHEAD_MAX_S = 900;
+/** Each look at the holds begins so long before the last one, as a slower transaction may have come after it. */
+const OVERLAP_S = 10;
+
+/** An owner that may not call for so long, from now on. */
+interface Held {
+  readonly owner: string;
+  readonly forMs: number;
+}
+
+interface Look {
+  /** Where the next look begins, by the database's clock. */
+  readonly nextFrom: string;
+  readonly holds: readonly Held[];
+}
+
+/** Opens the limit for one process. It remembers which holds that process was given already. */
+export function openPlatformLimit(db: Kysely<DB>) {
+  let from = '-infinity';
+  const given = ({ nextFrom, holds }: Look): readonly Held[] => {
+    from = nextFrom;
+    return holds;
+  };
+  return {
+    /**
+     * Reserves the rate for `calls` calls, spaced by `spacingMs`, behind all that was reserved before. They may begin
+     * after `afterMs`. Also returns what `holds` does. Throws `StoreUnreachable` if the database does not answer for a
+     * while.
+     */
+    take: async (calls: number, spacingMs: number) => {
+      const { afterMs, look } = await retry(() => takeSlice(db, calls * spacingMs, from), {
+        isPassing: isLostOrRolledBack,
+      });
+      return { afterMs: Math.max(0, afterMs), holds: given(look) };
+    },
+    /** The holds that were told since the last look; at first all. Throws as `take` does. */
+    holds: async () => {
+      const { rows } = await sql<{ look: Look }>`SELECT ${lookFrom(from)} AS look`.execute(db);
+      return given(rows[0]!.look);
+    },
+    /** Records holds. None is shortened by a later one. */
+    tell: (holds: readonly Held[]) => storeHolds(db, holds),
+  };
+}
+
+const isAhead = (column: 'known.held_until' | 'known.free_at') =>
+  sql<boolean>`(${sql.ref(column)} > ${DATABASE_NOW}
+    AND ${sql.ref(column)} < ${DATABASE_NOW} + ${AHEAD_MAX_S} * interval '1 second')`;
+
+/** As JSON, so that it fits into one row with a slice. */
+const lookFrom = (from: string) => sql<Look>`json_build_object(
+  'nextFrom', ${DATABASE_NOW} - ${OVERLAP_S} * interval '1 second',
+  'holds', (
+    SELECT coalesce(json_agg(json_build_object(
+      'owner', owner, 'forMs', extract(epoch FROM held_until - ${DATABASE_NOW}) * 1000)), '[]')
+    FROM platform_hold AS known
+    WHERE told_at > ${from}::timestamptz AND ${isAhead('known.held_until')}))`;
+
+async function takeSlice(db: Kysely<DB>, spanMs: number, from: string) {
+  const span = sql`${spanMs}::float8 * interval '1 millisecond'`;
+  const { rows } = await sql<{ afterMs: number; look: Look }>`
+    WITH taken AS (
+      INSERT INTO platform_limit AS known (free_at) VALUES (${DATABASE_NOW} + ${span})
+      ON CONFLICT (is_only) DO UPDATE
+        SET free_at = ${span} + CASE WHEN ${isAhead('known.free_at')} THEN known.free_at ELSE ${DATABASE_NOW} END
+      RETURNING free_at)
+    SELECT (extract(epoch FROM free_at - ${span} - ${DATABASE_NOW}) * 1000)::float8 AS "afterMs",
+      ${lookFrom(from)} AS look
+    FROM taken`.execute(db);
+  return rows[0]!;
+}
+
+async function storeHolds(db: Kysely<DB>, holds: readonly Held[]): Promise<void> {
+  // In one order, so that no two processes wait for each other.
+  await sql`
+    INSERT INTO platform_hold AS known (owner, held_until, told_at)
+    SELECT owner, ${DATABASE_NOW} + for_ms * interval '1 millisecond', ${DATABASE_NOW}
+    FROM unnest(
+      ${arrayLiteral(holds.map(({ owner }) => owner))}::text[],
+      ${arrayLiteral(holds.map(({ forMs }) => forMs))}::float8[])
+      AS told (owner, for_ms)
+    ORDER BY owner
+    ON CONFLICT (owner) DO UPDATE
+      SET told_at = excluded.told_at, held_until = greatest(
+        excluded.held_until, CASE WHEN ${isAhead('known.held_until')} THEN known.held_until END)`.execute(db);
+}
