@@ -1,4 +1,4 @@
--- The role of `run`, `schedule`, `reference sync` and the commands about the ledger. It reads and writes the ledger and
+-- The role of `run`, `schedule`, `worker`, `reference sync` and the commands about the ledger. It reads and writes the ledger and
 -- what is made of it, and sees nothing of applications, beneficiaries or pushed results. Run after each migration, as
 -- their owner; it takes nothing away that it does not give again.
 DO $$ BEGIN
@@ -18,3 +18,11 @@ GRANT SELECT, INSERT ON audit_entry, break_step, secret_key_check TO daybook_job
 -- their lists.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day, absent_entry, untold_change, untold_revision
 TO daybook_job;
+-- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
+DO $$ BEGIN
+  IF to_regclass('daybook_queue.job') IS NOT NULL THEN
+    GRANT USAGE ON SCHEMA daybook_queue TO daybook_job;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA daybook_queue TO daybook_job;
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA daybook_queue TO daybook_job;
+  END IF;
+END $$;

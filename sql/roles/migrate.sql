@@ -7,3 +7,5 @@ END $$;
 -- Servers before version 15 let everybody make tables here.
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE, CREATE ON SCHEMA public TO daybook_migrate;
+-- For DAYBOOK_WORKERS=queue. Only an administrator may make a schema.
+CREATE SCHEMA IF NOT EXISTS daybook_queue AUTHORIZATION daybook_migrate;

@@ -1,5 +1,7 @@
 /** `migrate`: brings the database to this version. */
 import type { Command } from 'commander';
+import { installQueue } from '../queue/install.ts';
+import { QUEUE_SCHEMA } from '../queue/lanes.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/waits.ts';
@@ -10,10 +12,13 @@ export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('bring the database to this version; repeating it does nothing')
+    .addHelpText('after', '\nWith DAYBOOK_WORKERS=queue it also makes the tables of the queue.')
     .action(async (_flags: object, self: Command) => {
-      const database = await openDatabase({ ...offlineSettings(self), waits: MIGRATION_WAITS });
+      const settings = offlineSettings(self);
+      const database = await openDatabase({ ...settings, waits: MIGRATION_WAITS });
       try {
         const applied = await migrate(database.db);
+        if (settings.workers === 'queue' && (await installQueue(database.db))) applied.push(QUEUE_SCHEMA);
         print(self, {
           document: { applied },
           text:

@@ -11,6 +11,7 @@ import { addDemoOnboardingCommand } from './demo/demo-onboarding.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEntriesCommand } from './entries.ts';
 import { withFittingHelp } from './output/help-text.ts';
+import { addJobsCommand } from './jobs.ts';
 import { addMerchantsCommand } from './merchants.ts';
 import { addRekeyCommand } from './merchants-rekey.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -68,6 +69,7 @@ export function createProgram(): Command {
   addOnboardCommand(program);
   addNotificationsCommand(program);
   addScheduleCommand(program);
+  addJobsCommand(program);
   addServeCommand(program);
   addMigrateCommand(program);
   addDoctorCommand(program);

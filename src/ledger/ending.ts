@@ -18,3 +18,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export abstract class ExpectedError extends Error {
   abstract readonly exitCode: Exclude<ExitCode, typeof EXIT.done | typeof EXIT.fault>;
 }
+
+/** The exit code of an error that ended a command: its own, or 70 for an error nobody expected. */
+export const exitCodeOf = (error: unknown): ExitCode =>
+  error instanceof ExpectedError ? error.exitCode : EXIT.fault;

@@ -130,8 +130,8 @@ async function clocksWereApart(
 }
 
 /** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
-async function forgetTold(
-  { deps }: ActiveRun,
+export async function forgetTold(
+  { deps }: Pick<ActiveRun, 'deps'>,
   { notices, revised }: Standing,
   ends: readonly MerchantEnd[],
 ): Promise<void> {

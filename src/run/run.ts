@@ -63,13 +63,13 @@ export async function executeScheduled(
 const numbersOf = (merchants: readonly MerchantAccess[]): string[] =>
   merchants.map(({ merchantNo }) => merchantNo);
 
-async function hasGoodRun(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
+export async function hasGoodRun(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
   const runs = await runsOfSlot(db, job, slot);
   return runs.some(({ exitCode }) => isGoodEnd(exitCode));
 }
 
 /** The merchants that no run of the slot has ended well for. If there are none left, all: the slot ended otherwise. */
-async function notDoneInSlot(
+export async function notDoneInSlot(
   { merchants, scheduled: { job, slot } }: RunRequest & { readonly scheduled: DueJob },
   { db }: RunDeps,
 ): Promise<readonly MerchantAccess[]> {
@@ -101,7 +101,8 @@ async function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Pro
     await prepare(run, held);
     await work(run, merchants, ranges);
     await tryBusy(run, merchants);
-    if (STAGES[request.command].includes('sync')) await noticeShared(run);
+    if (STAGES[request.command].includes('sync'))
+      await noticeShared(deps, { runId: run.runId, merchants: numbersOf(request.merchants) });
   } catch (error) {
     cause = error;
   }
@@ -118,7 +119,7 @@ async function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Pro
 }
 
 /** Makes sure that statements can be published before anything is read. */
-async function prepare({ request, deps }: ActiveRun, held: HeldLeases): Promise<void> {
+export async function prepare({ request, deps }: ActiveRun, held: HeldLeases): Promise<void> {
   if (!STAGES[request.command].includes('publish')) return;
   await deps.objects.check();
   const lease = held.leaseOf(held.merchants[0]!);
@@ -176,7 +177,7 @@ async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): 
   return runId;
 }
 
-async function recordAsked(request: RunRequest, { db, now }: RunDeps, runId: number): Promise<void> {
+export async function recordAsked(request: RunRequest, { db, now }: RunDeps, runId: number): Promise<void> {
   if (request.range === null || !STAGES[request.command].includes('sync')) return;
   await recordRequestedRanges(db, { ...accountsAsked(request), ...request.range, runId, now: now() });
 }

@@ -78,6 +78,12 @@ function togetherProblems(sections: RawSettings['sections'], needs: readonly str
   return problems;
 }
 
+/** The embedded database belongs to one process, and a queue is for several. */
+function queueProblems({ daybook, database }: SettingsDocument): SettingsProblem[] {
+  if (daybook.workers !== 'queue' || database.url !== undefined) return [];
+  return [missing('DATABASE_URL', 'is required where DAYBOOK_WORKERS is queue: workers share a server')];
+}
+
 /** Agent headers with a placeholder whose setting is not given. */
 function agentProblems({ platform }: SettingsDocument): SettingsProblem[] {
   const templates = Object.values(platform.agentHeaders).join('\n');
@@ -143,6 +149,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     dataDir,
     secretKeys: daybook.secretKeys,
     schedule: scheduleOf(daybook, platform.timeZone),
+    workers: daybook.workers,
     referenceCountries: daybook.referenceCountries,
     publicUrl: daybook.publicUrl ?? null,
     listen: daybook.listen,
@@ -174,7 +181,11 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap((issue) => problemOf(issue, raw)));
   problems.push(...togetherProblems(raw.sections, source.needs ?? ['platform']));
   if (parsed.success)
-    problems.push(...agentProblems(parsed.data), ...certificateProblems(parsed.data, source.env));
+    problems.push(
+      ...agentProblems(parsed.data),
+      ...queueProblems(parsed.data),
+      ...certificateProblems(parsed.data, source.env),
+    );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());
 }

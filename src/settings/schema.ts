@@ -45,6 +45,8 @@ const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentit
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
 /** What a user may explicitly leave unprotected: the connection to PostgreSQL, the one to S3, or all certificates. */
 const UNPROTECTED = ['database', 'statements', 'certificates'] as const;
+/** Who does the schedule's work on the ledger: its own process, or `worker` processes over the queue. */
+const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 export const settingsSchema = z.strictObject({
@@ -85,6 +87,7 @@ export const settingsSchema = z.strictObject({
     scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),
     scheduleReference: cronExpression().default('0 3 * * 1').meta(notes('0 3 * * 1')),
     scheduleZone: timeZone().optional().meta(notes('Asia/Shanghai')),
+    workers: oneOf(WORKERS).default('none').meta(notes('queue')),
     referenceCountries: countries().default([]).meta(notes('["CN","US"]')),
     publicUrl: publicUrl().optional().meta(notes('https://daybook.example')),
     listen: listenAddress().default({ host: '127.0.0.1', port: 8080 }).meta(notes('127.0.0.1:8080')),

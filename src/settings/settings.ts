@@ -98,6 +98,8 @@ export interface Settings {
   /** The first key encrypts, all decrypt. */
   readonly secretKeys: readonly SecretKey[];
   readonly schedule: Schedule;
+  /** `queue`: the schedule puts the ledger's work on the queue, and `worker` processes do it. */
+  readonly workers: 'none' | 'queue';
   /** ISO alpha-2 codes of the countries whose banks and payout methods are stored. */
   readonly referenceCountries: readonly string[];
   /**

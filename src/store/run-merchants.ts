@@ -89,3 +89,18 @@ export async function merchantEnds(
     .execute();
   return rows as MerchantEnd[];
 }
+
+/** How the run ended for this merchant; undefined if it is none of the run's. */
+export async function merchantEnd(
+  db: Kysely<DB>,
+  runId: number,
+  merchantNo: string,
+): Promise<Pick<MerchantEnd, 'state' | 'exitCode'> | undefined> {
+  const row = await db
+    .selectFrom('run_merchant')
+    .select(['state', 'exit_code as exitCode'])
+    .where('run_id', '=', runId)
+    .where('merchant_no', '=', merchantNo)
+    .executeTakeFirst();
+  return row as Pick<MerchantEnd, 'state' | 'exitCode'> | undefined;
+}

@@ -74,6 +74,7 @@ describe('settings that are accepted', () => {
         reference: '0 3 * * 1',
         zone: 'Asia/Shanghai',
       },
+      workers: 'none',
       referenceCountries: [],
       publicUrl: null,
       listen: { host: '127.0.0.1', port: 8080 },
@@ -116,6 +117,7 @@ describe('settings that are accepted', () => {
       DAYBOOK_SCHEDULE_RESWEEP: '0 12 * * 1',
       DAYBOOK_SCHEDULE_REFERENCE: '0 4 * * *',
       DAYBOOK_SCHEDULE_ZONE: 'UTC',
+      DAYBOOK_WORKERS: 'queue',
       DAYBOOK_REFERENCE_COUNTRIES: '["CN","US"]',
       DAYBOOK_PUBLIC_URL: 'https://books.example/daybook/',
       DAYBOOK_LISTEN: '[::1]:0',
@@ -168,6 +170,7 @@ describe('settings that are accepted', () => {
         { id: 'k1', key: Buffer.from(KEY, 'base64') },
       ],
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
+      workers: 'queue',
       referenceCountries: ['CN', 'US'],
       publicUrl: 'https://books.example/daybook',
       listen: { host: '::1', port: 0 },
@@ -357,6 +360,18 @@ describe('settings that are refused', () => {
     expect(refusal(() => load({ ...LEAST, PLATFORM_MERCHANT_NO: 'M1' })).problems[0]!.key).toBe(
       'PLATFORM_TOKEN',
     );
+  });
+
+  test('a queue for workers in the embedded database, which belongs to one process', () => {
+    const alone = { ...LEAST, DAYBOOK_WORKERS: 'queue' };
+    expect(refusal(() => load(alone)).problems).toEqual([
+      {
+        key: 'DATABASE_URL',
+        problem: 'is required where DAYBOOK_WORKERS is queue: workers share a server',
+        example: expect.any(String),
+      },
+    ]);
+    expect(load({ ...alone, DATABASE_URL: 'postgres://db/books' }).workers).toBe('queue');
   });
 
   test('unknown keys of the file, at both levels, with the likely right name', () => {

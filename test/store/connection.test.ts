@@ -177,6 +177,7 @@ describe('the embedded database', () => {
       '0024_comments',
       '0025_merchant_leases',
       '0026_own_past',
+      '0027_queued_runs',
       '0028_platform_limit',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);

@@ -3,6 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { installQueue } from '../../src/queue/install.ts';
+import { keepWorking } from '../../src/queue/worker.ts';
+import { enqueue } from '../../src/queue/enqueue.ts';
+import { openQueue } from '../../src/queue/queue.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -61,6 +65,7 @@ describe('migrate', () => {
     await sql.raw(await scriptOf('migrate')).execute(empty.db);
     const login = await loginAs('migrate', `${serverUrl}/${name}`, empty.db);
     expect((await migrate(login.db)).length).toBeGreaterThan(5);
+    expect(await installQueue(login.db)).toBe(true);
     for (const role of ['job', 'inbox', 'read-only'] as const) {
       await sql.raw(await scriptOf(role)).execute(login.db);
     }
@@ -78,10 +83,36 @@ describe('job', () => {
     expect((await executeReferenceRun(work)).exitCode).toBe(0);
   });
 
+  it('sends jobs to the queue, and works on them', async () => {
+    await installQueue(admin);
+    await sql.raw(await scriptOf('job')).execute(admin);
+    const problems: unknown[] = [];
+    const onProblem = (error: unknown) => void problems.push(error);
+    const queue = await openQueue(of('job'), { supervises: true, onProblem });
+    const jobs = [{ runId: 1, merchantNo: 'M1' }];
+    await of('job')
+      .transaction()
+      .execute((trx) => enqueue(queue, trx, 'night', jobs));
+    await queue.boss.supervise();
+    const ends: string[] = [];
+    await keepWorking(queue, {
+      atOnce: 1,
+      work: () => Promise.resolve(),
+      lookAfter: () => Promise.resolve(),
+      onEnd: ({ outcome }) => ends.push(outcome),
+      onProblem,
+      signal: new AbortController().signal,
+      untilEmpty: true,
+    });
+    await queue.close();
+    expect({ ends, problems }).toEqual({ ends: ['done'], problems: [] });
+  });
+
   it.each([
     'SELECT * FROM application',
     'SELECT * FROM beneficiary',
     'SELECT * FROM notification',
+    'DROP TABLE daybook_queue.job',
     'DELETE FROM ledger_entry',
     'DELETE FROM statement',
     'TRUNCATE ledger_entry',
@@ -151,7 +182,8 @@ describe('read-only', () => {
 it('every table is granted to a role that works with it', async () => {
   const tables = await admin.introspection.getTables({ withInternalKyselyTables: false });
   const scripts = (await Promise.all(ROLES.map(scriptOf))).join('\n');
-  expect(tables.map(({ name }) => name).filter((name) => !new RegExp(`\\b${name}\\b`).test(scripts))).toEqual(
+  const own = tables.filter(({ schema }) => schema === 'public');
+  expect(own.map(({ name }) => name).filter((name) => !new RegExp(`\\b${name}\\b`).test(scripts))).toEqual(
     [],
   );
 });

@@ -28,8 +28,10 @@ const keep = ({ deps, lease, runId }: MerchantWork, notices: readonly Notice[]):
  * other merchants, and stores notices of entries that two merchants both have. To be called once, when every merchant
  * of the run is chained.
  */
-export async function noticeShared({ deps, request, runId }: ActiveRun): Promise<void> {
-  const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
+export async function noticeShared(
+  deps: Pick<RunDeps, 'db' | 'checks' | 'zone' | 'now'>,
+  { runId, merchants }: { readonly runId: number; readonly merchants: readonly string[] },
+): Promise<void> {
   const days = await uncomparedDays(deps.db, merchants);
   if (days.length === 0) return;
   const shared = isChecked('shared', deps.checks)

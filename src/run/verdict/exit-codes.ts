@@ -1,7 +1,7 @@
-/** Chooses exit codes: which one wins if several apply, and which one an error gives. */
-import { EXIT, ExpectedError, type ExitCode } from '../../ledger/ending.ts';
+/** Chooses exit codes: which one wins if several apply. */
+import { EXIT, exitCodeOf, ExpectedError, type ExitCode } from '../../ledger/ending.ts';
 
-export { EXIT, type ExitCode };
+export { EXIT, exitCodeOf, type ExitCode };
 
 const WEIGHT: readonly ExitCode[] = [
   EXIT.fault,
@@ -18,10 +18,6 @@ export const isGoodEnd = (exitCode: number | null): boolean =>
 /** The gravest of the exit codes: 70 before 4 before 5 before 3. */
 export const gravest = (codes: readonly ExitCode[]): ExitCode =>
   WEIGHT.find((code) => codes.includes(code)) ?? EXIT.done;
-
-/** The exit code of an error that ended a command: its own, or 70 for an error nobody expected. */
-export const exitCodeOf = (error: unknown): ExitCode =>
-  error instanceof ExpectedError ? error.exitCode : EXIT.fault;
 
 /**
  * The command cannot be meant as it was given: an unknown merchant, or `--from` after `--to`. The message is a whole

@@ -1,0 +1,58 @@
+/** The jobs that this worker has taken and not ended: it sends a heartbeat for them, and stops those that it lost. */
+import { attemptOf, type ClaimedJob } from './enqueue.ts';
+import { LANES } from './lanes.ts';
+import type { Queue } from './queue.ts';
+
+/** Often enough that a worker is not taken for dead if some heartbeats are late (`HEARTBEAT_S`). */
+const HEARTBEAT_EVERY_MS = 5_000;
+
+/** The job went back to the queue, as no heartbeat of this worker arrived for too long. Another worker may have it. */
+export class JobTakenBack extends Error {
+  override readonly name = 'JobTakenBack';
+}
+
+export interface HeldJobs {
+  readonly size: () => number;
+  /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
+  readonly add: (job: ClaimedJob) => AbortSignal;
+  readonly remove: (job: ClaimedJob) => void;
+  /** Sends one heartbeat for all jobs now. */
+  readonly beat: () => Promise<void>;
+  /** Ends the heartbeats. */
+  readonly close: () => void;
+}
+
+/** Begins the heartbeats. `onProblem` is called if one could not be sent; the next one is sent in any case. */
+export function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => void): HeldJobs {
+  const held = new Map<string, { readonly job: ClaimedJob; readonly lost: AbortController }>();
+  const beat = async (): Promise<void> => {
+    for (const lane of LANES) {
+      const jobs = [...held.values()].map(({ job }) => job).filter((job) => job.lane === lane);
+      if (jobs.length === 0) continue;
+      const response = await boss.touch(lane, jobs.map(attemptOf));
+      const still = new Set((response as { readonly settled: readonly string[] }).settled);
+      for (const { id, merchantNo } of jobs) {
+        if (!still.has(id)) held.get(id)?.lost.abort(new JobTakenBack(`the job of ${merchantNo} went back`));
+      }
+    }
+  };
+  let isBeating = false;
+  const timer = setInterval(() => {
+    if (isBeating) return;
+    isBeating = true;
+    void beat()
+      .catch(onProblem)
+      .finally(() => (isBeating = false));
+  }, HEARTBEAT_EVERY_MS);
+  return {
+    size: () => held.size,
+    add: (job) => {
+      const lost = new AbortController();
+      held.set(job.id, { job, lost });
+      return lost.signal;
+    },
+    remove: ({ id }) => void held.delete(id),
+    beat,
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * Reads pg-boss's table of jobs, where pg-boss itself has no bounded way to ask. Its columns are those of the version
+ * that package.json names.
+ */
+import { sql, type Kysely } from 'kysely';
+import type { DB } from '../store/engine/schema.ts';
+import { DEAD_LETTERS, LANES, QUEUE_SCHEMA, type Lane, type MerchantJob } from './lanes.ts';
+
+export const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
+/** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */
+export const IS_OPEN = sql`state <= 'active'`;
+/** A dead letter that pg-boss could not send back is marked as failed there, and stays a dead letter. */
+const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
+export const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
+
+/** Whether no job is waiting or at work, in any worker. */
+export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
+  const { rows } = await sql<{ open: boolean }>`
+    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`.execute(db);
+  return !rows[0]!.open;
+}
+
+/** How many jobs a queue has. */
+export interface LaneCounts {
+  readonly lane: Lane;
+  /** Waiting for a worker, those included that are tried again later. */
+  readonly waiting: number;
+  readonly active: number;
+  /** When the longest waiting job was put on the queue; null if none waits. */
+  readonly oldest: Date | null;
+}
+
+export async function laneCounts(db: Kysely<DB>): Promise<LaneCounts[]> {
+  const { rows } = await sql<LaneCounts>`
+    SELECT name AS lane, count(*) FILTER (WHERE state < 'active') AS waiting,
+      count(*) FILTER (WHERE state = 'active') AS active,
+      min(created_on) FILTER (WHERE state < 'active') AS oldest
+    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`.execute(db);
+  return LANES.map(
+    (lane) => rows.find((row) => row.lane === lane) ?? { lane, waiting: 0, active: 0, oldest: null },
+  );
+}
+
+/** A job that was given up: each of its attempts failed, or its workers were lost. */
+export interface DeadLetter extends MerchantJob {
+  readonly id: string;
+  readonly lane: Lane;
+  /** Why the last attempt failed. */
+  readonly problem: string;
+  /** The exit code that the last attempt's error had; null if the worker was lost. */
+  readonly exitCode: number | null;
+  readonly attempts: number;
+  readonly givenUpAt: Date;
+}
+
+export interface DeadLetterFilter {
+  readonly limit: number;
+  readonly merchants?: readonly string[] | undefined;
+  readonly ids?: readonly string[];
+}
+
+/** Dead letters, the oldest first. */
+export async function deadLetters(
+  db: Kysely<DB>,
+  { limit, merchants, ids }: DeadLetterFilter,
+): Promise<DeadLetter[]> {
+  const { rows } = await sql<DeadLetter>`
+    SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
+      coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
+      (source_output->>'exitCode')::int AS "exitCode", source_retry_count + 1 AS attempts,
+      created_on AS "givenUpAt"
+    FROM ${JOBS}
+    WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
+      ${merchants === undefined ? sql`` : sql`AND singleton_key = ANY(${merchants})`}
+      ${ids === undefined ? sql`` : sql`AND id = ANY(${ids}::uuid[])`}
+    ORDER BY created_on, id LIMIT ${limit}`.execute(db);
+  return rows;
+}
+
+export async function countDeadLetters(db: Kysely<DB>): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM ${JOBS} WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}`.execute(db);
+  return rows[0]!.count;
+}
+
+/** Of these merchants, those with a job on the lane that waits or is at work. */
+export async function merchantsWithJob(
+  db: Kysely<DB>,
+  lane: Lane,
+  merchants: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ merchantNo: string }>`
+    SELECT singleton_key AS "merchantNo" FROM ${JOBS}
+    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`.execute(db);
+  return new Set(rows.map(({ merchantNo }) => merchantNo));
+}

@@ -1,0 +1,97 @@
+/** The end of a queued run, once none of its merchants waits: one exit code and one summary for all of them. */
+import type { ExitCode } from '../../ledger/ending.ts';
+import { lostMerchants, runsToFinish } from '../../queue/waiting-merchants.ts';
+import { noticesTold, untoldNotices } from '../../store/notices.ts';
+import {
+  endWaiting,
+  finishQueued,
+  queuedRun,
+  runReasons,
+  runTotals,
+  waitingInRun,
+  type MerchantsReason,
+} from '../../store/queued-runs.ts';
+import type { RunDeps } from '../active-run.ts';
+import { checkedBy } from '../checked.ts';
+import { TIME_ZONE_ON_TRUST } from '../report.ts';
+import { STAGES } from '../stages/stages-of.ts';
+import { noticeShared } from '../stages/notice-stage.ts';
+import { EXIT, gravest } from '../verdict/exit-codes.ts';
+import { reasonsOfNotices } from '../verdict/notice-reasons.ts';
+import type { Reason } from '../verdict/reason.ts';
+import type { QueuedRequest } from './queued-run.ts';
+
+/** Different reasons that the summary tells. The merchants' rows have all. */
+const REASONS_MAX = 500;
+/** Merchants that a reason names. */
+const MERCHANTS_NAMED = 5;
+
+type FinishDeps = Pick<
+  RunDeps,
+  'db' | 'now' | 'zone' | 'settleDelayMs' | 'checks' | 'timeZoneTrusted' | 'holder'
+>;
+
+/** Ends the run if none of its merchants waits any more, and it has no end yet. Returns whether it did. */
+export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<boolean> {
+  const { db, now } = deps;
+  if ((await waitingInRun(db, runId)) > 0) return false;
+  const run = await queuedRun(db, runId);
+  if (run?.exitCode !== null) return false;
+  const request = run.request as unknown as QueuedRequest;
+  const totals = await runTotals(db, runId);
+  const { merchants } = totals;
+  if (STAGES[request.command].includes('sync')) await noticeShared(deps, { runId, merchants });
+  const notices = await untoldNotices(db, merchants);
+  const told = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
+  const reasons = [
+    ...reasonsOfNotices(notices),
+    ...told.map(reasonOfMerchants),
+    ...(deps.timeZoneTrusted === true ? [{ exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null }] : []),
+  ];
+  const exitCode = gravest([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);
+  const { platformBehindMs = 0, platformAheadMs = 0 } = totals.largest;
+  const figures = {
+    merchants,
+    merchantsDone: totals.merchantsDone,
+    ...totals.sums,
+    ...{ platformBehindMs, platformAheadMs },
+    checked: checkedBy(request, deps),
+    elapsedMs: now().getTime() - run.startedAt.getTime(),
+    reasons,
+    notes: reasons.map(({ what }) => what),
+    interrupted: false,
+  };
+  const isFinished = await finishQueued(db, runId, { exitCode, figures, now: now() });
+  if (isFinished) await db.transaction().execute((trx) => noticesTold(trx, notices, now()));
+  return isFinished;
+}
+
+/** Ends merchants whose job will not come, and the runs that wait for nobody. Returns the runs it ended. */
+export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
+  const { db, holder, now } = deps;
+  const lost = Map.groupBy(await lostMerchants(db), ({ runId }) => runId);
+  for (const [runId, merchants] of lost) {
+    const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
+      const todo = 'mend what is said here, then send it back with `daybook jobs redrive`';
+      const reason: Reason = { exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo };
+      return { merchantNo, exitCode, figures: { reasons: [reason] } };
+    });
+    await endWaiting(db, ends, { runId, holder, now: now() });
+  }
+  const finished: number[] = [];
+  for (const runId of await runsToFinish(db)) if (await finishQueuedRun(runId, deps)) finished.push(runId);
+  return finished;
+}
+
+/** The reason as the run tells it: with the merchants, if its sentence does not name the one. */
+function reasonOfMerchants({ exitCode, what, todo, isNamed, count, merchants }: MerchantsReason): Reason {
+  const [merchantNo] = merchants;
+  const code = exitCode as ExitCode;
+  if (isNamed) return { exitCode: code, what, todo, merchantNo: merchantNo! };
+  const more = count - merchants.length;
+  return {
+    exitCode: code,
+    what: `${merchants.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${what}`,
+    todo,
+  };
+}
