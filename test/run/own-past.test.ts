@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
-import { ALL_TIME } from '../../src/ledger/window.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { standingsOf } from '../../src/run/standing.ts';
@@ -12,7 +11,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { entriesADay } from '../../src/store/entries-a-day.ts';
 import { firstDaysWithBalance } from '../../src/store/ledger-past.ts';
-import { countByFigures, keepOlderDaysComparison, uncountableSpans } from '../../src/store/older-days.ts';
+import { countByFigures, keepOlderDaysComparison } from '../../src/store/older-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { counting } from '../store/many-accounts.ts';
 import { rowsLookedAt } from '../store/rows-looked-at.ts';
@@ -118,7 +117,6 @@ describe('of a merchant with two years stored and of one with nine days, a night
       (merchantNo) => countByFigures(db(), merchantNo, days(merchantNo).days, days(merchantNo).window),
       3,
     ],
-    ['what cannot be counted of them', (merchantNo) => uncountableSpans(db(), merchantNo, ALL_TIME), 3],
     ['first openings', (merchantNo) => firstDaysWithBalance(db(), merchantNo), 3],
     // It looks back nine weeks, and one of the two has nine days.
     ['the usual entries of a day', (merchantNo) => entriesADay(db(), merchantNo, range), 120],
