@@ -4,6 +4,7 @@ import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { openPlatform, runDeps } from '../../src/run/app.ts';
+import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
 import { createMerchantWaits } from '../../src/run/merchant-waits.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -68,6 +69,7 @@ export async function openRig(serverUrl: string): Promise<Rig> {
         objects,
         now: () => new Date(nowMs),
         waits: createMerchantWaits().listen,
+        asksLease: createLeaseAsker(db),
       };
       return {
         ...runDeps({ ...app, currencies: createCurrencies({}), close: database.close }, signal),
