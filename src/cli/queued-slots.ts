@@ -10,7 +10,11 @@ import { finishQueuedRun } from '../run/queued/finish.ts';
 import { notesOf } from '../run/run-state.ts';
 import type { DueJob } from '../run/schedule/due.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
+import { openRunOfSlot, openRunSince } from '../store/queued-runs.ts';
 import { runById } from '../store/runs.ts';
+
+/** A job that comes due waits this long for the run before it: until then its merchants still have their jobs. */
+const WAITS_FOR_OTHERS_MS = 3_600_000;
 
 export class QueuedSlots {
   readonly #app: PlatformApp;
@@ -28,6 +32,14 @@ export class QueuedSlots {
   /** Puts the slot on the queue, unless it is there or done: another schedule may have been faster. Returns at once. */
   async put(due: DueJob, job: Job, signal: AbortSignal): Promise<void> {
     const app = this.#app;
+    const { db } = app.database;
+    if ((await openRunOfSlot(db, due.job, due.slot)) === undefined) {
+      const other = await openRunSince(db, new Date(app.now().getTime() - WAITS_FOR_OTHERS_MS));
+      if (other !== undefined) {
+        this.#log.info({ ...due, run: other }, 'job waits until this run has ended');
+        return;
+      }
+    }
     const merchants = await chosenMerchants(app, null);
     const deps = { ...runDeps(app, signal), ...job.sweep?.(app.settings) };
     const run = await queueSlot(
