@@ -1,12 +1,13 @@
 /** Workers and schedules as processes, killed and frozen at work: the statements are those of one process undisturbed. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { sql } from 'kysely';
 import { isEmpty } from '../../src/queue/job-table.ts';
 import { installQueue } from '../../src/queue/install.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from '../cli/daybook.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
-import { NIGHT, openStage, scenario, type Stage } from '../support/stage.ts';
+import { bytesOf, NIGHT, openStage, scenario, type Stage } from '../support/stage.ts';
 
 /** More by hand: DAYBOOK_TEST_KILLS=200. */
 const KILLS = Number(process.env['DAYBOOK_TEST_KILLS'] ?? 4);
@@ -81,8 +82,6 @@ async function putOnQueue(stage: Stage, env: Env): Promise<void> {
   for (const { ended } of both) await ended;
 }
 
-const contents = async ({ app }: Stage) => filesOfStore(app.objects);
-
 describe('a night that workers do', () => {
   test(`with ${KILLS} of them killed at work: it ends once, with the files of one process undisturbed`, async () => {
     const alone = await openNight();
@@ -117,7 +116,39 @@ describe('a night that workers do', () => {
       .orderBy('merchant_no')
       .execute();
     expect(ends).toEqual(MERCHANTS.map(({ merchantNo: merchant_no }) => ({ merchant_no, exit_code: 0 })));
-    expect(await contents(stage)).toEqual(await contents(alone.stage));
+    expect(await bytesOf(stage)).toEqual(await bytesOf(alone.stage));
+    expect(await filesOfStore(stage.app.objects)).toEqual(await filesOfDatabase(db));
+    expect(await verifyProblems(stage.app.objects)).toEqual([]);
+  }, 240_000);
+
+  test('with one that stands still past its lease: another one does its merchants, and it writes nothing more', async () => {
+    const { stage, env } = await openNight();
+    const { db } = stage.app.database;
+    await installQueue(db);
+    stage.sandbox.setHostility(SLOW);
+    await putOnQueue(stage, env);
+    const calls = stage.sandbox.requestCount();
+    const frozen = start(['worker', '--at-once', '3'], env);
+    await until(async () => Promise.resolve(stage.sandbox.requestCount() >= calls + 6));
+    frozen.child.kill('SIGSTOP');
+    const holder = `%:${frozen.child.pid}:%`;
+    await sql`UPDATE lease SET expires_at = now() - interval '1 s' WHERE expires_at > now() AND holder LIKE ${holder}`.execute(
+      db,
+    );
+    stage.sandbox.setHostility({});
+    const other = await daybook(['worker', '--until-empty'], env);
+    expect(other.code, other.stderr).toBe(0);
+    expect(await queuedRuns(stage)).toMatchObject([{ exit_code: 0 }]);
+    const ends = () => db.selectFrom('run_merchant').selectAll().orderBy('merchant_no').execute();
+    const before = { files: await filesOfStore(stage.app.objects), ends: await ends() };
+
+    frozen.child.kill('SIGCONT');
+    await until(async () => Promise.resolve(frozen.told().includes('"outcome":"lost"')));
+    frozen.child.kill('SIGTERM');
+    const { code, stderr } = await frozen.ended;
+    expect(code, stderr).toBe(0);
+    expect(stderr).not.toContain('"outcome":"done","exitCode":4');
+    expect({ files: await filesOfStore(stage.app.objects), ends: await ends() }).toEqual(before);
     expect(await filesOfStore(stage.app.objects)).toEqual(await filesOfDatabase(db));
     expect(await verifyProblems(stage.app.objects)).toEqual([]);
   }, 240_000);
