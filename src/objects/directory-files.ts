@@ -5,7 +5,10 @@ import { errorCode } from './directory-errors.ts';
 import type { KeyRange } from './object-store.ts';
 
 /** What a directory store needs of the file system. */
-export type Files = Pick<typeof fs, 'link' | 'mkdir' | 'open' | 'readdir' | 'rename' | 'rm' | 'stat'>;
+export type Files = Pick<
+  typeof fs,
+  'link' | 'mkdir' | 'open' | 'readdir' | 'rename' | 'rm' | 'stat' | 'unlink'
+>;
 
 /** A folder that holds a store, and the file system it is in. */
 export interface Directory {

@@ -1,5 +1,6 @@
 /** Writes files of a directory store so that a reader sees each whole or not at all, even after a power cut. */
 import { randomUUID } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '../host/make-folder.ts';
 import { directoryUnreachable, errorCode } from './directory-errors.ts';
@@ -14,9 +15,16 @@ export const FILE_MODE = 0o600;
 export const makePrivateFolder = (files: Files, folder: string): Promise<string | null> =>
   makeFolder({ mkdir: files.mkdir, stat: files.stat, dirname }, folder, { mode: FOLDER_MODE });
 
+/** What was written, and whether it got its name. */
+export interface WrittenFile {
+  readonly digest: Digest;
+  readonly isNamed: boolean;
+}
+
 /**
- * Writes a file under another name in its own folder, flushes it, and then names it. Returns null if it did not get its
- * name: `isUnchanged`, asked right before, says no, or `ifAbsent` is set and the name is taken.
+ * Writes a file under another name in its own folder, flushes it, and then names it. It does not get its name where
+ * `isUnchanged`, asked right before, says no, or `ifAbsent` is set and the name is taken. The folder is flushed as well,
+ * unless the file is followed by one that does it: nothing refers to the file before that.
  */
 export async function writeNamed(
   directory: Directory,
@@ -24,32 +32,45 @@ export async function writeNamed(
   content: ObjectContent,
   options: PutOptions,
   isUnchanged: () => Promise<boolean>,
-): Promise<Digest | null> {
+): Promise<WrittenFile> {
   const { files, attempt } = directory;
-  const { fence } = options;
+  const { fence, isFollowed = false } = options;
   const folder = dirname(path);
-  await attempt(() => makeFlushedFolder(files, folder));
   const part = join(folder, `.${basename(path)}.${fence?.epoch ?? 0}.${randomUUID()}.part`);
-  let written: Digest;
+  const file = await attempt(() => openNew(files, part));
+  let left: string | null = part;
+  let digest: Digest;
+  let isNamed: boolean;
   try {
-    written = await writeFlushed(directory, part, fenced(content, fence));
-    const isNamed = (await isUnchanged()) && (await nameFile(directory, part, path, options));
-    if (!isNamed) return null;
+    digest = await writeFlushed(directory, file, fenced(content, fence));
+    const named = (await isUnchanged()) ? await nameFile(directory, part, path, options) : 'taken';
+    if (named === 'moved') left = null;
+    isNamed = named !== 'taken';
   } finally {
-    await files.rm(part, { force: true }).catch(() => undefined);
+    if (left !== null) await files.unlink(left).catch(() => undefined);
   }
-  await attempt(() => flushFolder(files, folder));
-  return written;
+  if (!isFollowed) await attempt(() => flushFolder(files, folder));
+  return { digest, isNamed };
+}
+
+/** Opens a new file; makes its folder where that is missing. */
+async function openNew(files: Files, path: string): Promise<FileHandle> {
+  try {
+    return await files.open(path, 'wx', FILE_MODE);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await makeFlushedFolder(files, dirname(path));
+    return files.open(path, 'wx', FILE_MODE);
+  }
 }
 
 async function writeFlushed(
-  { files, location }: Directory,
-  path: string,
+  { location }: Directory,
+  file: FileHandle,
   content: ObjectContent,
 ): Promise<Digest> {
   const source = metered(content);
   try {
-    const file = await files.open(path, 'wx', FILE_MODE);
     try {
       for await (const chunk of source.stream) {
         let offset = 0;
@@ -67,20 +88,21 @@ async function writeFlushed(
   return source.digest();
 }
 
-/** Gives a finished file its name; false if `ifAbsent` is set and the name is taken. */
+/** Gives a finished file its name, beside the one it has or instead of it. `taken`: `ifAbsent` is set and it was not free. */
 async function nameFile(
   { files, location }: Directory,
   part: string,
   path: string,
   { ifAbsent, fence }: PutOptions,
-): Promise<boolean> {
+): Promise<'linked' | 'moved' | 'taken'> {
   try {
     if (ifAbsent === true) {
       const linked = await linkFile(files, part, path);
-      if (linked !== 'no links') return linked === 'done';
+      if (linked !== 'no links') return linked;
+      if (await isThere(files, path)) return 'taken';
     }
     await files.rename(part, path);
-    return true;
+    return 'moved';
   } catch (error) {
     // Another holder who took over removes unfinished files: then the lost lease is the reason to report.
     if (errorCode(error) === 'ENOENT') await fence?.assertHeld();
@@ -90,15 +112,25 @@ async function nameFile(
 
 /**
  * Names a file by a hard link, which never replaces another file. `no links`: the file system has none. A rename is as
- * good there: the name was free a moment ago, and the lease keeps others out.
+ * good there after a look whether the name is free, as the lease keeps others out.
  */
-async function linkFile(files: Files, part: string, path: string): Promise<'done' | 'taken' | 'no links'> {
+async function linkFile(files: Files, part: string, path: string): Promise<'linked' | 'taken' | 'no links'> {
   try {
     await files.link(part, path);
-    return 'done';
+    return 'linked';
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return 'taken';
     if (['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errorCode(error))) return 'no links';
+    throw error;
+  }
+}
+
+async function isThere(files: Files, path: string): Promise<boolean> {
+  try {
+    await files.stat(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
     throw error;
   }
 }

@@ -7,13 +7,7 @@ import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
 import { isPart, partEpoch, walkKeys, type Directory, type Files } from './directory-files.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import { FILE_MODE, makePrivateFolder, writeNamed } from './directory-write.ts';
-import {
-  compareStored,
-  digestOf,
-  ObjectStoreRefused,
-  verifyStored,
-  type ObjectStore,
-} from './object-store.ts';
+import { digestOf, foundAs, ObjectStoreRefused, verifyStored, type ObjectStore } from './object-store.ts';
 
 const READ_CHUNK_BYTES = 256 * 1024;
 const CHECK_FILE = '.daybook-check.part';
@@ -35,12 +29,10 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
     check: () => checkDirectory(directory),
 
     put: async (key, content, options = {}) => {
-      const { ifAbsent, ifEtag, fence } = options;
-      if (ifAbsent === true && (await store.head(key)) !== null) return compareStored(store, key, content);
+      const { ifEtag, fence } = options;
       const isUnchanged = async () => ifEtag === undefined || (await store.head(key))?.etag === ifEtag;
-      const written = await writeNamed(directory, pathOf(key), content, options, isUnchanged);
-      if (written === null) return compareStored(store, key, content);
-      return verifyStored(store, key, written, fence);
+      const { digest, isNamed } = await writeNamed(directory, pathOf(key), content, options, isUnchanged);
+      return isNamed ? verifyStored(store, key, digest, fence) : foundAs(store, key, digest);
     },
 
     get: async (key) => {
@@ -53,8 +45,8 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
       const file = await openFile(directory, pathOf(key));
       if (file === null) return null;
       try {
-        const { etag } = await attempt(async () => marked(await file.stat({ bigint: true })));
-        return { ...(await digestOf(readFile(() => readThroughOneBuffer(file), location))), etag };
+        const { bytes, etag } = await attempt(async () => marked(await file.stat({ bigint: true })));
+        return { ...(await digestOf(readFile(() => readThroughOneBuffer(file, bytes), location))), etag };
       } finally {
         await file.close();
       }
@@ -146,12 +138,16 @@ async function openFile({ files, location }: Directory, path: string): Promise<f
   }
 }
 
-/** A chunk is valid until the next one is read. A buffer for each would pile up until the next garbage collection. */
-async function* readThroughOneBuffer(file: fs.FileHandle): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(READ_CHUNK_BYTES);
-  for (;;) {
+/**
+ * All of a file that has `bytes`; its name stands for the same bytes as long as it exists. A chunk is valid until the
+ * next one is read. A buffer for each would pile up until the next garbage collection.
+ */
+async function* readThroughOneBuffer(file: fs.FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(Math.min(READ_CHUNK_BYTES, bytes));
+  for (let read = 0; read < bytes;) {
     const { bytesRead } = await file.read(buffer);
     if (bytesRead === 0) return;
+    read += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
 }

@@ -51,6 +51,11 @@ export interface PutOptions {
    * bytes throw `ObjectExists`. A server that does not know the condition replaces any object.
    */
   readonly ifEtag?: string;
+  /**
+   * Another object is written beside this one before anything refers to it. In a folder, the name is then safe from a
+   * power cut only once that one is written.
+   */
+  readonly isFollowed?: boolean;
   /** For browsers that open the object directly. */
   readonly contentType?: string;
   readonly fence?: Fence;
@@ -236,7 +241,12 @@ export async function compareStored(
   key: string,
   content: ObjectContent,
 ): Promise<StoredDigest> {
+  return foundAs(store, key, await digestOf(bytesOf(content)));
+}
+
+/** The same for content whose digest is known. */
+export async function foundAs(store: ObjectStore, key: string, written: Digest): Promise<StoredDigest> {
   const found = await readBack(store, key);
-  if (found !== null && sameDigest(found, await digestOf(bytesOf(content)))) return found;
+  if (found !== null && sameDigest(found, written)) return found;
   throw new ObjectExists(key);
 }

@@ -6,6 +6,8 @@ export interface Waiting {
   readonly rank: number;
   readonly go: () => void;
   readonly fail: (error: Error) => void;
+  /** Its owner was told to wait. */
+  readonly held: () => void;
 }
 
 /** Who calls, with its slots and the calls that wait. */

@@ -18,7 +18,8 @@
 import { createAlarm, type TimeSource } from './alarm.ts';
 import type { Owner, Waiting } from './bench.ts';
 import { holdsOnlyPace, ownPace, sharedPace, type Pace, type PaceEvents } from './pace.ts';
-import type { SharedLimit } from './shared-limit.ts';
+import type { Hold, SharedLimit } from './shared-limit.ts';
+import { createHoldTeller } from './tell-holds.ts';
 import { Turns } from './turns.ts';
 
 export type { TimeSource } from './alarm.ts';
@@ -28,6 +29,8 @@ export interface Caller {
   readonly owner: string;
   /** Of the calls of one owner, the lowest goes first; of equals, the one that came first. */
   readonly rank: number;
+  /** While it is in line: its owner is told to wait, or its owner's last call was not answered. */
+  readonly onHeld?: () => void;
 }
 
 /** Gives the slot back. `answered`: whether a reply came, whatever it said; null if the call was given up before. */
@@ -36,8 +39,10 @@ export type Leave = (answered: boolean | null) => void;
 export interface Line {
   /** Resolves when the call may be sent. Rejects with the reason of `signal`. */
   readonly enter: (caller: Caller, signal?: AbortSignal) => Promise<Leave>;
-  /** No call of this owner begins before that instant (ms since 1970): it was told to wait (Retry-After). */
-  readonly holdUntil: (owner: string, ms: number) => void;
+  /** No call of this owner begins for so long, from now on: it was told to wait (Retry-After). */
+  readonly hold: (owner: string, forMs: number) => void;
+  /** Resolves once the other processes were told of all holds. */
+  readonly close: () => Promise<void>;
 }
 
 /**
@@ -75,8 +80,12 @@ export function createLine(
     alarm.setTo(Number.POSITIVE_INFINITY);
   };
   const alarm = createAlarm(time, serve);
+  const hold = ({ owner, forMs }: Hold): void => {
+    const { heldUntilMs, waiting } = turns.hold(owner, clock() + forMs);
+    if (heldUntilMs > clock()) for (const { held } of waiting) held();
+  };
   const events: PaceEvents = {
-    onHold: ({ owner, forMs }) => turns.hold(owner, clock() + forMs),
+    onHold: hold,
     onMore: serve,
     onFailure: (error) => turns.removeAll().forEach(({ fail }) => fail(error)),
   };
@@ -87,40 +96,52 @@ export function createLine(
   };
   const pace = paceOf();
 
+  const teller = shared && createHoldTeller(shared);
+  return {
+    enter: enterInto(turns, clock, serve),
+    hold: (owner, forMs) => {
+      hold({ owner, forMs });
+      teller?.tell({ owner, forMs });
+    },
+    close: async () => teller?.told(),
+  };
+}
+
+/** Lets callers into the line. `serve` is called whenever somebody may be next. */
+function enterInto(turns: Turns, clock: () => number, serve: () => void): Line['enter'] {
   const leaveOf =
     (owner: Owner): Leave =>
     (answered) => {
       turns.takeBack(owner, answered, clock());
       serve();
     };
-
-  return {
-    enter: (caller, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted === true) {
-          reject(signal.reason as Error);
-          return;
-        }
-        const giveUp = (): void => {
-          turns.remove(owner, waiting);
-          reject(signal!.reason as Error);
-          serve();
-        };
-        const waiting: Waiting = {
-          rank: caller.rank,
-          go: () => {
-            signal?.removeEventListener('abort', giveUp);
-            resolve(leaveOf(owner));
-          },
-          fail: (error) => {
-            signal?.removeEventListener('abort', giveUp);
-            reject(error);
-          },
-        };
-        const owner = turns.add(caller.owner, waiting, clock());
-        signal?.addEventListener('abort', giveUp, { once: true });
+  return ({ owner: name, rank, onHeld = () => undefined }, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted === true) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const giveUp = (): void => {
+        turns.remove(owner, waiting);
+        reject(signal!.reason as Error);
         serve();
-      }),
-    holdUntil: (name, ms) => turns.hold(name, ms),
-  };
+      };
+      const stay = (): void => signal?.removeEventListener('abort', giveUp);
+      const waiting: Waiting = {
+        rank,
+        go: () => {
+          stay();
+          resolve(leaveOf(owner));
+        },
+        fail: (error) => {
+          stay();
+          reject(error);
+        },
+        held: onHeld,
+      };
+      const owner = turns.add(name, waiting, clock());
+      signal?.addEventListener('abort', giveUp, { once: true });
+      if (owner.heldUntilMs > clock() || !(owner.isAnswered || owner.isNew)) onHeld();
+      serve();
+    });
 }

@@ -1,22 +1,20 @@
 /** Every call to the platform goes through here: limited, shared fairly, timed, and sent again if that may help. */
 import { setImmediate as loopTurn, setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { Pool } from 'undici';
-import { attemptCall, type Outcome, type OutgoingCall, type Reply } from './attempt.ts';
+import type { Outcome, OutgoingCall, Reply } from './attempt.ts';
 import type { ClockReading } from './clock-reading.ts';
 import { credentialsOf, type PlatformAccess } from './access.ts';
 import { discreetExcerpt } from './confidential.ts';
+import { openConnections, type Connections } from './connections.ts';
 import { isPlatformError, saying } from './errors.ts';
 import { createLine, type Caller, type TimeSource } from './line.ts';
 import { RETRY_AFTER_MAX_MS } from './retry.ts';
 import { createRedactor, excerptOf } from './secrets.ts';
 import type { PlatformSettings } from './settings.ts';
 import type { SharedLimit } from './shared-limit.ts';
-import { createHoldTeller } from './tell-holds.ts';
 import { Tries } from './tries.ts';
+import { createWaits, UNWATCHED, type OnWaiting, type WatchedCall } from './waits.ts';
 import type { Operation } from './wire.ts';
-
-const KEEP_ALIVE_MS = 30_000;
 
 /** A call that is about to be sent again. */
 export interface Retry {
@@ -37,6 +35,13 @@ export interface TransportDeps extends TimeSource {
   readonly onRetry?: (retry: Retry) => void;
   /** What this process shares with others that call the same platform. Left out: it is alone. */
   readonly shared?: SharedLimit;
+  /**
+   * A merchant has calls, and all of them wait for something that concerns only this merchant: it was told to wait
+   * (Retry-After), a call is to be sent again a second from now or later, or a call on the wire has not been answered for
+   * a second. Told again, with false, when that is over. Waiting for a slot or for the rate does not count, as everybody
+   * does. Whoever works on a limited number of merchants at once may begin with another one meanwhile.
+   */
+  readonly onWaiting?: OnWaiting;
 }
 
 /** The system's time and random numbers. */
@@ -88,27 +93,44 @@ export interface Transport {
 }
 
 /** Opens a pool of connections that are kept alive; `close` it in the end. */
-export function createTransport(settings: PlatformSettings, deps: TransportDeps): Transport {
-  const pool = openPool(settings);
+export const createTransport = (settings: PlatformSettings, deps: TransportDeps): Transport =>
+  createTransportOver(openConnections(settings), settings, deps);
+
+/** A transport whose calls go over these connections. */
+export function createTransportOver(
+  connections: Connections,
+  settings: PlatformSettings,
+  deps: TransportDeps,
+): Transport {
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
-  const { shared } = deps;
+  const { shared, onWaiting } = deps;
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
-  const holdTeller = shared && createHoldTeller(shared);
   const oneReading = pLimit(1);
+  const waits = onWaiting && createWaits(onWaiting, deps);
+  const watchOf = ({ access }: PlatformCall<unknown>): WatchedCall =>
+    (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
 
   /** Holds a slot of the line only while the call is on the wire. */
   const send = async (
     outgoing: OutgoingCall,
     caller: Caller,
+    watch: WatchedCall,
     signal: AbortSignal | undefined,
   ): Promise<Outcome<Reply>> => {
-    const leave = await line.enter(caller, signal);
+    watch.inLine();
+    const leave = await line.enter({ ...caller, onHeld: watch.held }, signal);
+    const arrived = watch.onWire();
     let answered: boolean | null = null;
     try {
-      const outcome = await attemptCall(pool, outgoing, signal);
+      const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
+      const askedMs = outcome.ok ? null : outcome.failure.askedMs;
+      // Before the slot is free for this merchant's next call. And never longer than this: another run of the same
+      // process must not wait in line for hours.
+      if (askedMs !== null) line.hold(caller.owner, Math.min(askedMs, RETRY_AFTER_MAX_MS));
       return outcome;
     } finally {
+      arrived();
       leave(answered);
     }
   };
@@ -120,51 +142,35 @@ export function createTransport(settings: PlatformSettings, deps: TransportDeps)
       return readReply(reply, call, outgoing);
     });
 
-  const hold = (owner: string, askedMs: number): void => {
-    // Never longer than this: another run of the same process must not wait in line for hours.
-    const forMs = Math.min(askedMs, RETRY_AFTER_MAX_MS);
-    line.holdUntil(owner, deps.clock() + forMs);
-    holdTeller?.tell({ owner, forMs });
-  };
-
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingCall(call, basePath, settings, deps);
     const { subject } = outgoing;
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
     signal?.throwIfAborted();
-    for (;;) {
-      const sent = await send(outgoing, caller, signal);
-      const outcome = sent.ok ? await read(sent.value, call, outgoing) : sent;
-      if (outcome.ok) return outcome.value;
-      const { error, askedMs } = outcome.failure;
-      if (askedMs !== null) hold(caller.owner, askedMs);
-      const waitMs = tries.waitAfter(outcome.failure, deps.random);
-      deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: error.message });
-      await deps.sleep(waitMs, signal);
+    const watch = watchOf(call);
+    try {
+      for (;;) {
+        const sent = await send(outgoing, caller, watch, signal);
+        const outcome = sent.ok ? await read(sent.value, call, outgoing) : sent;
+        if (outcome.ok) return outcome.value;
+        const waitMs = tries.waitAfter(outcome.failure, deps.random);
+        deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: outcome.failure.error.message });
+        watch.sleeps(waitMs);
+        await deps.sleep(waitMs, signal);
+      }
+    } finally {
+      watch.end();
     }
   };
 
   return {
     post,
     close: async () => {
-      await pool.close();
-      await holdTeller?.told();
+      await connections.close();
+      await line.close();
     },
   };
-}
-
-function openPool({ baseUrl, concurrency, timeoutMs }: PlatformSettings): Pool {
-  return new Pool(new URL(baseUrl).origin, {
-    connections: concurrency,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: timeoutMs },
-    // Our own time-out covers the whole call; those of undici would only add less exact ones.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
 }
 
 const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({

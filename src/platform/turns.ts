@@ -65,12 +65,13 @@ export class Turns {
   }
 
   /** No call of the owner of that name begins before that instant. */
-  hold(name: string, untilMs: number): void {
+  hold(name: string, untilMs: number): Owner {
     const owner = this.#ownerOf(name);
     const bench = owner.inFlight === 0 && owner.waiting.length > 0 ? this.#benchOf(owner) : null;
     bench?.remove(owner);
     owner.heldUntilMs = Math.max(owner.heldUntilMs, untilMs);
     bench?.add(owner);
+    return owner;
   }
 
   /** Of the owners that may have a slot now: one within its share before one beyond it, then the longest unserved. */

@@ -14,6 +14,7 @@ import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { Joining } from './join-merchants.ts';
 import type { DueJob } from './schedule/due.ts';
 import type { Progress } from './progress.ts';
+import type { Waits } from './side-by-side.ts';
 import type { DayRange, MerchantDays } from './range.ts';
 import type { HealingRead, MerchantSync, MerchantTrouble, PublishOutcome, RunCommand } from './report.ts';
 
@@ -39,6 +40,8 @@ export interface RunDeps {
   readonly holder: string;
   /** How many merchants are worked on side by side; 8 if left out. */
   readonly merchantsAtOnce?: number;
+  /** Which merchants have nothing but waits: each lends its place to the next one. If left out, none does. */
+  readonly waits?: Waits;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Called with each error that ended a stage for one merchant, to log it. */

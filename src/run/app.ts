@@ -25,7 +25,9 @@ import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
+import { createMerchantWaits } from './merchant-waits.ts';
 import type { Progress } from './progress.ts';
+import type { Waits } from './side-by-side.ts';
 import type { RunDeps } from './active-run.ts';
 
 export interface App {
@@ -43,6 +45,8 @@ export interface PlatformApp extends App {
   readonly applications: ApplicationClient;
   readonly beneficiaries: BeneficiaryClient;
   readonly settings: Settings;
+  /** Which merchants have nothing but waits for the platform, as it changes. */
+  readonly waits: Waits;
 }
 
 export interface AppOptions {
@@ -89,15 +93,17 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
 }
 
 /** Where the platform's client shares nothing with other processes, `shared` is left out. */
-type PlatformOptions = Pick<AppOptions, 'onRetry' | 'transport'> & Pick<TransportDeps, 'shared'>;
+type PlatformOptions = Pick<AppOptions, 'onRetry' | 'transport'> &
+  Pick<TransportDeps, 'shared' | 'onWaiting'>;
 
 /** The platform's client, one part for each operation. Opens without connecting. */
 export function openPlatform(settings: Settings, options: PlatformOptions) {
-  const { transport: deps = machineDeps, onRetry, shared } = options;
+  const { transport: deps = machineDeps, onRetry, shared, onWaiting } = options;
   const transport = createTransport(settings.platform, {
     ...deps,
     ...(onRetry && { onRetry }),
     ...(shared && { shared }),
+    ...(onWaiting && { onWaiting }),
   });
   return {
     reader: createLedgerReader(transport, {
@@ -116,15 +122,18 @@ export function openPlatform(settings: Settings, options: PlatformOptions) {
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
   const { db, kind } = app.database;
+  const waits = createMerchantWaits();
+  const own = { ...options, onWaiting: waits.tell };
   // Nobody else has the embedded database open.
   const platform = openPlatform(
     settings,
-    kind === 'embedded' ? options : { ...options, shared: openPlatformLimit(db) },
+    kind === 'embedded' ? own : { ...own, shared: openPlatformLimit(db) },
   );
   return {
     ...app,
     ...platform,
     settings,
+    waits: waits.listen,
     close: async () => {
       await platform.close();
       await app.close();
@@ -147,6 +156,7 @@ export function runDeps(
     zone: settings.platform.timeZone,
     settleDelayMs: settings.settleDelayS * 1_000,
     merchantsAtOnce: settings.merchantsAtOnce,
+    waits: app.waits,
     resweepDays: settings.resweepDays,
     clockToleranceS: settings.clockToleranceS,
     checks: settings.checks,

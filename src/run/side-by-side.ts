@@ -1,37 +1,77 @@
-/** Works on many things side by side, so many at once. */
+/** Works on many things side by side, so many at once. One that has nothing but waits lends its place to the next. */
 
-export interface SideBySideOptions {
+/** With places lent, so many times `atOnce` may be begun at most, as each needs memory. */
+const BEGUN_TIMES_MAX = 4;
+
+/** Tells which of the things at work have nothing but waits, as that changes. Returns how to stop listening. */
+export type Waits = (listener: (name: string, isWaiting: boolean) => void) => () => void;
+
+export interface SideBySideOptions<Item> {
   readonly atOnce: number;
   readonly signal: AbortSignal;
+  /** The name under which `waits` tells of an item. */
+  readonly nameOf: (item: Item) => string;
+  /** If left out, no place is lent. */
+  readonly waits?: Waits | undefined;
 }
 
 /**
- * Calls `work` for each item, in order, with at most `atOnce` at work. If one throws, or the signal aborts, no further
- * one is begun; those at work are told by the signal they get, and waited for. Then the first error is thrown.
+ * Calls `work` for each item, in order, with at most `atOnce` at work that do not just wait. If one throws, or the signal
+ * aborts, no further one is begun; those at work are told by the signal they get, and waited for. Then the first error is
+ * thrown.
  */
 export async function sideBySide<Item>(
   items: Iterable<Item>,
-  { atOnce, signal }: SideBySideOptions,
+  { atOnce, signal, nameOf, waits }: SideBySideOptions<Item>,
   work: (item: Item, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
-  const waiting = items[Symbol.iterator]();
+  const left = items[Symbol.iterator]();
+  const begun = new Set<string>();
+  const waiting = new Set<string>();
   const failures: unknown[] = [];
-  const worker = async (): Promise<void> => {
-    for (;;) {
-      if (stopped.aborted) return;
-      const next = waiting.next();
-      if (next.done === true) return;
-      try {
-        await work(next.value, stopped);
-      } catch (error) {
-        failures.push(error);
-        stop.abort(error);
-      }
+  let isAllBegun = false;
+  let onIdle: () => void = () => undefined;
+
+  const begin = async (item: Item): Promise<void> => {
+    const name = nameOf(item);
+    begun.add(name);
+    try {
+      await work(item, stopped);
+    } catch (error) {
+      failures.push(error);
+      stop.abort(error);
     }
+    begun.delete(name);
+    waiting.delete(name);
+    beginMore();
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  const beginMore = (): void => {
+    while (
+      !isAllBegun &&
+      !stopped.aborted &&
+      begun.size - waiting.size < atOnce &&
+      begun.size < BEGUN_TIMES_MAX * atOnce
+    ) {
+      const next = left.next();
+      if (next.done === true) isAllBegun = true;
+      else void begin(next.value);
+    }
+    if (begun.size === 0) onIdle();
+  };
+  const stopListening = waits?.((name, isWaiting) => {
+    if (!isWaiting) waiting.delete(name);
+    else if (begun.has(name)) {
+      waiting.add(name);
+      beginMore();
+    }
+  });
+  await new Promise<void>((resolve) => {
+    onIdle = resolve;
+    beginMore();
+  });
+  stopListening?.();
   if (failures.length > 0) throw failures[0];
   signal.throwIfAborted();
 }

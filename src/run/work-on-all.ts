@@ -36,7 +36,12 @@ export async function workOnAll(
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
   await sideBySide(
     request.merchants,
-    { atOnce: deps.merchantsAtOnce ?? MERCHANTS_AT_ONCE, signal: deps.signal },
+    {
+      atOnce: deps.merchantsAtOnce ?? MERCHANTS_AT_ONCE,
+      signal: deps.signal,
+      nameOf: ({ merchantNo }) => merchantNo,
+      waits: deps.waits,
+    },
     async (merchant, runSignal) => {
       const { merchantNo } = merchant;
       const outcome = nothingDoneFor(merchantNo);

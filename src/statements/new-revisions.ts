@@ -79,6 +79,8 @@ export async function newRevision(
     manifestKey: manifestKey(account.merchantNo, day),
     content,
     fence,
+    // The summary names it.
+    isFollowed: true,
   });
   const row = {
     merchant_no: account.merchantNo,
@@ -128,6 +130,7 @@ export async function newSummary(
     manifestKey: manifestKey(merchantNo, day),
     content,
     fence: leaseFence(options),
+    isFollowed: false,
   });
   const row = {
     merchant_no: merchantNo,

@@ -30,7 +30,7 @@ export async function putReplacing(
   objects: ObjectStore,
   key: string,
   content: ObjectContent,
-  options: { readonly fence: Fence; readonly contentType: string },
+  options: { readonly fence: Fence; readonly contentType: string; readonly isFollowed?: boolean },
 ): Promise<StoredDigest> {
   for (let tries = 1; tries <= REPLACE_TRIES_MAX; tries += 1) {
     const found = await objects.head(key);
@@ -69,9 +69,11 @@ export async function putRevision(options: {
   readonly manifestKey: string;
   readonly content: ObjectContent;
   readonly fence: Fence;
+  /** Another file of the day is written before a row names this one. */
+  readonly isFollowed: boolean;
 }): Promise<StoredDigest & { readonly revision: number; readonly key: string }> {
-  const { objects, keyOf, content } = options;
-  const put = { fence: options.fence, contentType: CSV.contentType };
+  const { objects, keyOf, content, fence, isFollowed } = options;
+  const put = { fence, isFollowed, contentType: CSV.contentType };
   for (let revision = options.revision; ; revision += 1) {
     const key = keyOf(revision);
     try {

@@ -1,9 +1,10 @@
 /** Stores certificates, and says where the last reading failed. */
-import { sql, type Kysely, type Transaction } from 'kysely';
-import type { Window } from '../ledger/entry.ts';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
+import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY, ofCurrency, storedCurrency } from './account-filter.ts';
-import { joinSpan } from './certified-windows.ts';
+import { joinSpans } from './certified-windows.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 import type { WindowToStore } from './window-reading.ts';
 
@@ -13,37 +14,46 @@ import type { WindowToStore } from './window-reading.ts';
 const TOTAL_MAX = 2_147_483_647;
 
 /**
- * Stores the row of a reading and removes the rows it replaces.
+ * Stores the rows of readings and removes the rows they replace. The readings are of one merchant and one currency (or
+ * all of every one), and of windows that do not overlap.
  *
- * - A certified reading replaces every row inside its window, and its window is joined to the certified spans. It also
- * cuts its window out of failed spans that are longer.
+ * - A certified reading replaces every row inside its window, and its window is joined to the certified spans.
+ * `cutFailedSpans` has to follow, as failed spans may be longer.
  * - A failed reading replaces the failed rows inside its window.
  * - A reading with the same figures as the stored row writes nothing.
+ *
+ * The rows inside a window are looked up in a subquery with OFFSET 0, which the planner cannot turn into a join.
  */
-export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToStore): Promise<void> {
-  const { merchantNo, window, reading, runId, now } = toStore;
-  const currency = storedCurrency(toStore.currency);
-  const superseded = reading.certified ? sql`true` : sql`certified_at IS NULL`;
-  const distinctCount = new Set(reading.entries.map((entry) => entry.batchNo)).size;
+export async function storeCertificates(
+  trx: Transaction<DB>,
+  readings: readonly WindowToStore[],
+): Promise<void> {
+  if (readings.length === 0) return;
+  const { merchantNo, runId, now } = readings[0]!;
+  const currency = storedCurrency(readings[0]!.currency);
   await sql`
-    WITH inside AS (
-      DELETE FROM sync_window
-      WHERE merchant_no = ${merchantNo} AND ${ofCurrency(toStore.currency)} AND ${superseded}
-        AND begin_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND end_ms <= ${window.endMs}
-        AND (currency, begin_ms, end_ms) <> (${currency}, ${window.beginMs}, ${window.endMs})
-    )${reading.certified ? sql`, joined AS (${joinSpan(merchantNo, currency, window)})` : sql``}
+    WITH sent AS MATERIALIZED (${sentCertificates(readings)}
+    ), inside AS (
+      DELETE FROM sync_window WHERE ctid = ANY (ARRAY(
+        SELECT old.ctid FROM sent CROSS JOIN LATERAL (
+          SELECT w.ctid FROM sync_window w
+          WHERE w.merchant_no = ${merchantNo} AND ${ofCurrency(readings[0]!.currency)}
+            AND (sent.certified OR w.certified_at IS NULL)
+            AND w.begin_ms >= sent.begin_ms AND w.end_ms BETWEEN sent.begin_ms AND sent.end_ms
+            AND (w.currency, w.begin_ms, w.end_ms) <> (${currency}, sent.begin_ms, sent.end_ms)
+          OFFSET 0
+        ) AS old
+      ))
+    ), joined AS (${joinSpans(merchantNo, currency, sql`SELECT begin_ms, end_ms FROM sent WHERE certified`)})
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
-    SELECT sent.* FROM (VALUES (${merchantNo}, ${currency}, ${window.beginMs}::bigint, ${window.endMs}::bigint,
-      ${Math.min(reading.total, TOTAL_MAX)}::int, ${distinctCount}::int, ${reading.unreadable.length}::int, ${reading.requests}::int,
-      ${reading.certified ? now : null}::timestamptz,
-      ${reading.certified ? null : (reading.problem ?? 'not certified')}, ${runId}::bigint)
-    ) AS sent (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
-      certified_at, problem, run_id)
+    SELECT ${merchantNo}, ${currency}, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
+      CASE WHEN certified THEN ${now}::timestamptz END, problem, ${runId}::bigint
+    FROM sent
     WHERE NOT EXISTS (
       SELECT FROM sync_window same
       WHERE same.merchant_no = ${merchantNo} AND same.currency = ${currency}
-        AND same.begin_ms = ${window.beginMs} AND same.end_ms = ${window.endMs}
+        AND same.begin_ms = sent.begin_ms AND same.end_ms = sent.end_ms
         AND same.proven_currencies = '{}'
         AND (same.total, same.distinct_count, same.quarantined_count, same.problem)
           IS NOT DISTINCT FROM (sent.total, sent.distinct_count, sent.quarantined_count, sent.problem)
@@ -54,19 +64,31 @@ export async function storeCertificate(trx: Transaction<DB>, toStore: WindowToSt
         problem = excluded.problem, run_id = excluded.run_id, proven_currencies = excluded.proven_currencies`.execute(
     trx,
   );
-  if (reading.certified) await cutFailedSpans(trx, merchantNo, window, currency);
+}
+
+function sentCertificates(readings: readonly WindowToStore[]): RawBuilder<unknown> {
+  const column = (value: (one: WindowToStore) => string | number | null) => arrayLiteral(readings.map(value));
+  const distinct = (entries: readonly LedgerEntry[]): number =>
+    new Set(entries.map((entry) => entry.batchNo)).size;
+  return sql`
+    SELECT *, problem IS NULL AS certified FROM unnest(
+      ${column(({ window }) => window.beginMs)}::bigint[], ${column(({ window }) => window.endMs)}::bigint[],
+      ${column(({ reading }) => Math.min(reading.total, TOTAL_MAX))}::int[],
+      ${column(({ reading }) => distinct(reading.entries))}::int[],
+      ${column(({ reading }) => reading.unreadable.length)}::int[], ${column(({ reading }) => reading.requests)}::int[],
+      ${column(({ reading }) => (reading.certified ? null : (reading.problem ?? 'not certified')))}::text[]
+    ) AS sent (begin_ms, end_ms, total, distinct_count, quarantined_count, requests, problem)`;
 }
 
 /**
- * Cuts the window out of the failed spans that overlap it. Where only one currency was certified, a failed span of
+ * Cuts the window of a certified reading out of the failed spans that overlap it. Where only one currency was certified, a failed span of
  * all currencies also keeps the part inside the window; its row then names this currency as proven.
  */
-async function cutFailedSpans(
+export async function cutFailedSpans(
   trx: Transaction<DB>,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-  currency: string,
+  { merchantNo, window: { beginMs, endMs }, currency: certified }: Omit<WindowToStore, 'reading'>,
 ): Promise<void> {
+  const currency = storedCurrency(certified);
   const isCut =
     currency === EVERY_CURRENCY
       ? sql`true`

@@ -9,21 +9,21 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
 /**
- * Joins a certified window to the spans certified before. For the statement that stores its certificate. Writes nothing
- * if the window was certified before.
+ * Joins certified windows to the spans certified before. `windows` is a query of their `begin_ms` and `end_ms`. For the
+ * statement that stores their certificates. Writes nothing if all of this was certified before.
  */
-export function joinSpan(
+export function joinSpans(
   merchantNo: string,
   currency: string,
-  { beginMs, endMs }: Window,
+  windows: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const span = sql`int8range(${beginMs}, ${endMs}, '[]')::int8multirange`;
   return sql`
     INSERT INTO certified_span AS held (merchant_no, currency, spans)
-    SELECT ${merchantNo}, ${currency}, ${span}
-    WHERE NOT EXISTS (
+    SELECT ${merchantNo}, ${currency}, new.spans
+    FROM (SELECT range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (${windows}) AS windows) AS new
+    WHERE new.spans IS NOT NULL AND NOT EXISTS (
       SELECT FROM certified_span same
-      WHERE same.merchant_no = ${merchantNo} AND same.currency = ${currency} AND same.spans @> ${span}
+      WHERE same.merchant_no = ${merchantNo} AND same.currency = ${currency} AND same.spans @> new.spans
     )
     ON CONFLICT (merchant_no, currency) DO UPDATE SET spans = held.spans + excluded.spans`;
 }

@@ -180,6 +180,10 @@ export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
 
+/** The body of a recursive query `held (currency)`: the currencies of the merchant's entries, or one alone. */
+export const heldCurrenciesOf = (merchantNo: string, currency: string | null): RawBuilder<unknown> =>
+  currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
+
 /** The merchant's newest entry in the window, of any account; null if none is stored there. */
 export async function newestEntryIn(
   db: Kysely<DB>,

@@ -49,8 +49,9 @@ export interface FirstDay {
 }
 
 /**
- * First days of accounts that open on a balance other than zero and have no notice yet. One jump along account_day's
- * key for each account.
+ * First days of accounts that open on a balance other than zero and have no notice yet. None once the platform has
+ * answered that there are entries before the first certified instant, or has refused to say. One jump along
+ * account_day's key for each account.
  */
 export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
   const { rows } = await sql<FirstDay>`
@@ -69,6 +70,10 @@ export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): 
     WHERE first.opening <> 0 AND NOT EXISTS (
       SELECT FROM notice
       WHERE merchant_no = ${merchantNo} AND kind = 'first' AND currency = account.currency AND day = first.day
+    ) AND NOT EXISTS (
+      SELECT FROM ledger_past
+      WHERE merchant_no = ${merchantNo} AND total IS DISTINCT FROM 0
+        AND before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
     )
     ORDER BY account.currency`.execute(db);
   return rows;

@@ -6,7 +6,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Window } from '../ledger/entry.ts';
 import { ofCurrency } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import { heldCurrencies } from './entries.ts';
+import { heldCurrenciesOf } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 import { isBelievedAtOnce, SECOND_READING_AFTER_MS, unexplainedText, waitingText } from './vanishing.ts';
 
@@ -46,9 +46,7 @@ export async function noteAbsent(
   const { merchantNo, window, planned, currency, batchNos, certified, runId, now } = within;
   const lastJudgedMs = certified ? window.endMs - 999 : window.beginMs - 1;
   const { rows } = await sql<{ absent: number }>`
-    WITH RECURSIVE held (currency) AS (${
-      currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`
-    }), came (batch_no) AS MATERIALIZED (
+    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}), came (batch_no) AS MATERIALIZED (
       SELECT unnest(${arrayLiteral(batchNos)}::text[])
     ), gone AS (
       SELECT lost.* FROM held CROSS JOIN LATERAL (

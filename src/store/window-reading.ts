@@ -26,6 +26,23 @@ export interface WindowToStore {
   readonly now: Date;
 }
 
+/** A certified reading of several planned windows at once, without unreadable entries. */
+export interface WideToStore extends Omit<WindowToStore, 'window' | 'planned'> {
+  /** The planned windows that were read, in order. Each is stored and judged by itself. */
+  readonly planned: readonly Window[];
+}
+
+/** Cuts a wide reading into one for each planned window. Each keeps the number of calls that it was read with. */
+export function cutAtPlanned({ planned, ...wide }: WideToStore): WindowToStore[] {
+  const { reading } = wide;
+  return planned.map((window) => {
+    const entries = reading.entries.filter(
+      ({ bookedMs }) => bookedMs >= window.beginMs && bookedMs <= window.endMs,
+    );
+    return { ...wide, window, reading: { ...reading, entries, total: entries.length } };
+  });
+}
+
 /** What storing a reading changed. An entry that came back with other content counts as amended and as returned. */
 export interface StoredWindow {
   readonly inserted: number;
@@ -36,3 +53,12 @@ export interface StoredWindow {
   readonly quarantined: number;
   readonly unchanged: number;
 }
+
+export const NOTHING_CHANGED: StoredWindow = {
+  inserted: 0,
+  amended: 0,
+  vanished: 0,
+  returned: 0,
+  quarantined: 0,
+  unchanged: 0,
+};

@@ -1,14 +1,28 @@
 /** Stores one reading of one window, whole or not at all. Entries get into the database in no other way. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { storeCertificate } from './certificates.ts';
+import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { judgeAbsent, noteAbsent, type AbsenceJudged, type WholeReading } from './mark-vanished.ts';
+import { isAllStored, lookAtStored, type Unstored } from './look-at-stored.ts';
+import {
+  judgeAbsent,
+  noteAbsent,
+  type AbsenceJudged,
+  type PlannedWindow,
+  type WholeReading,
+} from './mark-vanished.ts';
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
 import { noteUntold } from './untold-changes.ts';
-import type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
+import {
+  cutAtPlanned,
+  NOTHING_CHANGED,
+  type StoredWindow,
+  type WideToStore,
+  type WindowReading,
+  type WindowToStore,
+} from './window-reading.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
 export { uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
@@ -25,33 +39,128 @@ export interface WindowStored extends StoredWindow {
   readonly isToBeJudged: boolean;
 }
 
+/** What storing a wide reading changed, and for each planned window why it is not proven yet, or null. */
+export interface WideStored extends StoredWindow {
+  readonly doubts: readonly (string | null)[];
+}
+
 /**
  * Stores entries, what they were before, what vanished, what was unreadable and the certificate, in one transaction
  * under the lease. Storing the same reading again changes nothing. Of a part of a planned window, what it lacks is only
  * noted: `judgePlanned` judges it. Throws `LeaseLost` or `StoreUnreachable`.
  */
-export function storeWindow(db: Kysely<DB>, lease: Lease, toStore: WindowToStore): Promise<WindowStored> {
-  const { merchantNo, window, currency, reading, runId, now } = toStore;
-  const planned = toStore.planned ?? window;
-  const isWhole = planned.beginMs === window.beginMs && planned.endMs === window.endMs;
-  const entries = lastOfEach(reading.entries);
-  return writeTransaction(db, lease, async (trx) => {
-    await lockMerchant(trx, merchantNo);
-    const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
-    const batchNos = [...entries, ...reading.unreadable].flatMap(({ batchNo }) => batchNo ?? []);
-    const namelessCount = countNameless(reading);
-    const within = { merchantNo, planned, currency, runId, now };
-    const absent = await noteAbsent(trx, { ...within, window, certified: reading.certified, batchNos });
-    const quarantined = await storeUnreadable(trx, toStore);
-    await storeCertificate(trx, toStore);
-    const isJudged = absent > 0 && isWhole && reading.certified;
-    const judged = isJudged
-      ? await judgeAbsent(trx, { ...within, namelessCount })
-      : { vanished: 0, doubt: null };
-    await noteUntold(trx, toStore, { amended: stored.amended, vanished: judged.vanished });
-    return { ...stored, ...judged, quarantined, isToBeJudged: absent > 0 && !isWhole };
-  });
+export async function storeWindow(
+  db: Kysely<DB>,
+  lease: Lease,
+  toStore: WindowToStore,
+): Promise<WindowStored> {
+  const { figures, judged } = await storeParts(db, lease, [toStore]);
+  return { ...figures, ...judged[0]! };
 }
+
+/**
+ * Does the same for the planned windows of a wide reading, all in one transaction. Each has its own certificate, and
+ * what it lacks is judged by itself.
+ */
+export async function storeWide(db: Kysely<DB>, lease: Lease, toStore: WideToStore): Promise<WideStored> {
+  const { figures, judged } = await storeParts(db, lease, cutAtPlanned(toStore));
+  return { ...figures, doubts: judged.map(({ doubt }) => doubt) };
+}
+
+type PartJudged = Pick<WindowStored, 'doubt' | 'isToBeJudged'>;
+const NOT_IN_DOUBT: PartJudged = { doubt: null, isToBeJudged: false };
+
+interface PartsStored {
+  readonly figures: StoredWindow;
+  readonly judged: readonly PartJudged[];
+}
+
+/** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
+async function storeParts(
+  db: Kysely<DB>,
+  lease: Lease,
+  parts: readonly WindowToStore[],
+): Promise<PartsStored> {
+  const looks = await lookAtStored(db, parts);
+  const open = parts.flatMap((part, at) => (isAllStored(looks[at]!) ? [] : [{ part, unstored: looks[at]! }]));
+  const known = sum(parts.map(({ reading }) => new Set(reading.entries.map(({ batchNo }) => batchNo)).size));
+  if (open.length === 0) {
+    return { figures: { ...NOTHING_CHANGED, unchanged: known }, judged: parts.map(() => NOT_IN_DOUBT) };
+  }
+  const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
+  const written = await writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
+  const judgedOf = new Map(open.map(({ part }, at) => [part, written.judged[at]!]));
+  const unchanged = written.figures.unchanged + known - entries.length;
+  return {
+    figures: { ...written.figures, unchanged },
+    judged: parts.map((part) => judgedOf.get(part) ?? NOT_IN_DOUBT),
+  };
+}
+
+interface OpenPart {
+  readonly part: WindowToStore;
+  readonly unstored: Unstored;
+}
+
+async function writeOpen(
+  trx: Transaction<DB>,
+  open: readonly OpenPart[],
+  entries: readonly LedgerEntry[],
+): Promise<PartsStored> {
+  const { merchantNo, runId, now } = open[0]!.part;
+  await lockMerchant(trx, merchantNo);
+  const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
+  const came = open.flatMap(({ part: { reading } }) => [...reading.entries, ...reading.unreadable]);
+  const batchNos = came.flatMap(({ batchNo }) => batchNo ?? []);
+  const absent: number[] = [];
+  let quarantined = 0;
+  for (const { part, unstored } of open) {
+    const { window, reading } = part;
+    const noted = { ...withinOf(part), window, certified: reading.certified, batchNos };
+    absent.push(unstored.isAbsenceOpen ? await noteAbsent(trx, noted) : 0);
+    if (unstored.isQuarantineOpen) quarantined += await storeUnreadable(trx, part);
+  }
+  const uncertain = open.filter(({ unstored }) => unstored.isCertificateOpen || unstored.isFailureOpen);
+  await storeCertificates(
+    trx,
+    uncertain.map(({ part }) => part),
+  );
+  for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
+  const judged: (PartJudged & AbsenceJudged)[] = [];
+  for (const [at, { part }] of open.entries()) judged.push(await judge(trx, part, absent[at]!));
+  const vanished = sum(judged.map((one) => one.vanished));
+  await noteUntold(trx, { merchantNo, runId }, { amended: stored.amended, vanished });
+  return {
+    figures: { ...stored, vanished, quarantined },
+    judged: judged.map(({ doubt, isToBeJudged }) => ({ doubt, isToBeJudged })),
+  };
+}
+
+const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowToStore): PlannedWindow => ({
+  merchantNo,
+  planned: planned ?? window,
+  currency,
+  runId,
+  now,
+});
+
+/** Judges what a certified reading of a planned window lacks; of a part of one, it says that this is still to be done. */
+async function judge(
+  trx: Transaction<DB>,
+  part: WindowToStore,
+  absent: number,
+): Promise<PartJudged & AbsenceJudged> {
+  const { window, reading } = part;
+  const within = withinOf(part);
+  const isWhole = within.planned.beginMs === window.beginMs && within.planned.endMs === window.endMs;
+  const judged =
+    absent > 0 && isWhole && reading.certified
+      ? await judgeAbsent(trx, { ...within, namelessCount: countNameless(reading) })
+      : { vanished: 0, doubt: null };
+  return { ...judged, isToBeJudged: absent > 0 && !isWhole };
+}
+
+const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
 /** Judges the absent entries of a planned window once all of its parts are stored. Throws like `storeWindow`. */
 export function judgePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {

@@ -1,5 +1,6 @@
 /**
- * Reads one window until it is certified, or says into which parts to split it, or gives up and says why.
+ * Reads one planned window, or a part of one, until it is certified, or says into which parts to split it, or gives up
+ * and says why.
  *
  * - A window with more pages than its grain allows is split after its first page.
  * - A window of several pages that does not add up is read again, and then split into parts of one page. A page is one
@@ -8,7 +9,7 @@
  *   the same, until they show as many entries as the total. If that does not help, the second is split by milliseconds.
  * - Calls that led nowhere are counted for each planned window with all its parts. At a limit, it is given up.
  */
-import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
+import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -60,7 +61,13 @@ export interface NotedReading {
 export type Outcome =
   | ({ readonly kind: 'read' } & NotedReading)
   /** `orderUnsteady`: the pages of an unchanged window did not fit together, as each call has another order. */
-  | ({ readonly kind: 'split'; readonly orderUnsteady: boolean } & Split);
+  | ({ readonly kind: 'split'; readonly orderUnsteady: boolean } & Split)
+  /** A wide window is to be read as these groups of its planned windows instead. */
+  | {
+      readonly kind: 'apart';
+      readonly groups: readonly (readonly Window[])[];
+      readonly orderUnsteady: boolean;
+    };
 
 /** Most entries kept that were not asked for: a platform that ignores the query sends its whole ledger. */
 const STRANGERS_KEPT_MAX = 100;
@@ -128,7 +135,7 @@ const isSpent = ({ failedCalls, certifiedPages }: Patience, limits: ReadLimits, 
   failedCalls >= times * (limits.failedCallsMax + limits.failedCallsPerPage * certifiedPages);
 
 /** Whether a first page holds as many records as its total promises. If not, the total is not believed. */
-const isFilled = ({ total, entries, unreadable }: LedgerPage): boolean =>
+export const isFilled = ({ total, entries, unreadable }: LedgerPage): boolean =>
   entries.length + unreadable.length >= Math.min(PAGE_SIZE_MAX, total);
 
 /** How many pages to read after the first, with the extra one; none if the total is not believed or beyond limits. */
@@ -140,12 +147,16 @@ function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, li
   return pages - 1 + (needsConfirming(first.total) ? 1 : 0);
 }
 
+/** Whether the platform answered, and did not want to or could not say what was asked. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
+
 /**
  * Pages 2 to `rest` + 1. Some platforms refuse the extra page after a full last one instead of sending an empty one: a
  * refusal counts as an empty page with the same total.
  */
-function pagesFromSecond(
-  task: CertifyTask,
+export function pagesFromSecond(
+  task: Asked,
   source: PageSource,
   total: number,
   rest: number,
@@ -156,8 +167,7 @@ function pagesFromSecond(
       try {
         return await source.page(task, pageNum);
       } catch (error) {
-        const isRefusal = error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
-        if (!isRefusal || pageNum <= pagesOf(total)) throw error;
+        if (!isRefusal(error) || pageNum <= pagesOf(total)) throw error;
         return { total, entries: [], unreadable: [], notices: [] };
       }
     }),
@@ -170,7 +180,10 @@ function split(patience: Patience, { parts, grain }: Split, orderUnsteady: boole
   return { kind: 'split', parts, grain, orderUnsteady };
 }
 
-function read(from: Reading, { requests, problem }: { requests: number; problem: string | null }): Outcome {
+export function read(
+  from: Reading,
+  { requests, problem }: { requests: number; problem: string | null },
+): Outcome {
   const { total, entries, neighbours, unreadable, notices } = from;
   const strangers = [...from.strangers.values()];
   const reading = {

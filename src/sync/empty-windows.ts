@@ -13,6 +13,7 @@ import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import type { UncertifiedSpan } from './store-readings.ts';
 import { TimeZoneUnproven, type Probe } from './time-zone-proof.ts';
+import { plannedIn } from './wide-windows.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
 /** The longest difference between two zones. */
@@ -26,6 +27,8 @@ interface Waiting {
 export interface EmptyWindowsOptions {
   readonly db: Kysely<DB>;
   readonly merchantNo: string;
+  /** The windows as they were planned. A reading may be of a wide window that is made of several. */
+  readonly planned: readonly Asked[];
   readonly zoneGate: ZoneGate;
   readonly probe: Probe;
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
@@ -45,7 +48,7 @@ export interface EmptyWindows {
 }
 
 export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
-  const { db, merchantNo, zoneGate, probe, store } = options;
+  const { db, merchantNo, planned, zoneGate, probe, store } = options;
   let waiting: Waiting[] | null = [];
 
   const release = async (): Promise<void> => {
@@ -87,7 +90,9 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
     },
     release,
     settle: async (mayAsk) => {
-      const held = waiting ?? [];
+      const held = (waiting ?? []).flatMap(({ part, read }) =>
+        plannedIn(part, planned).map((own): Waiting => ({ part: own, read })),
+      );
       const holding = zoneGate.isProven()
         ? []
         : await windowsHolding(
@@ -97,7 +102,7 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
           );
       const isLeft = holding.length > 0 && !(mayAsk && (await isNoZone(holding)));
       const left = isLeft ? holding : [];
-      waiting = held.filter(({ part }) => !left.includes(part));
+      if (isLeft) waiting = held.filter(({ part }) => !left.includes(part));
       await release();
       return left.map((part) => ({ window: part.window, problem: leftText(part) }));
     },

@@ -5,11 +5,13 @@
  *
  * No page is read twice for this: the reading of windows gets the page that was read here, once.
  */
-import type { LedgerEntry } from '../ledger/entry.ts';
+import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { pagesOf, type Asked } from './certificate.ts';
+import { isFilled, isRefusal } from './certify.ts';
 import { placeOf } from './clock-slack.ts';
 import { READ_LIMITS } from './limits.ts';
+import type { WideWindow } from './wide-windows.ts';
 
 /** Most windows that are read, one after the other, until one has entries. */
 const WINDOWS_MAX = 8;
@@ -19,8 +21,9 @@ export interface NewestPage {
   readonly reader: LedgerReader;
   /**
    * Entries of the newest window that has any, the newest first; null if the newest windows are empty. Of a window
-   * with several pages, the first and the last are read: whether the platform sends old or new entries first, the
-   * newest is on one of them. If it sends them in no order, it may be on neither.
+   * with more pages than `widePages`, only the first and the last are read: whether the platform sends old or new entries first,
+   * the newest is on one of them. If it sends them in no order, it may be on neither. A wide window that will be read as its
+   * planned ones is looked at in the same way.
    */
   readonly newest: () => Promise<{ readonly entries: readonly LedgerEntry[]; readonly asked: Asked } | null>;
 }
@@ -28,7 +31,7 @@ export interface NewestPage {
 export interface NewestPageOptions {
   readonly reader: LedgerReader;
   readonly merchant: MerchantAccess;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly WideWindow[];
   readonly slackMs: number;
   readonly signal: AbortSignal;
 }
@@ -55,14 +58,30 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
     return page;
   };
 
+  /** Null if the platform refuses a wide window. */
+  const firstPage = async (asked: WideWindow): Promise<LedgerPage | null> => {
+    try {
+      return await look(asked, 1);
+    } catch (error) {
+      if (asked.planned.length === 1 || !isRefusal(error)) throw error;
+      return null;
+    }
+  };
+
   const newest = async (): ReturnType<NewestPage['newest']> => {
-    const youngest = [...options.asked].sort((a, b) => b.window.endMs - a.window.endMs).slice(0, WINDOWS_MAX);
-    for (const asked of youngest) {
-      const first = await look(asked, 1);
-      const pages = pagesOf(first.total);
-      const isPaged = pages > 1 && pages <= READ_LIMITS.pageNumMax;
-      const seen = isPaged ? [first, await look(asked, pages)] : [first];
-      const entries = seen
+    const youngest = [...options.asked].sort((a, b) => b.window.endMs - a.window.endMs);
+    for (let looked = 0; looked < WINDOWS_MAX && youngest.length > 0; looked += 1) {
+      const asked = youngest.shift()!;
+      const first = await firstPage(asked);
+      if (first === null || (asked.planned.length > 1 && pagesOf(first.total) > READ_LIMITS.widePages)) {
+        youngest.unshift(...asked.planned.toReversed().map((window) => plannedOf(asked, window)));
+        continue;
+      }
+      // Of a day that will be read together with others, no more pages than these are asked for.
+      const isAsked = options.asked.includes(asked);
+      const pageNums = otherPages(first, isAsked ? READ_LIMITS.widePages : 0);
+      const others = await Promise.all(pageNums.map((pageNum) => look(asked, pageNum)));
+      const entries = [first, ...others]
         .flatMap((page) => page.entries)
         .filter((entry) => placeOf(entry, asked.window, slackMs) !== 'stranger')
         .sort((a, b) => b.bookedMs - a.bookedMs);
@@ -92,6 +111,19 @@ export function createNewestPage(options: NewestPageOptions): NewestPage {
         for (const [key, { isTaken }] of known) if (isTaken) known.delete(key);
       }),
   };
+}
+
+const plannedOf = ({ currency }: WideWindow, window: Window): WideWindow => ({
+  window,
+  currency,
+  planned: [window],
+});
+
+/** The pages after the first on which the newest entry may be: all of them if they are few, else the last. */
+function otherPages(first: LedgerPage, fewMax: number): number[] {
+  const pages = pagesOf(first.total);
+  if (pages === 1 || pages > READ_LIMITS.pageNumMax) return [];
+  return pages <= fewMax && isFilled(first) ? Array.from({ length: pages - 1 }, (_, at) => at + 2) : [pages];
 }
 
 const keyOf = ({ window, currency, batchNo, pageNum }: LedgerPageQuery): string =>

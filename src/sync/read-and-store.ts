@@ -3,11 +3,14 @@ import { splitAtTransitions } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
+import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
+import { seenWindows } from '../store/seen-windows.ts';
 import type { Asked } from './certificate.ts';
 import { wideReader } from './clock-slack.ts';
 import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
+import { READ_LIMITS } from './limits.ts';
 import { createNewestPage, type NewestPage } from './newest-page.ts';
 import { holdBack, type PlatformClock } from './platform-clock.ts';
 import { readWindows } from './read-windows.ts';
@@ -16,6 +19,7 @@ import type { SyncOptions } from './sync-options.ts';
 import { ClockOff, NOTHING_SYNCED, ReadAnew, type SyncReport } from './sync-report.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { settledByMs, watchedReader } from './watched-reader.ts';
+import { SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
 import { wholeSeconds } from './windows-of-days.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
@@ -29,7 +33,9 @@ export interface Clocks {
 interface Pass extends Clocks {
   /** `reader` counts its calls and watches the platform's clock. */
   readonly options: SyncOptions;
-  readonly asked: readonly Asked[];
+  readonly planned: readonly Asked[];
+  /** The planned windows, joined to wide ones. */
+  readonly wide: readonly WideWindow[];
   /** What is too young by the platform's clock, and not read. */
   readonly heldBack: readonly Window[];
   /** How much wider windows are asked for in this pass. */
@@ -45,7 +51,7 @@ interface Pass extends Clocks {
  * `ReadAnew` if one of the clocks turns out to be off, and what `syncMerchant` throws.
  */
 export async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<SyncReport> {
-  const pass = beginPass(given, clocks);
+  const pass = await beginPass(given, clocks);
   try {
     await readAll(pass);
     return reportOf(pass);
@@ -54,18 +60,20 @@ export async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<
   }
 }
 
-function beginPass(given: SyncOptions, clocks: Clocks): Pass {
+async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
   const { zoneGate, platformClock } = clocks;
   const { merchantNo } = given.merchant;
   const { settled, heldBack } = settledOf(given, platformClock.behindMs());
-  const asked = askedFor(settled, given);
+  const planned = plannedOf(settled, given);
+  const wide = await widened(planned, given);
   const counts = { calls: 0, windowsDone: 0 };
-  const options = { ...given, reader: countedReader(watchedReader(given, asked, platformClock), counts) };
+  const options = { ...given, reader: countedReader(watchedReader(given, wide, platformClock), counts) };
   const probe = probeOf(options);
-  const readings = createReadingStore({ ...options, merchantNo, planned: asked });
+  const readings = createReadingStore({ ...options, merchantNo, planned });
   const empty = createEmptyWindows({
     db: options.db,
     merchantNo,
+    planned,
     zoneGate,
     probe,
     store: async (part, read) => {
@@ -74,22 +82,22 @@ function beginPass(given: SyncOptions, clocks: Clocks): Pass {
     },
   });
   const slackMs = zoneGate.slackMs();
-  const pass: Pass = { ...clocks, options, asked, heldBack, slackMs, counts, probe, readings, empty };
+  const pass: Pass = { ...clocks, options, planned, wide, heldBack, slackMs, counts, probe, readings, empty };
   return pass;
 }
 
 async function readAll(pass: Pass): Promise<void> {
-  const { options, asked, slackMs, readings, empty } = pass;
+  const { options, wide, slackMs, readings, empty } = pass;
   const { merchant, signal, zone } = options;
   const reader = slackMs === 0 ? options.reader : wideReader(options.reader, slackMs, zone);
-  const newestPage = createNewestPage({ reader, merchant, asked, slackMs, signal });
+  const newestPage = createNewestPage({ reader, merchant, asked: wide, slackMs, signal });
   // Windows are read meanwhile, but nothing is taken before this resolves.
   const proven = options.provesNewest === true ? proveByNewest(pass, newestPage) : Promise.resolve();
   proven.catch(() => undefined);
   await readWindows({
     reader: newestPage.reader,
     merchant,
-    asked,
+    asked: wide,
     limits: { ...options.limits, clockSlackMs: slackMs },
     signal,
     onFirstPage: async (page, { window }) => {
@@ -144,11 +152,11 @@ const reportOf = (
   ...end,
 });
 
-const tellProgress = ({ options, counts, asked, readings }: Pass): void =>
+const tellProgress = ({ options, counts, planned, readings }: Pass): void =>
   options.onProgress?.({
     merchantNo: options.merchant.merchantNo,
     windowsDone: counts.windowsDone,
-    windowsPlanned: asked.length,
+    windowsPlanned: planned.length,
     entries: readings.entries(),
     requests: counts.calls,
   });
@@ -178,7 +186,7 @@ const settledOf = (given: SyncOptions, behindMs: number): ReturnType<typeof hold
     : holdBack(given.windows.map(wholeSeconds), settledByMs(given, behindMs));
 
 /** The windows for each currency that was asked for, cut where a wall-clock time would mean two instants. */
-const askedFor = (
+const plannedOf = (
   windows: readonly Window[],
   { currencies, zone }: Pick<SyncOptions, 'currencies' | 'zone'>,
 ): Asked[] =>
@@ -187,6 +195,20 @@ const askedFor = (
       .flatMap((window) => splitAtTransitions(wholeSeconds(window), zone))
       .map((window): Asked => ({ window, currency })),
   );
+
+/** Joins the planned windows, by what their last readings brought. */
+async function widened(
+  planned: readonly Asked[],
+  { db, merchant, zone, limits }: Pick<SyncOptions, 'db' | 'merchant' | 'zone' | 'limits'>,
+): Promise<WideWindow[]> {
+  if (planned.length === 0) return [];
+  const { widePages, partFill } = { ...READ_LIMITS, ...limits };
+  const entriesMax = widePages * partFill * PAGE_SIZE_MAX;
+  const beginMs = Math.min(...planned.map(({ window }) => window.beginMs)) - SEEN_MS_BEFORE;
+  const endMs = Math.max(...planned.map(({ window }) => window.endMs));
+  const seen = await seenWindows(db, merchant.merchantNo, { beginMs, endMs });
+  return widen(planned, { seen, zone, entriesMax });
+}
 
 const probeOf =
   ({ reader, merchant, signal }: SyncOptions): Probe =>

@@ -6,24 +6,26 @@
  */
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
+import { certifyWide } from './certify-wide.ts';
 import { certifyWindow, type NotedReading, type PageSource } from './certify.ts';
 import { READ_LIMITS, type ReadLimits } from './limits.ts';
 import { createPageCredits, type PageCredits } from './page-credits.ts';
+import type { WideWindow } from './wide-windows.ts';
 import { WindowQueue, type Task } from './window-queue.ts';
 
 export interface ReadWindowsOptions {
   readonly reader: LedgerReader;
   readonly merchant: MerchantAccess;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly WideWindow[];
   readonly limits?: Partial<ReadLimits> | undefined;
   readonly signal: AbortSignal;
   /**
    * Called at once for each first page. The reading of its window is taken after this resolves; a rejection stops all.
    */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => Promise<void>;
-  /** Takes the reading of a window or a part; its pages count as in memory until this resolves. */
+  /** Takes the reading of a wide window, a planned one or a part of one; its pages count as in memory until this resolves. */
   readonly onReading: (asked: Asked, reading: NotedReading) => Promise<void>;
-  /** Called once for each of `asked`, when all its parts were taken. */
+  /** Called once for each planned window, when all its parts were taken. */
   readonly onWindowDone: () => void;
 }
 
@@ -117,10 +119,14 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
     },
   };
   try {
-    const outcome = await certifyWindow(task, source, limits);
+    const certify = task.planned.length > 1 ? certifyWide : certifyWindow;
+    const outcome = await certify(task, source, limits);
     // Parts may be read while `onFirstPage` still works on this window. They are taken after it is done with their own.
     if (outcome.kind === 'split') {
       queue.putBack(task, outcome, outcome.orderUnsteady);
+      onPutBack();
+    } else if (outcome.kind === 'apart') {
+      queue.putApart(task, outcome.groups, outcome.orderUnsteady);
       onPutBack();
     }
     await Promise.all(looks);
@@ -146,5 +152,5 @@ async function take(
   const whole = task.second === null ? { asked: task, read } : task.second.add(read);
   if (whole !== null) await onReading({ window: whole.asked.window, currency: task.currency }, whole.read);
   task.patience.partsLeft -= 1;
-  if (task.patience.partsLeft === 0) onWindowDone();
+  if (task.patience.partsLeft === 0) task.planned.forEach(onWindowDone);
 }

@@ -5,11 +5,12 @@ import type { Window } from '../ledger/entry.ts';
 import { lengthMs } from '../ledger/window.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { StoredWindow } from '../store/window-reading.ts';
+import { NOTHING_CHANGED, type StoredWindow } from '../store/window-reading.ts';
 import { isStillMissed } from '../store/mark-vanished.ts';
-import { countNameless, judgePlanned, storeWindow } from '../store/windows.ts';
+import { countNameless, judgePlanned, storeWide, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
+import { plannedIn } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;
@@ -35,12 +36,7 @@ export const NOTHING_STORED: StoredReadings = {
   windows: 0,
   entries: 0,
   uncertified: [],
-  inserted: 0,
-  amended: 0,
-  vanished: 0,
-  returned: 0,
-  quarantined: 0,
-  unchanged: 0,
+  ...NOTHING_CHANGED,
   notices: {},
 };
 
@@ -50,7 +46,7 @@ export interface ReadingStoreOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly merchantNo: string;
-  /** The windows that are read, each whole or in parts that cover it exactly. */
+  /** The windows that are read: several of them at once, each whole, or in parts that cover it exactly. */
   readonly planned: readonly Asked[];
   readonly runId: number;
   readonly now: () => Date;
@@ -58,7 +54,9 @@ export interface ReadingStoreOptions {
 }
 
 export interface ReadingStore {
-  /** Stores a planned window or a part of one; one call waits for the other. Throws what `storeWindow` throws. */
+  /**
+   * Stores a wide window, a planned one or a part of one; one call waits for the other. Throws what `storeWindow` throws.
+   */
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
   /** Entries that are stored now, or were before. */
   readonly entries: () => number;
@@ -98,18 +96,22 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     if (problem !== null) doubts.push({ ...asked, problem });
   };
 
-  const store = async (part: Asked, { reading, notices: sentences }: NotedReading): Promise<void> => {
-    signal.throwIfAborted();
+  const count = ({ reading, notices: sentences }: NotedReading, windows: number, did: StoredWindow): void => {
+    stored.windows += windows;
+    stored.entries += reading.entries.length;
+    for (const figure of FIGURES) stored[figure] += did[figure];
+    for (const sentence of sentences) note(sentence);
+  };
+
+  const storePart = async (part: Asked, read: NotedReading): Promise<void> => {
+    const { reading } = read;
     const whole = planned.find(({ asked }) => holds(asked, part))!;
     const { window, currency } = whole.asked;
     const about = { merchantNo, planned: window, currency, runId, now: now() };
     const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
-    stored.windows += 1;
-    stored.entries += reading.entries.length;
-    for (const figure of FIGURES) stored[figure] += did[figure];
+    count(read, 1, did);
     if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
     doubt(whole.asked, did.doubt);
-    for (const sentence of sentences) note(sentence);
     whole.storedMs += lengthMs(part.window);
     whole.isToBeJudged ||= did.isToBeJudged;
     whole.namelessCount += countNameless(reading);
@@ -118,6 +120,22 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     const judged = await judgePlanned(db, lease, { ...about, namelessCount });
     stored.vanished += judged.vanished;
     doubt(whole.asked, judged.doubt);
+  };
+
+  const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
+    const windows = own.map(({ window }) => window);
+    const about = { merchantNo, currency: own[0]!.currency, runId, now: now() };
+    const did = await storeWide(db, lease, { ...about, planned: windows, reading: read.reading });
+    count(read, own.length, did);
+    own.forEach((asked, at) => {
+      doubt(asked, did.doubts[at]!);
+    });
+  };
+
+  const store = async (part: Asked, read: NotedReading): Promise<void> => {
+    signal.throwIfAborted();
+    const own = plannedIn(part, options.planned);
+    await (own.length > 1 ? storeSeveral(own, read) : storePart(part, read));
   };
 
   return {

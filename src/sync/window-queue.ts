@@ -1,9 +1,9 @@
 /** The windows of a merchant that are still to be read, oldest first, and how finely the next ones are read. */
 import type { Window } from '../ledger/entry.ts';
-import type { Asked } from './certificate.ts';
 import type { Patience } from './certify.ts';
 import type { Grain, Split } from './grain.ts';
 import { beginSecond, type SplitSecond } from './split-second.ts';
+import { spanOf, type WideWindow } from './wide-windows.ts';
 
 /** A window that was asked for, and how many of its parts are still to be taken. */
 interface Root extends Patience {
@@ -11,7 +11,7 @@ interface Root extends Patience {
 }
 
 /** A window, or a part of one, to be read now. */
-export interface Task extends Asked {
+export interface Task extends WideWindow {
   readonly grain: Grain;
   readonly patience: Root;
   /** The second that this is a part of, if a second had to be split. */
@@ -29,11 +29,11 @@ export class WindowQueue {
   /** The oldest last. */
   readonly #waiting: Waiting[];
 
-  constructor(asked: readonly Asked[], pageNumMax: number) {
+  constructor(asked: readonly WideWindow[], pageNumMax: number) {
     this.#coarse = { pageNumMax, unitMs: 1_000 };
     this.#grain = this.#coarse;
     this.#waiting = asked
-      .map((one) => ({ beginMs: one.window.beginMs, task: () => this.#whole(one) }))
+      .map((one) => this.#waitingWhole(one))
       .sort((a, b) => a.beginMs - b.beginMs)
       .reverse();
   }
@@ -49,24 +49,40 @@ export class WindowQueue {
 
   /** Puts the parts of a split task back. `orderUnsteady`: windows that begin later are read in parts of one page. */
   putBack(task: Task, { parts, grain }: Split, orderUnsteady: boolean): void {
-    if (orderUnsteady) this.#grain = { ...this.#coarse, pageNumMax: 1 };
-    const { currency, patience } = task;
+    if (orderUnsteady) this.#readFinely();
+    const { currency, patience, planned } = task;
     const second = task.second ?? (grain.unitMs === 1 ? beginSecond(task) : null);
     second?.expect(parts.length - 1);
     patience.partsLeft += parts.length - 1;
     const partOf = (window: Window): Waiting => ({
       beginMs: window.beginMs,
-      task: () => ({ window, currency, grain, patience, second }),
+      task: () => ({ window, currency, planned, grain, patience, second }),
     });
-    // All in one place: they cover their window, so that only a window of another currency can begin between two of
-    // them.
+    this.#insert(parts.map(partOf));
+  }
+
+  /** Puts groups of a wide window's planned windows into the queue, each as if it had been asked for by itself. */
+  putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
+    if (orderUnsteady) this.#readFinely();
+    this.#insert(groups.map((planned) => this.#waitingWhole({ window: spanOf(planned), currency, planned })));
+  }
+
+  #readFinely(): void {
+    this.#grain = { ...this.#coarse, pageNumMax: 1 };
+  }
+
+  /** All in one place: they cover their window, so that only a window of another currency can begin between two of them. */
+  #insert(parts: readonly Waiting[]): void {
     const at = this.#waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
-    this.#waiting.splice(at, 0, ...parts.map(partOf).reverse());
+    this.#waiting.splice(at, 0, ...parts.toReversed());
   }
 
   /** A window as it was asked for. The grain is the one of the moment at which it is begun. */
-  #whole({ window, currency }: Asked): Task {
-    const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
-    return { window, currency, grain: this.#grain, patience, second: null };
+  #waitingWhole(asked: WideWindow): Waiting {
+    const task = (): Task => {
+      const patience: Root = { failedCalls: 0, certifiedPages: 0, partsLeft: 1 };
+      return { ...asked, grain: this.#grain, patience, second: null };
+    };
+    return { beginMs: asked.window.beginMs, task };
   }
 }

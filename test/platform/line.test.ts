@@ -29,7 +29,7 @@ async function call(
     const leave = await line.enter({ owner, rank: number });
     await time.sleep(hangs ? TIMEOUT_MS : merchant.kind === 'slow' ? SLOW_MS : LATENCY_MS);
     leave(!hangs);
-    if (merchant.kind === '429') line.holdUntil(owner, time.clock() + 5_000);
+    if (merchant.kind === '429') line.hold(owner, 5_000);
     else if (!hangs) return;
   }
 }
@@ -125,7 +125,7 @@ test('a hold stops only its owner, and of one owner the call with the lowest ran
   const time = virtualTime(BEGIN_MS);
   const line = createLine(1, null, time);
   const begun: string[] = [];
-  line.holdUntil('held', BEGIN_MS + 5_000);
+  line.hold('held', 5_000);
   const make = async (owner: string, rank: number) => {
     const leave = await line.enter({ owner, rank });
     begun.push(`${owner} ${rank} at ${time.clock() - BEGIN_MS}`);

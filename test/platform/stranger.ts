@@ -69,6 +69,20 @@ export function stillTime(nowMs = Date.UTC(2026, 3, 1)) {
   };
 }
 
+/** Settings for a platform at `url`. */
+export const settingsOf = (url: string, more: Partial<PlatformSettings> = {}): PlatformSettings => ({
+  baseUrl: url,
+  headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
+  agentHeaders: { Authorization: 'Agent {agentToken}', channel: '{referralChannel}' },
+  agentToken: AGENT_TOKEN,
+  referralChannel: 'A0001',
+  concurrency: 4,
+  rateLimitPerS: null,
+  timeoutMs: 5_000,
+  retriesMax: 3,
+  ...more,
+});
+
 /** A transport to `url` with such a clock and without jitter. It records its sleeps and its retries. */
 export function transportTo(
   url: string,
@@ -77,24 +91,17 @@ export function transportTo(
 ) {
   const time = stillTime();
   const retries: Retry[] = [];
-  const transport = createTransport(
-    {
-      baseUrl: url,
-      headers: { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' },
-      agentHeaders: { Authorization: 'Agent {agentToken}', channel: '{referralChannel}' },
-      agentToken: AGENT_TOKEN,
-      referralChannel: 'A0001',
-      concurrency: 4,
-      rateLimitPerS: null,
-      timeoutMs: 5_000,
-      retriesMax: 3,
-      ...more,
-    },
-    { ...time, random: () => 0, onRetry: (retry) => retries.push(retry), ...deps },
-  );
-  onTestFinished(() => transport.close());
+  const transport = createTransport(settingsOf(url, more), {
+    ...time,
+    random: () => 0,
+    onRetry: (retry) => retries.push(retry),
+    ...deps,
+  });
+  let closing: Promise<void> | null = null;
+  const close = () => (closing ??= transport.close());
+  onTestFinished(close);
   const post = (signal?: AbortSignal, body: object = { a: 1 }) => transport.post(callOf({ body }), signal);
-  return { transport, post, slept: time.slept, retries };
+  return { transport: { ...transport, close }, post, slept: time.slept, retries };
 }
 
 /** A call of the made-up merchant that returns the reply's text. */

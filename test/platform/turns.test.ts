@@ -5,7 +5,7 @@ import type { Owner, Waiting } from '../../src/platform/bench.ts';
 import { Turns } from '../../src/platform/turns.ts';
 import { PlainTurns } from './plain-turns.ts';
 
-const idle = (): Waiting => ({ rank: 0, go: () => undefined, fail: () => undefined });
+const idle = (): Waiting => ({ rank: 0, go: () => undefined, fail: () => undefined, held: () => undefined });
 
 type Step =
   | { readonly kind: 'call'; readonly name: string }

@@ -33,6 +33,28 @@ const holds = (outer: Window, inner: Window): boolean =>
 const overlaps = (one: Window, other: Window): boolean =>
   one.beginMs <= other.endMs && one.endMs >= other.beginMs;
 
+const isWiderThan =
+  (window: Window) =>
+  ({ query }: Call): boolean =>
+    !holds({ beginMs: window.beginMs - SLACK_MS, endMs: window.endMs + SLACK_MS }, query.window);
+
+/**
+ * The calls from the first to the last that read a certified window: those for it or parts of it, or, if there are none,
+ * those for the wide window that holds it and was read last.
+ */
+function readingOf(window: Window, calls: readonly Call[]): readonly Call[] {
+  const isWider = isWiderThan(window);
+  const windows = calls.filter(({ query }) => query.batchNo === undefined);
+  const own = windows.filter((call) => !isWider(call) && overlaps(window, call.query.window));
+  const wider = windows.filter((call) => isWider(call) && holds(call.query.window, window));
+  const last = wider.at(-1)?.query.window;
+  const reading =
+    own.length > 0 ? own : wider.filter(({ query }) => last !== undefined && holds(query.window, last));
+  return reading.length === 0
+    ? []
+    : calls.slice(calls.indexOf(reading[0]!), calls.indexOf(reading.at(-1)!) + 1);
+}
+
 /** What happened in a window between the first and the last call that read it. */
 function movesWithin(
   calls: readonly Call[],
@@ -80,12 +102,13 @@ export function wrongCertificates(
     );
   };
   return windows.flatMap((window) => {
-    const widest = { beginMs: window.beginMs - SLACK_MS, endMs: window.endMs + SLACK_MS };
-    const reading = ({ query }: Call) =>
-      query.batchNo === undefined && holds(widest, query.window) && overlaps(window, query.window);
-    const first = calls.findIndex(reading);
-    if (first === -1) return [];
-    const during = calls.slice(first, calls.findLastIndex(reading) + 1);
+    const during = readingOf(window, calls);
+    if (during.length === 0) return [];
+    // A wide window is certified as a whole: what happened anywhere in it may hide from the count.
+    const asked = {
+      beginMs: Math.min(window.beginMs, ...during.map(({ query }) => query.window.beginMs)),
+      endMs: Math.max(window.endMs, ...during.map(({ query }) => query.window.endMs)),
+    };
     const unreadable = new Set(
       during.flatMap(({ held }) =>
         [...held.values()].filter(({ wreck }) => wreck !== null).map(({ batchNo }) => batchNo),
@@ -104,7 +127,7 @@ export function wrongCertificates(
       })
       .map(nameOf)
       .sort();
-    const { joined, left, amended } = movesWithin(during, window);
+    const { joined, left, amended } = movesWithin(during, during.some(isWiderThan(window)) ? asked : window);
     const moved = [joined > 0, left > 0, amended > 0];
     const kinds = [...moved, liesInTotals && moved.includes(true)].filter(Boolean);
     const oneKind = kinds.length <= 1 && amended <= 1;

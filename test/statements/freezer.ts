@@ -56,6 +56,7 @@ export function freezableFiles({ before }: Freezer): Files {
     rename: named('rename', fs.rename),
     rm: named('rm', fs.rm),
     stat: named('stat', fs.stat as never) as Files['stat'],
+    unlink: named('unlink', fs.unlink),
   };
 }
 

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import { mergeWindows, subtractWindows } from '../../src/ledger/window.ts';
-import { storeCertificate } from '../../src/store/certificates.ts';
+import { cutFailedSpans, storeCertificates } from '../../src/store/certificates.ts';
 import { certifiedWindows, certifiedWindowsOf } from '../../src/store/certified-windows.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { startRun } from '../../src/store/runs.ts';
@@ -58,7 +58,9 @@ async function take(one: typeof step extends fc.Arbitrary<infer Step> ? Step : n
         .execute();
     } else {
       const reading = what === 'certified' ? certified([]) : uncertified([]);
-      await storeCertificate(trx, { merchantNo, currency, window: span, reading, runId, now: NOW });
+      const sent = { merchantNo, currency, window: span, reading, runId, now: NOW };
+      await storeCertificates(trx, [sent]);
+      if (what === 'certified') await cutFailedSpans(trx, sent);
     }
   });
 }

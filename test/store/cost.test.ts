@@ -14,6 +14,7 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { joinCertified } from './certified-spans.ts';
+import { rowsLookedAt } from './rows-looked-at.ts';
 import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
 
 const OLD_ENTRIES = 40_000;
@@ -33,20 +34,6 @@ async function fill(db: Kysely<DB>): Promise<void> {
     SELECT 'M100' || (1 + n % 2), ${DAY.beginMs} - n * 3600000::bigint, ${DAY.beginMs} - (n - 1) * 3600000::bigint - 1, 1, 1, 1, ${NOW}
     FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
   await joinCertified(db);
-}
-
-/** How many rows and index entries the server read during `work`, on the only busy connection of the pool. */
-async function rowsLookedAt(db: Kysely<DB>, work: () => Promise<unknown>): Promise<number> {
-  const total = async () => {
-    await sql`SELECT pg_stat_force_next_flush()`.execute(db);
-    const { rows } = await sql<{ looked_at: number }>`
-      SELECT (SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables)::bigint
-        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::bigint AS looked_at`.execute(db);
-    return rows[0]!.looked_at;
-  };
-  const before = await total();
-  await work();
-  return (await total()) - before;
 }
 
 async function drain(batches: AsyncIterable<unknown>): Promise<void> {

@@ -13,6 +13,7 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../notifications/support.ts';
 import { openStage, type Stage } from '../support/stage.ts';
@@ -177,6 +178,14 @@ describe('read-only', () => {
     'INSERT INTO changed_day VALUES (1, 1, now())',
     'CREATE TABLE more (id int)',
   ])('may not: %s', (statement) => forbidden(of('read-only'), statement));
+});
+
+it.each(['job', 'inbox'] as const)('%s keeps the platform’s limit together with the others', async (role) => {
+  const limit = openPlatformLimit(of(role));
+  await limit.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
+  await limit.tell([{ owner: 'merchant M1', forMs: 60_000 }]);
+  for (const calls of [1, 2])
+    expect(await limit.take(calls, 10)).toMatchObject({ holds: [{ owner: 'merchant M1' }] });
 });
 
 it('every table is granted to a role that works with it', async () => {

@@ -66,8 +66,8 @@ it.each(cuts)(
       });
     await keep(entries(1, 2));
     proxy.cuts.push(cut);
-    expect(await keep([entry(1, { balance: '7.00' }), entry(3)])).toEqual({
-      inserted: 1,
+    expect(await keep([entry(1, { balance: '7.00' }), entry(3), entry(4)])).toEqual({
+      inserted: 2,
       amended: 1,
       vanished: 1,
       returned: 0,

@@ -109,7 +109,7 @@ test('a certified window is exactly what the platform held at some instant while
         await readWindows({
           reader: platform.reader,
           merchant: { merchantNo: 'M-TEST', token: 'made-up' },
-          asked: [{ window: HOUR, currency: null }],
+          asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
           limits: LIMITS,
           signal: new AbortController().signal,
           onFirstPage: () => Promise.resolve(),

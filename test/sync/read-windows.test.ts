@@ -43,7 +43,7 @@ async function readAll(
       },
     },
     merchant: MERCHANT,
-    asked: windows.map((window) => ({ window, currency: null })),
+    asked: windows.map((window) => ({ window, currency: null, planned: [window] })),
     limits,
     signal: new AbortController().signal,
     onFirstPage: () => Promise.resolve(),

@@ -1,0 +1,97 @@
+/** Which merchants have nothing but waits at the moment, told as it changes. */
+import type { TimeSource } from './alarm.ts';
+
+/** A wait that is shorter is over before anybody could make use of it. */
+const WAIT_MIN_MS = 1_000;
+
+/**
+ * What a call of a merchant does: it is in line for a slot, which says nothing of its merchant; it moves on; or it waits
+ * for something that only its own merchant is the reason of.
+ */
+type CallState = 'in line' | 'moving' | 'waiting';
+
+/** One call, from its first try to the end of its last one. */
+export interface WatchedCall {
+  readonly inLine: () => void;
+  /** In line, its merchant was told to wait. */
+  readonly held: () => void;
+  /** It is on the wire until the function that is returned is called. */
+  readonly onWire: () => () => void;
+  /** It will be sent again so many ms from now. */
+  readonly sleeps: (ms: number) => void;
+  readonly end: () => void;
+}
+
+const nothing = (): void => undefined;
+/** A call that nobody wants to know anything of. */
+export const UNWATCHED: WatchedCall = {
+  inLine: nothing,
+  held: nothing,
+  onWire: () => nothing,
+  sleeps: nothing,
+  end: nothing,
+};
+
+/** See `onWaiting` of `TransportDeps`. */
+export type OnWaiting = (merchantNo: string, isWaiting: boolean) => void;
+
+/** Watches the calls of all merchants. The function it returns is called when a call of a merchant begins. */
+export function createWaits(
+  onWaiting: OnWaiting,
+  { sleep }: Pick<TimeSource, 'sleep'>,
+): (merchantNo: string) => WatchedCall {
+  const merchants = new Map<string, Merchant>();
+  return (merchantNo) => {
+    const merchant =
+      merchants.get(merchantNo) ?? new Merchant((isWaiting) => onWaiting(merchantNo, isWaiting));
+    merchants.set(merchantNo, merchant);
+    const call = {};
+    const become = (state: CallState) => () => merchant.set(call, state);
+    return {
+      inLine: become('in line'),
+      held: become('waiting'),
+      onWire: () => {
+        merchant.set(call, 'moving');
+        const stop = new AbortController();
+        const stall = (): void => {
+          if (!stop.signal.aborted) merchant.set(call, 'waiting');
+        };
+        sleep(WAIT_MIN_MS, stop.signal).then(stall, nothing);
+        return () => {
+          stop.abort();
+          merchant.set(call, 'moving');
+        };
+      },
+      sleeps: (ms) => merchant.set(call, ms < WAIT_MIN_MS ? 'moving' : 'waiting'),
+      end: () => {
+        merchant.set(call, null);
+        if (merchant.isIdle) merchants.delete(merchantNo);
+      },
+    };
+  };
+}
+
+class Merchant {
+  readonly #states = new Map<object, CallState>();
+  readonly #onChange: (isWaiting: boolean) => void;
+  #isWaiting = false;
+
+  constructor(onChange: (isWaiting: boolean) => void) {
+    this.#onChange = onChange;
+  }
+
+  get isIdle(): boolean {
+    return this.#states.size === 0;
+  }
+
+  /** Null: the call is over. */
+  set(call: object, state: CallState | null): void {
+    if (state === null) this.#states.delete(call);
+    else this.#states.set(call, state);
+    const states = [...this.#states.values()];
+    const isWaiting = states.includes('waiting') && !states.includes('moving');
+    if (isWaiting === this.#isWaiting) return;
+    this.#isWaiting = isWaiting;
+    this.#onChange(isWaiting);
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Compares readings with what is stored before anything is written. Most nights nearly all that comes is stored already:
+ * then this one statement is all that a reading costs.
+ *
+ * It is made outside the transaction that writes. Only the holder of the lease writes a merchant's ledger, and no write
+ * succeeds without the lease, so what was seen here still holds when it is written.
+ */
+import { sql, type Kysely } from 'kysely';
+import type { LedgerEntry } from '../ledger/entry.ts';
+import { ofCurrency, storedCurrency } from './account-filter.ts';
+import { heldCurrenciesOf } from './entries.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+import { sentRows } from './store-entries.ts';
+import type { WindowToStore } from './window-reading.ts';
+
+/** What of a reading is to be written. */
+export interface Unstored {
+  /** Entries that are new or differ from what is stored. */
+  readonly entries: readonly LedgerEntry[];
+  /** Stored entries may be absent from the reading, or absent ones may have come again. */
+  readonly isAbsenceOpen: boolean;
+  /** Unreadable entries may have come, or may be gone. */
+  readonly isQuarantineOpen: boolean;
+  /** The certificate is not stored as it is. */
+  readonly isCertificateOpen: boolean;
+  /** A reading that failed may be stored for a part of the window. */
+  readonly isFailureOpen: boolean;
+}
+
+/** Most entries compared in one statement. Its parameters are about 100 bytes for each. */
+const ENTRIES_MAX = 10_000;
+
+/**
+ * What of each reading is to be written. The readings are of one merchant, and of windows that do not overlap. Where
+ * one is not certified or has unreadable entries, or where they are very large, all of them is to be written.
+ */
+export async function lookAtStored(db: Kysely<DB>, readings: readonly WindowToStore[]): Promise<Unstored[]> {
+  const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
+  const entries = readings.flatMap(({ reading }) => reading.entries);
+  if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(wholly);
+  const looks = await compare(db, readings, entries);
+  const toStore = new Set(looks[0]!.to_store);
+  return readings.map(({ reading }, at) => ({
+    entries: reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
+    isAbsenceOpen: looks[at]!.lacks_stored || looks[at]!.has_absent,
+    isQuarantineOpen: looks[at]!.has_unreadable,
+    isCertificateOpen: !looks[at]!.is_certified,
+    isFailureOpen: looks[at]!.has_failed,
+  }));
+}
+
+/** Whether nothing of a reading is to be written. */
+export const isAllStored = (one: Unstored): boolean =>
+  one.entries.length === 0 &&
+  !one.isAbsenceOpen &&
+  !one.isQuarantineOpen &&
+  !one.isCertificateOpen &&
+  !one.isFailureOpen;
+
+const wholly = ({ reading }: WindowToStore): Unstored => ({
+  entries: reading.entries,
+  isAbsenceOpen: true,
+  isQuarantineOpen: true,
+  isCertificateOpen: true,
+  isFailureOpen: reading.certified,
+});
+
+interface Look {
+  /** Numbers of all entries to be stored, of whatever window. */
+  readonly to_store: readonly string[];
+  readonly lacks_stored: boolean;
+  readonly has_absent: boolean;
+  readonly has_unreadable: boolean;
+  readonly is_certified: boolean;
+  readonly has_failed: boolean;
+}
+
+async function compare(
+  db: Kysely<DB>,
+  readings: readonly WindowToStore[],
+  entries: readonly LedgerEntry[],
+): Promise<Look[]> {
+  const { merchantNo, currency } = readings[0]!;
+  const column = (value: (one: WindowToStore) => number) => arrayLiteral(readings.map(value));
+  // Stored times are whole seconds, so an entry may be stored up to a second before its window begins.
+  const beginMs = Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000));
+  const endMs = Math.max(...readings.map(({ window }) => window.endMs));
+  const own = sql`(${storedCurrency(currency)}, part.begin_ms, part.end_ms)`;
+  const { rows } = await sql<Look>`
+    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}),
+    part AS MATERIALIZED (
+      SELECT * FROM unnest(
+        ${column(({ window }) => window.beginMs)}::bigint[], ${column(({ window }) => window.endMs)}::bigint[],
+        ${column(({ reading }) => reading.total)}::bigint[], ${column(({ reading }) => reading.entries.length)}::int[]
+      ) WITH ORDINALITY AS part (begin_ms, end_ms, total, distinct_count, nth)
+    ), stored AS MATERIALIZED (
+      SELECT here.* FROM held CROSS JOIN LATERAL (
+        SELECT batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms FROM ledger_entry e
+        WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+          AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
+        OFFSET 0
+      ) AS here
+    ), differing AS MATERIALIZED (
+      SELECT sent.batch_no AS sent_no, stored.booked_ms AS stored_ms
+      FROM ${sentRows(entries)} FULL JOIN stored ON sent.batch_no = stored.batch_no
+      WHERE (sent.batch_no, sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at,
+          sent.booked_ms)
+        IS DISTINCT FROM (stored.batch_no, stored.currency, stored.transaction_type, stored.credit, stored.debit,
+          stored.balance, stored.booked_at, stored.booked_ms)
+    )
+    SELECT
+      CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS to_store,
+      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms) AS lacks_stored,
+      EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS has_absent,
+      EXISTS (
+        SELECT FROM quarantined_entry WHERE merchant_no = ${merchantNo} AND released_at IS NULL
+          AND span && int8range(part.begin_ms, part.end_ms, '[]')
+      ) AS has_unreadable,
+      EXISTS (
+        SELECT FROM sync_window same
+        WHERE same.merchant_no = ${merchantNo} AND (same.currency, same.begin_ms, same.end_ms) = ${own}
+          AND same.certified_at IS NOT NULL AND same.quarantined_count = 0 AND same.total = part.total
+          AND same.distinct_count = part.distinct_count
+      ) AND NOT EXISTS (
+        SELECT FROM sync_window inner_window
+        WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)} AND begin_ms >= part.begin_ms
+          AND end_ms BETWEEN part.begin_ms AND part.end_ms AND (currency, begin_ms, end_ms) <> ${own}
+      ) AS is_certified,
+      EXISTS (
+        SELECT FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
+          AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms
+      ) AS has_failed
+    FROM part ORDER BY nth`.execute(db);
+  return rows;
+}

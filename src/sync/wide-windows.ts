@@ -1,0 +1,118 @@
+/**
+ * Joins planned windows, which are business days, to wide ones, so that days with few entries share their pages. Pure.
+ *
+ * A wide window is asked for as one. What it brings is cut into its planned windows again, and each of them is judged,
+ * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
+ */
+import type { Window } from '../ledger/entry.ts';
+import { lengthMs } from '../ledger/window.ts';
+import type { SeenWindow } from '../store/seen-windows.ts';
+import type { Asked } from './certificate.ts';
+import { offsetMinutesOf } from './time-zone-proof.ts';
+
+/** So many days before the planned windows are looked at as well, to estimate days that were never read. */
+export const SEEN_MS_BEFORE = 7 * 86_400_000;
+
+/** A window to be asked for. */
+export interface WideWindow extends Asked {
+  /** The planned windows that it is made of, in order. They cover it exactly. */
+  readonly planned: readonly Window[];
+}
+
+export interface WidenOptions {
+  /** What the last readings of these windows and of the days before them brought. */
+  readonly seen: readonly SeenWindow[];
+  /** IANA zone of the platform's timestamps. */
+  readonly zone: string;
+  /** 0: nothing is joined. */
+  readonly entriesMax: number;
+}
+
+/**
+ * Joins windows that touch, as long as fewer than `entriesMax` entries are expected in them. A day that was seen already is expected to
+ * bring as many entries as then; another one as many as the days seen have on average. If no day was seen, all that
+ * touch are joined, as the total on the first page will tell how many there are.
+ *
+ * A doubtful window stays alone. No window reaches over an instant at which the clock changes.
+ *
+ * ### Example
+ *
+ * A night reads eight days with 20 entries each, and the first hours of today: one window, two pages.
+ */
+export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: WidenOptions): WideWindow[] {
+  const wide: WideWindow[] = [];
+  let expected = 0;
+  let isAlone = false;
+  const byPlace = [...planned].sort(
+    (a, b) => compare(a.currency ?? '', b.currency ?? '') || a.window.beginMs - b.window.beginMs,
+  );
+  for (const asked of byPlace) {
+    const said = seen.filter(({ currency }) => currency === null || currency === asked.currency);
+    const entries = expectedIn(asked.window, said);
+    const isDoubtful = said.some((one) => one.isDoubtful && overlap(one, asked.window));
+    const last = wide.at(-1);
+    const fits = expected + entries < entriesMax;
+    if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {
+      wide[wide.length - 1] = joined(last, asked);
+      expected += entries;
+    } else {
+      wide.push({ ...asked, planned: [asked.window] });
+      expected = entries;
+      isAlone = isDoubtful;
+    }
+  }
+  return wide;
+}
+
+/** The planned windows in so many groups of about as many windows, at most one group for each. */
+export function inGroups(planned: readonly Window[], count: number): Window[][] {
+  const groups = Math.max(1, Math.min(count, planned.length));
+  const from = (group: number): number => Math.round((group * planned.length) / groups);
+  return Array.from({ length: groups }, (_, group) => planned.slice(from(group), from(group + 1)));
+}
+
+/** The planned windows that a wide window is made of; the window itself if it is one of them, or a part of one. */
+export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Asked[] {
+  const own = planned.filter(
+    ({ window, currency }) => currency === part.currency && isWithin(window, part.window),
+  );
+  return own.length > 1 ? own : [part];
+}
+
+/** The window from the first of the planned windows to the last. */
+export const spanOf = (planned: readonly Window[]): Window => ({
+  beginMs: planned[0]!.beginMs,
+  endMs: planned.at(-1)!.endMs,
+});
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const overlap = (one: Window, other: Window): boolean =>
+  one.beginMs <= other.endMs && one.endMs >= other.beginMs;
+
+const isWithin = (inner: Window, outer: Window): boolean =>
+  inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;
+
+const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
+
+function expectedIn(window: Window, seen: readonly SeenWindow[]): number {
+  const trusted = seen.filter((one) => !one.isDoubtful);
+  const inside = trusted.filter((one) => isWithin(one, window));
+  const seenMs = sum(trusted.map(lengthMs));
+  if (seenMs === 0) return 0;
+  const unseenMs = Math.max(0, lengthMs(window) - sum(inside.map(lengthMs)));
+  return sum(inside.map(totalOf)) + (unseenMs * sum(trusted.map(totalOf))) / seenMs;
+}
+
+const totalOf = ({ total }: SeenWindow): number => total;
+
+/** Whether one window follows the other, in one currency and at the same offset of the zone. */
+const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
+  earlier.currency === later.currency &&
+  earlier.window.endMs + 1 === later.window.beginMs &&
+  offsetMinutesOf(zone, earlier.window.endMs) === offsetMinutesOf(zone, later.window.beginMs);
+
+const joined = (wide: WideWindow, { window, currency }: Asked): WideWindow => {
+  const planned = [...wide.planned, window];
+  return { window: spanOf(planned), currency, planned };
+};

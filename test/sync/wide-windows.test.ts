@@ -1,0 +1,291 @@
+/** Days are asked for together, and each is judged, certified and stored as if it had been asked for alone. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { dayWindow } from '../../src/ledger/business-day.ts';
+import type { Window } from '../../src/ledger/entry.ts';
+import { PlatformRejected, PlatformUnreachable } from '../../src/platform/errors.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import { startRun } from '../../src/store/runs.ts';
+import type { SeenWindow } from '../../src/store/seen-windows.ts';
+import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
+import { certifiedWindows } from '../../src/store/windows.ts';
+import { syncMerchant, type SyncOptions } from '../../src/sync/sync.ts';
+import { inGroups, widen } from '../../src/sync/wide-windows.ts';
+import { planWindows } from '../../src/sync/windows-of-days.ts';
+import { freshDatabase } from '../support/database.ts';
+import { createMemoryPlatform, spread, type Booking, type Faults } from './memory-platform.ts';
+
+const NOW = new Date('2026-04-01T00:00:00Z');
+const MERCHANT = { merchantNo: 'M-TEST', token: 'made-up' };
+const daysFrom = (fromDay: string, toDay: string, zone = 'UTC'): Window[] =>
+  planWindows({ fromDay, toDay, zone, latestMs: NOW.getTime() });
+const DAYS = daysFrom('2026-03-01', '2026-03-08');
+const ALL: Window = { beginMs: DAYS[0]!.beginMs, endMs: DAYS.at(-1)!.endMs };
+const THIRD = DAYS[2]!;
+
+describe('the plan', () => {
+  const seenDay = (window: Window, total: number, isDoubtful = false): SeenWindow => ({
+    ...window,
+    currency: null,
+    total,
+    isDoubtful,
+  });
+  const plan = (windows: readonly Window[], seen: readonly SeenWindow[], more = {}) =>
+    widen(
+      windows.map((window) => ({ window, currency: null })),
+      { seen, zone: 'UTC', entriesMax: 2_000, ...more },
+    ).map(({ planned }) => planned.length);
+
+  test('joins as many days as are expected to fit, by what they held when they were read last', () => {
+    expect(
+      plan(
+        DAYS,
+        DAYS.map((day) => seenDay(day, 20)),
+      ),
+    ).toEqual([8]);
+    expect(
+      plan(
+        DAYS,
+        DAYS.map((day) => seenDay(day, 600)),
+      ),
+    ).toEqual([3, 3, 2]);
+    expect(
+      plan(
+        DAYS,
+        DAYS.map((day) => seenDay(day, 2_000)),
+      ),
+    ).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  test('expects of a day not read yet what the days seen have on average', () => {
+    const before = daysFrom('2026-02-26', '2026-02-28').map((day) => seenDay(day, 600));
+    expect(plan(DAYS, before)).toEqual([3, 3, 2]);
+  });
+
+  test('joins all days of a ledger never read: its first page will tell how many there are', () => {
+    expect(plan(DAYS, [])).toEqual([8]);
+    expect(plan(DAYS, [], { entriesMax: 0 })).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  test('leaves a day alone that was not certified or held what cannot be read', () => {
+    const seen = DAYS.map((day) => seenDay(day, day === THIRD ? 2_000_000_000 : 20, day === THIRD));
+    expect(plan(DAYS, seen)).toEqual([2, 1, 5]);
+  });
+
+  test('joins neither over a gap, nor over a change of the clock, nor two currencies', () => {
+    expect(plan([...DAYS.slice(0, 2), ...DAYS.slice(3)], [])).toEqual([2, 5]);
+    const zone = 'Europe/Berlin';
+    const days = daysFrom('2026-03-27', '2026-03-30', zone);
+    expect(plan(days, [], { zone })).toEqual([3, 2]);
+    const both = ['USD', 'EUR'].flatMap((currency) => DAYS.map((window) => ({ window, currency })));
+    const wide = widen(both, { seen: [], zone: 'UTC', entriesMax: 2_000 });
+    expect(wide.map(({ currency, planned }) => [currency, planned.length])).toEqual([
+      ['EUR', 8],
+      ['USD', 8],
+    ]);
+  });
+
+  test('cuts days into groups of about as many', () => {
+    expect(inGroups(DAYS, 3).map((group) => group.length)).toEqual([3, 2, 3]);
+    expect(inGroups(DAYS.slice(0, 2), 5).map((group) => group.length)).toEqual([1, 1]);
+  });
+});
+
+describe('reading', () => {
+  let database: Database;
+  let lease: Lease;
+  beforeEach(async () => {
+    database = await freshDatabase();
+    lease = await acquireLease(database.db, { name: 'ledger', holder: 'test', ttlMs: 600_000 });
+  });
+  afterEach(() => database.close());
+
+  const sync = async (reader: LedgerReader, more: Partial<SyncOptions> = {}) =>
+    syncMerchant({
+      reader,
+      db: database.db,
+      lease,
+      merchant: MERCHANT,
+      windows: DAYS,
+      zone: 'UTC',
+      timeZoneTrusted: true,
+      runId: await startRun(database.db, {
+        command: 'sync',
+        holder: 'test',
+        fromDay: null,
+        toDay: null,
+        now: NOW,
+      }),
+      now: () => NOW,
+      signal: new AbortController().signal,
+      ...more,
+    });
+  const platformOf = (bookings: readonly Booking[], faults: Faults = {}) =>
+    createMemoryPlatform({ bookings, faults });
+  const certificates = async () =>
+    (
+      await database.db
+        .selectFrom('sync_window')
+        .select(['begin_ms', 'end_ms', 'total'])
+        .where('certified_at', 'is not', null)
+        .orderBy('begin_ms')
+        .execute()
+    ).map((row) => [row.begin_ms, row.end_ms, row.total]);
+  const proven = () => certifiedWindows(database.db, 'M-TEST', ALL);
+  const withoutThird = [
+    { beginMs: ALL.beginMs, endMs: THIRD.beginMs - 1 },
+    { beginMs: THIRD.endMs + 1, endMs: ALL.endMs },
+  ];
+
+  test('eight days of 20 entries cost two calls, and each day has its own certificate', async () => {
+    const platform = platformOf(spread(160, ALL));
+    expect(await sync(platform.reader)).toMatchObject({ requests: 2, windows: 8, inserted: 160 });
+    const days = DAYS.map(({ beginMs, endMs }) => [beginMs, endMs, 20]);
+    expect(await certificates()).toEqual(days);
+    expect(await sync(platform.reader)).toMatchObject({ requests: 2, windows: 8, unchanged: 160 });
+    expect(await certificates()).toEqual(days);
+  });
+
+  test('a ledger never read that is too deep for one window costs one call more than its pages', async () => {
+    const platform = platformOf(spread(12_040, ALL));
+    const { requests } = await sync(platform.reader);
+    expect(requests).toBe(1 + 8 * 16);
+    expect(await sync(platform.reader)).toMatchObject({ requests: 8 * 16, unchanged: 12_040 });
+  });
+
+  test('entries gone from one day are judged by that day, though others of the window are there', async () => {
+    const bookings = spread(160, ALL);
+    await sync(platformOf(bookings).reader);
+    const isThird = ({ trueMs }: Booking) => trueMs >= THIRD.beginMs && trueMs <= THIRD.endMs;
+    const emptied = platformOf(bookings.filter((one) => !isThird(one)));
+    const report = await sync(emptied.reader);
+    expect(report).toMatchObject({ requests: 2, vanished: 0, unchanged: 140 });
+    expect(report.uncertified).toMatchObject([
+      { window: THIRD, problem: expect.stringContaining('20 of 20 in USD') },
+    ]);
+    expect(await proven()).toEqual(withoutThird);
+    const later = new Date(NOW.getTime() + SECOND_READING_AFTER_MS);
+    expect(await sync(emptied.reader, { now: () => later })).toMatchObject({ vanished: 20, uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
+  test('an entry gone and another late on other days of the window are each found on their day', async () => {
+    const bookings = spread(160, ALL);
+    await sync(platformOf(bookings).reader);
+    const late = spread(1, { beginMs: THIRD.beginMs + 5_000, endMs: THIRD.beginMs + 5_999 }, 'LATE');
+    const report = await sync(platformOf([...bookings.slice(1), ...late]).reader);
+    expect(report).toMatchObject({ requests: 2, inserted: 1, vanished: 1, unchanged: 159, uncertified: [] });
+    expect((await certificates()).map(([, , total]) => total)).toEqual([19, 20, 21, 20, 20, 20, 20, 20]);
+  });
+
+  test('an entry whose time moved to another day of the window is one amendment, and no doubt', async () => {
+    const [first, ...others] = spread(160, ALL);
+    await sync(platformOf([first!, ...others]).reader);
+    const moved = { ...first!, trueMs: THIRD.beginMs + 5_000 };
+    const report = await sync(platformOf([moved, ...others]).reader);
+    expect(report).toMatchObject({ requests: 2, amended: 1, vanished: 0, uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
+  test('what cannot be read is stored for its own day, and the next night reads that day by itself', async () => {
+    const wreck: Booking = {
+      ...spread(1, THIRD, 'W')[0]!,
+      unreadable: { raw: '{"odd":1}', reason: 'no batchNo', batchNo: null },
+    };
+    const platform = platformOf([...spread(120, ALL), wreck]);
+    await sync(platform.reader);
+    const [kept] = await database.db.selectFrom('quarantined_entry').selectAll().execute();
+    expect([kept!.begin_ms, kept!.end_ms]).toEqual([THIRD.beginMs, THIRD.endMs]);
+    expect((await certificates()).map(([beginMs, , total]) => [beginMs, total])).toEqual(
+      DAYS.map(({ beginMs }) => [beginMs, beginMs === THIRD.beginMs ? 16 : 15]),
+    );
+    platform.queries.splice(0);
+    await sync(platform.reader);
+    expect(platform.queries.map(({ window }) => window)).toEqual([withoutThird[0], THIRD, withoutThird[1]]);
+  });
+
+  test('an empty window proves each of its days, but those of which entries are stored only with a proof of the zone', async () => {
+    await sync(platformOf(spread(10, THIRD)).reader);
+    expect((await certificates()).map(([, , total]) => total)).toEqual([0, 0, 10, 0, 0, 0, 0, 0]);
+    await database.db.deleteFrom('sync_window').execute();
+    const empty = platformOf([]);
+    const failing: LedgerReader = {
+      page: (query, signal) =>
+        query.batchNo === undefined
+          ? empty.reader.page(query, signal)
+          : Promise.reject(new PlatformUnreachable('no answer')),
+    };
+    const report = await sync(failing, { timeZoneTrusted: false });
+    expect(report.uncertified).toMatchObject([
+      { window: THIRD, problem: expect.stringContaining('came back empty') },
+    ]);
+    expect(await proven()).toEqual(withoutThird);
+  });
+
+  test('a platform that refuses windows longer than three days is read in shorter ones', async () => {
+    const platform = platformOf(spread(160, ALL));
+    const refusing: LedgerReader = {
+      page: (query, signal) =>
+        query.window.endMs - query.window.beginMs > 3 * 86_400_000
+          ? Promise.reject(new PlatformRejected('range too long'))
+          : platform.reader.page(query, signal),
+    };
+    for (const provesNewest of [false, true]) {
+      expect(await sync(refusing, { provesNewest })).toMatchObject({ failure: null, uncertified: [] });
+      expect(await proven()).toEqual([ALL]);
+    }
+  });
+
+  test('if the order changes with every call, the days are read in windows of one page', async () => {
+    const platform = platformOf(spread(1_600, ALL), { order: 'shuffled' });
+    const { requests } = await sync(platform.reader);
+    expect(await proven()).toEqual([ALL]);
+    expect(requests).toBeLessThan(16 + (2 * 1_600) / 60);
+  });
+
+  test('an entry that comes between two pages costs one more reading, and no certificate', async () => {
+    let isLate = false;
+    const platform = createMemoryPlatform({
+      bookings: spread(160, ALL),
+      onQuery: ({ pageNum }, _, bookings) => {
+        if (pageNum !== 2 || isLate) return;
+        isLate = true;
+        bookings.push(...spread(1, THIRD, 'LATE'));
+      },
+    });
+    expect(await sync(platform.reader)).toMatchObject({
+      requests: 4,
+      windows: 8,
+      inserted: 161,
+      uncertified: [],
+    });
+  });
+
+  test('the newest day of a window too deep to be looked at whole still proves the zone', async () => {
+    const zone = 'Africa/Algiers';
+    const windows = planWindows({
+      fromDay: '2026-03-22',
+      toDay: '2026-03-29',
+      zone,
+      latestMs: NOW.getTime(),
+    });
+    const days = { beginMs: windows[0]!.beginMs, endMs: dayWindow('2026-03-28', zone).endMs };
+    const newest = spread(
+      3,
+      { beginMs: windows.at(-1)!.endMs - 7_200_000, endMs: windows.at(-1)!.endMs - 5_400_000 },
+      'N-',
+    );
+    const platform = createMemoryPlatform({
+      bookings: [...spread(11_000, days), ...newest],
+      zone: 'Europe/Berlin',
+      believedZone: zone,
+    });
+    const more = { windows, zone, timeZoneTrusted: false, provesNewest: true };
+    await expect(sync(platform.reader, more)).rejects.toMatchObject({
+      name: 'TimeZoneWrong',
+      offsetMinutes: 120,
+    });
+    expect(await database.db.selectFrom('ledger_entry').select('batch_no').execute()).toEqual([]);
+  });
+});
