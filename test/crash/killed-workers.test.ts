@@ -52,7 +52,12 @@ async function openNight(): Promise<{ readonly stage: Stage; readonly env: Env }
   });
   return {
     stage,
-    env: { ...env, DAYBOOK_SECRET_KEYS: `k1:${KEY.key.toString('base64')}`, DAYBOOK_WORKERS: 'queue' },
+    env: {
+      ...env,
+      ...{ PLATFORM_MERCHANT_NO: '', PLATFORM_TOKEN: '' },
+      DAYBOOK_SECRET_KEYS: `k1:${KEY.key.toString('base64')}`,
+      DAYBOOK_WORKERS: 'queue',
+    },
   };
 }
 
