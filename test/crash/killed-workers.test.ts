@@ -42,14 +42,7 @@ async function openNight(): Promise<{ readonly stage: Stage; readonly env: Env }
     await addMerchant(db, { ...merchant, secretKeys: [KEY], now: new Date(NIGHT) });
   }
   const own = { platform: { ...stage.app.settings.platform, merchant: MERCHANTS[0]! } };
-  const {
-    PLATFORM_MERCHANT_NO: _,
-    PLATFORM_TOKEN: __,
-    ...env
-  } = envOf({
-    ...stage,
-    app: { ...stage.app, settings: { ...stage.app.settings, ...own } },
-  });
+  const env = envOf({ ...stage, app: { ...stage.app, settings: { ...stage.app.settings, ...own } } });
   return {
     stage,
     env: {
