@@ -10,5 +10,6 @@ export const resweep: Job = {
   what: 'late entries, further back than the night looks for them',
   when: (schedule) => schedule.resweep,
   isLedger: true,
+  sweep: ({ lateSweepDays }) => ({ lateSweepDays }),
   run: (app, due, signal) => runLedgerJob(app, due, signal, { lateSweepDays: app.settings.lateSweepDays }),
 };

@@ -29,6 +29,7 @@ import { addServeCommand } from './serve.ts';
 import { addStatementsCommand } from './statements.ts';
 import { addStatusCommand } from './status.ts';
 import { addVerifyCommand } from './verify.ts';
+import { addWorkerCommand } from './worker.ts';
 
 const EXIT_CODES_TEXT = `
 Exit codes: 0 done, everything proven; 2 wrong usage or settings; 3 done, but something needs a person; 4 incomplete,
@@ -69,6 +70,7 @@ export function createProgram(): Command {
   addOnboardCommand(program);
   addNotificationsCommand(program);
   addScheduleCommand(program);
+  addWorkerCommand(program);
   addJobsCommand(program);
   addServeCommand(program);
   addMigrateCommand(program);

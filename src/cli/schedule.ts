@@ -1,12 +1,17 @@
 /** `schedule`: the cron loop. The database says what is due, so it may be stopped and started at any time. */
 import type { Command } from 'commander';
+import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
+import type { Job } from '../../jobs/job.ts';
+import type { PlatformApp } from '../run/app.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
-import { nextTime, type ScheduledJob } from '../run/schedule/due.ts';
+import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
+import { withQueue } from './queue.ts';
+import { QueuedSlots } from './queued-slots.ts';
 
 /** All jobs, with their times from the settings. */
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
@@ -22,42 +27,69 @@ export function addScheduleCommand(program: Command): void {
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
       await withPlatform(settings, async (app, log) => {
-        const signal = stopSignal();
-        const scheduled = scheduledJobs(settings.schedule);
-        const { zone } = settings.schedule;
-        const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
-        log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
-        await keepSchedule({
-          jobs: scheduled,
-          zone,
-          now: app.now,
-          signal,
-          slotEnds: (slots, now) => slotEnds(app.database.db, slots, now),
-          runJob: async (due) => {
-            log.info(due, 'job begins');
-            try {
-              const job = jobs.find(({ name }) => name === due.job)!;
-              const report = await job.run(app, due, signal);
-              if (report === null) {
-                log.info(due, 'job done by another process');
-                return;
-              }
-              const { runId, exitCode, notes, elapsedMs } = report;
-              const level = exitCode === EXIT.done ? 'info' : 'warn';
-              log[level]({ ...due, run: runId, exitCode, notes, elapsedMs }, 'job ended');
-            } catch (error) {
-              const exitCode = exitCodeOf(error);
-              if (exitCode === EXIT.fault) throw error;
-              const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
-              log[level]({ ...due, exitCode, problem: (error as Error).message }, 'job could not run');
-            }
-          },
-          onFault: (error, job) => {
-            const problem = error instanceof Error ? error.message : String(error);
-            log.error({ ...(job !== undefined && { job }), problem }, 'a tick failed');
-          },
-        });
+        if (settings.workers === 'none') await keep(app, log, null);
+        else {
+          const onProblem = (error: unknown): void =>
+            log.error({ problem: messageOf(error) }, 'the queue failed');
+          await withQueue(app, { supervises: false, onProblem }, (queue) =>
+            keep(app, log, new QueuedSlots(app, queue, log)),
+          );
+        }
         log.info('schedule ended');
       });
     });
 }
+
+/** Keeps the schedule until the process is told to stop. Given `queued`, workers do the jobs of the ledger. */
+async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): Promise<void> {
+  const { schedule } = app.settings;
+  const { zone } = schedule;
+  const signal = stopSignal();
+  const scheduled = scheduledJobs(schedule);
+  const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
+  log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
+  await keepSchedule({
+    jobs: scheduled,
+    zone,
+    now: app.now,
+    signal,
+    slotEnds: async (slots, now) => {
+      await queued?.tellEnds();
+      return slotEnds(app.database.db, slots, now);
+    },
+    runJob: async (due) => {
+      const job = jobs.find(({ name }) => name === due.job)!;
+      try {
+        if (queued !== null && job.isLedger) await queued.put(due, job, signal);
+        else await doJob(app, log, { job, due, signal });
+      } catch (error) {
+        const exitCode = exitCodeOf(error);
+        if (exitCode === EXIT.fault) throw error;
+        const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
+        log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
+      }
+    },
+    onFault: (error, job) => {
+      log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
+    },
+  });
+}
+
+/** Does a job in this process, and tells its end. */
+async function doJob(
+  app: PlatformApp,
+  log: Logger,
+  { job, due, signal }: { readonly job: Job; readonly due: DueJob; readonly signal: AbortSignal },
+): Promise<void> {
+  log.info(due, 'job begins');
+  const report = await job.run(app, due, signal);
+  if (report === null) {
+    log.info(due, 'job done by another process');
+    return;
+  }
+  const { runId, exitCode, notes, elapsedMs } = report;
+  const level = exitCode === EXIT.done ? 'info' : 'warn';
+  log[level]({ ...due, run: runId, exitCode, notes, elapsedMs }, 'job ended');
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

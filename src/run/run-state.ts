@@ -28,6 +28,8 @@ export async function withStates(
   const holding = new Set(await leaseHolders(db));
   const lastOf = await lastRunOfHolders(db, [...new Set(open.map(({ holder }) => holder))]);
   const isRunning = (row: RunRow): boolean => {
+    // Any worker does what is left of it.
+    if (row.isQueued) return true;
     if (isGone(row.holder) || lastOf.get(row.holder) !== row.id) return false;
     const leaseless = row.command === REFERENCE_COMMAND;
     return leaseless

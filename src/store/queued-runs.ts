@@ -67,6 +67,19 @@ export async function openRunOfSlot(db: Kysely<DB>, job: string, slot: string): 
   return row?.id;
 }
 
+/** Another queued run that is open and began after this moment. */
+export async function openRunSince(db: Kysely<DB>, since: Date): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('run')
+    .select('id')
+    .where('request', 'is not', null)
+    .where('exit_code', 'is', null)
+    .where('started_at', '>', since)
+    .orderBy('id')
+    .executeTakeFirst();
+  return row?.id;
+}
+
 /** One process at a time looks at a slot of a job and puts it on the queue. Until the transaction ends. */
 export async function lockSlot(trx: Transaction<DB>, job: string, slot: string): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
@@ -117,10 +130,11 @@ export async function finishQueued(
     .set({ exit_code: end.exitCode, figures: storableJson(end.figures), finished_at: end.now })
     .where('id', '=', runId)
     .where('exit_code', 'is', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('run_merchant')
+    .where((run) =>
+      run.not(
+        run.exists(
+          run
+            .selectFrom('run_merchant')
             .select('run_id')
             .where('run_id', '=', runId)
             .where('state', '=', 'waiting'),

@@ -18,6 +18,8 @@ export interface RunRow {
   /** Null while the run works, and if its process was killed. */
   readonly exitCode: number | null;
   readonly figures: JsonObject;
+  /** Whether workers do it, over the queue. */
+  readonly isQueued: boolean;
 }
 
 const COLUMNS = [
@@ -31,6 +33,7 @@ const COLUMNS = [
   'finished_at as finishedAt',
   'exit_code as exitCode',
   'figures',
+  sql<boolean>`request IS NOT NULL`.as('isQueued'),
 ] as const;
 
 /** Records that a run starts. Returns its id, which is stored with everything that the run writes. */

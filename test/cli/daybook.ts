@@ -17,6 +17,8 @@ export interface Ended {
 export interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
+  /** What it has written to stderr so far. */
+  readonly told: () => string;
 }
 
 /** What of this process's environment goes into every command: where programs are, and where compiled code is kept. */
@@ -36,7 +38,7 @@ export function startDaybook(args: readonly string[], env: Env, cwd?: string): S
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject).on('close', (code) => resolve({ code, stdout, stderr }));
   });
-  return { child, ended };
+  return { child, ended, told: () => stderr };
 }
 
 export const daybook = (args: readonly string[], env: Env, cwd?: string): Promise<Ended> =>

@@ -30,7 +30,7 @@ const status: Keys<MerchantStatus, 'timeZoneProof' | 'lastRun' | 'nextRun'> = {
 };
 const runs: Keys<KnownRun, 'reason'> = {
   ...{ id: 1, command: 1, slot: 1, holder: 1, fromDay: 1, toDay: 1, startedAt: 1, finishedAt: 1 },
-  ...{ exitCode: 1, figures: 1, state: 1, reason: 1 },
+  ...{ exitCode: 1, figures: 1, isQueued: 1, state: 1, reason: 1 },
 };
 const doctor: Keys<Finding> = { what: 1, ok: 1, detail: 1, exitCode: 1 };
 const verify: Keys<VerifyReport> = { manifests: 1, files: 1, problems: 1 };

@@ -13,6 +13,9 @@ export interface JobReport {
   readonly elapsedMs: number;
 }
 
+/** How far back a job looks for late entries, beyond the days of a night. */
+export type LateSweep = Pick<RunDeps, 'lateSweepDays'>;
+
 /**
  * Does a `run` for all merchants. Null if another process has done the slot meanwhile. Throws what `executeRun`
  * throws.
@@ -21,7 +24,7 @@ export async function runLedgerJob(
   app: PlatformApp,
   due: DueJob,
   signal: AbortSignal,
-  sweep: Pick<RunDeps, 'lateSweepDays'> = {},
+  sweep: LateSweep = {},
 ): Promise<JobReport | null> {
   return executeScheduled(
     {

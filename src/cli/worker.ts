@@ -1,0 +1,88 @@
+/** `worker`: takes one merchant after another from the queue, as long as it runs. */
+import { InvalidArgumentError, type Command } from 'commander';
+import type { Logger } from 'pino';
+import type { JobEnd } from '../queue/work.ts';
+import { keepWorking } from '../queue/worker.ts';
+import { runDeps } from '../run/app.ts';
+import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
+import { QueuedMerchants } from '../run/queued/merchant.ts';
+import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { platformSettings, stopSignal, withPlatform } from './context.ts';
+import { withQueue } from './queue.ts';
+
+const AT_ONCE_MAX = 1_000;
+
+function countOf(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > AT_ONCE_MAX)
+    throw new InvalidArgumentError(`write a whole number from 1 to ${AT_ONCE_MAX}.`);
+  return count;
+}
+
+interface WorkerFlags {
+  readonly atOnce?: number;
+  readonly untilEmpty?: boolean;
+}
+
+export function addWorkerCommand(program: Command): void {
+  program
+    .command('worker')
+    .description(
+      'do one merchant’s work after another from the queue, until SIGTERM or Ctrl-C; on as many machines as you like',
+    )
+    .option('--at-once <n>', 'merchants side by side (default: DAYBOOK_MERCHANTS_AT_ONCE)', countOf)
+    .option('--until-empty', 'end when no job is waiting or at work, in any worker')
+    .addHelpText(
+      'after',
+      '\nNeeds DAYBOOK_WORKERS=queue: then `daybook schedule` puts what is due on the queue. When it is told to stop, it finishes ' +
+        'what it can and gives the rest back.',
+    )
+    .action(async ({ atOnce, untilEmpty = false }: WorkerFlags, self: Command) => {
+      const settings = platformSettings(self);
+      await withPlatform(settings, async (app, log) => {
+        const onProblem = (error: unknown): void =>
+          log.error({ problem: messageOf(error) }, 'the queue failed for a moment');
+        await withQueue(app, { supervises: true, onProblem }, async (queue) => {
+          const signal = stopSignal();
+          const deps = runDeps(app, signal);
+          const merchants = new QueuedMerchants(app, (merchantNo, error) =>
+            log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed'),
+          );
+          const most = atOnce ?? settings.merchantsAtOnce;
+          log.info({ atOnce: most }, 'worker began');
+          await keepWorking<ExitCode>(queue, {
+            atOnce: most,
+            work: async (job, jobSignal) => {
+              const exitCode = await merchants.workOn(job, jobSignal);
+              if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
+              return exitCode;
+            },
+            lookAfter: async () => {
+              for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
+            },
+            onEnd: (end) => logEnd(log, end),
+            onProblem,
+            signal,
+            untilEmpty,
+          });
+          log.info('worker ended');
+        });
+      });
+    });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** One line a job. */
+function logEnd(log: Logger, { job, outcome, result, error, ms }: JobEnd<ExitCode>): void {
+  const { merchantNo, runId: run, lane } = job;
+  const level = outcome === 'failed' || outcome === 'lost' ? 'error' : result === EXIT.done ? 'info' : 'warn';
+  log[outcome === 'busy' || outcome === 'given-back' ? 'info' : level](
+    {
+      ...{ merchantNo, run, lane, outcome, ms: Math.round(ms) },
+      ...(result !== null && { exitCode: result }),
+      ...(error !== undefined && { problem: messageOf(error) }),
+    },
+    'job ended',
+  );
+}
