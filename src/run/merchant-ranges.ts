@@ -44,7 +44,7 @@ async function askedDays(
   const waitingOf = await changedDaysOfEach(db, merchants);
   return merchants.map((merchantNo, nth) => {
     const knownBefore = reconciled(certifiedOf[nth]!, waitingOf.get(merchantNo), zone);
-    return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore }];
+    return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore, certifiedBefore: [] }];
   });
 }
 
@@ -71,7 +71,9 @@ async function nightlyDays(
     const beforeProof = daysBeforeProof(range, certified, own, zone);
     const takenUp = takenUpDays(own, range);
     const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
-    return [merchantNo, { ...range, takenUp, beforeProof, knownBefore }];
+    const onwards = { beginMs: dayWindow(range.from, zone).beginMs, endMs: ALL_TIME.endMs };
+    const certifiedBefore = subtractWindows(certified, [onwards]);
+    return [merchantNo, { ...range, takenUp, beforeProof, knownBefore, certifiedBefore }];
   });
 }
 
