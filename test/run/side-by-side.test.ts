@@ -77,5 +77,5 @@ test('after a failure none is begun any more, those at work are waited for, and 
   await fail('B');
   expect(await all).toBe('A fails');
   expect(begun).toEqual(['A', 'B']);
-  void end;
+  end;
 });

@@ -23,7 +23,7 @@ export const merchantLease = (merchantNo: string): string => `merchant/${merchan
  * The lease of all merchants in earlier versions. Nobody takes it any more; a merchant's first epoch is above its
  * epoch, as files and manifests of that time carry it.
  */
-export const FORMER_LEASE = 'ledger';
+const FORMER_LEASE = 'ledger';
 
 /** Another run holds the lease. Nothing was started. */
 export class LeaseHeld extends ExpectedError {
