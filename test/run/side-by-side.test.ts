@@ -71,11 +71,10 @@ test('however many wait, no more than four times as many are begun', async () =>
 });
 
 test('after a failure none is begun any more, those at work are waited for, and the first failure is thrown', async () => {
-  const { begun, work, end, fail } = controlled();
-  const all = sideBySide(['A', 'B', 'C'], options(), work).catch((error: Error) => error.message);
+  const { begun, work, fail } = controlled();
+  const all = sideBySide(['A', 'B', 'C'], options(), work).catch(String);
   await fail('A');
   await fail('B');
-  expect(await all).toBe('A fails');
+  expect(await all).toBe('Error: A fails');
   expect(begun).toEqual(['A', 'B']);
-  end;
 });
