@@ -20,7 +20,7 @@ let wire: FaultyWire;
 let lease: Lease;
 beforeAll(async () => {
   direct = await freshDatabase();
-  lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 600_000 });
+  lease = await acquireLease(direct.db, { name: 'merchant/M1', holder: 'test:1:-', ttlMs: 600_000 });
 });
 afterAll(() => direct.close());
 afterEach(() => wire.close());

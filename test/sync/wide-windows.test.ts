@@ -209,6 +209,7 @@ describe('reading', () => {
     await sync(platformOf(spread(10, THIRD)).reader);
     expect((await certificates()).map(([, , total]) => total)).toEqual([0, 0, 10, 0, 0, 0, 0, 0]);
     await database.db.deleteFrom('sync_window').execute();
+    await database.db.deleteFrom('certified_span').execute();
     const empty = platformOf([]);
     const failing: LedgerReader = {
       page: (query, signal) =>
