@@ -90,10 +90,9 @@ async function statementsOf({ days, accounts, delayMs = 0 }: Night) {
 }
 
 /**
- * What was counted. Of the others, nine are two transactions and what is read for them; the rest are the changed days,
- * and the openings at the end. Files written side by side share a question for the lease, each kind of file one at least.
+ * What was counted. Of the others, six are two transactions and three what is read for them. Files written side by side share a question for the lease, each kind of file one at least.
  */
-const OTHERS = 11;
+const OTHERS = 9;
 
 test.each([
   { days: 1, accounts: 1, asksMax: 4 },
