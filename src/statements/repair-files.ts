@@ -106,8 +106,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
 
 /** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareDay(day: BusinessDay, options: RepairOptions): Promise<void> {
-  await leaseFence(options).assertHeld();
-  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), options.lease.epoch);
+  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
 }
 
 /**

@@ -106,11 +106,11 @@ const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
 
 /** Called before the first write. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareFolders(days: readonly DayToWrite[], options: PublishDayOptions): Promise<void> {
-  await leaseFence(options).assertHeld();
+  const fence = leaseFence(options);
   const atOnce = pLimit(AT_ONCE_MAX);
   await Promise.all(
     days.map(({ merchantNo, day }) =>
-      atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), options.lease.epoch)),
+      atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), fence)),
     ),
   );
 }
