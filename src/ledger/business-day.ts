@@ -2,7 +2,6 @@
 import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
 import { utc } from '@date-fns/utc';
-import { addDays as daysLater } from 'date-fns/addDays';
 import { eachDayOfInterval } from 'date-fns/eachDayOfInterval';
 import { isValid } from 'date-fns/isValid';
 import { parseISO } from 'date-fns/parseISO';
@@ -35,7 +34,7 @@ export function parseDay(text: string): BusinessDay {
 
 /** The day `days` after (or before, when negative) `day`. */
 export const addDays = (day: BusinessDay, days: number): BusinessDay =>
-  dayText(daysLater(utcMidnight(day), days));
+  dayText(new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS));
 
 /** Every day from `from` to `to`, both included; empty where `from` lies after `to`. */
 export const daysFromTo = (from: BusinessDay, to: BusinessDay): BusinessDay[] =>

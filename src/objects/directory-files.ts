@@ -44,15 +44,18 @@ export async function* walkKeys(
 ): AsyncGenerator<WalkedKey> {
   const { root, files, attempt } = directory;
   const entries = await attempt(() => entriesOf(files, `${root}/${folderKey}`));
-  const named = entries
-    .map((entry) => ({ entry, key: folderKey + entry.name + (entry.isDirectory() ? '/' : '') }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
-  for (const { entry, key } of named) {
-    if (entry.isDirectory()) {
-      if (mayHold(key, prefix, range)) yield* walkKeys(directory, prefix, range, key);
-    } else if (entry.isFile() && key.startsWith(prefix) && isWithin(key, range)) {
-      yield { key, isFinished: !isPart(key) };
-    }
+  const found: { readonly key: string; readonly isFolder: boolean }[] = [];
+  for (const entry of entries) {
+    const isFolder = entry.isDirectory();
+    const key = `${folderKey}${entry.name}${isFolder ? '/' : ''}`;
+    const isWanted = isFolder
+      ? mayHold(key, prefix, range)
+      : entry.isFile() && key.startsWith(prefix) && isWithin(key, range);
+    if (isWanted) found.push({ key, isFolder });
+  }
+  for (const { key, isFolder } of found.sort((a, b) => (a.key < b.key ? -1 : 1))) {
+    if (isFolder) yield* walkKeys(directory, prefix, range, key);
+    else yield { key, isFinished: !isPart(key) };
   }
 }
 

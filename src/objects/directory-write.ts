@@ -137,9 +137,20 @@ async function isThere(files: Files, path: string): Promise<boolean> {
 
 /** Makes a folder and flushes every folder that a new one was made in. */
 async function makeFlushedFolder(files: Files, folder: string): Promise<void> {
-  const first = await makePrivateFolder(files, folder);
+  const first = (await makeOneFolder(files, folder)) ?? (await makePrivateFolder(files, folder));
   if (first === null) return;
   for (let at = folder; at.length >= first.length; at = dirname(at)) await flushFolder(files, dirname(at));
+}
+
+/** Makes a folder whose parent is there, as that of a merchant's next day is. Null if that was not all. */
+async function makeOneFolder(files: Files, folder: string): Promise<string | null> {
+  try {
+    await files.mkdir(folder, { mode: FOLDER_MODE });
+    return folder;
+  } catch (error) {
+    if (['ENOENT', 'EEXIST'].includes(errorCode(error))) return null;
+    throw error;
+  }
 }
 
 async function flushFolder(files: Files, folder: string): Promise<void> {

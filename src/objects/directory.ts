@@ -72,7 +72,7 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
       }
     },
 
-    discardUnfinished: async (prefix, epoch) => {
+    discardUnfinished: async (prefix, { epoch }) => {
       for await (const { key } of walkKeys(directory, prefix, {})) {
         if (isPart(key) && partEpoch(key) < epoch)
           await attempt(() => files.rm(pathOf(key), { force: true }));

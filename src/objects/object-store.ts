@@ -95,10 +95,10 @@ export interface ObjectStore {
   readonly survey: (prefix: string, range?: KeyRange) => AsyncIterable<ListedObject>;
   /**
    * Removes unfinished writes under `prefix`: those of writers that were killed, and of one that is frozen, which then
-   * cannot finish. Only the holder of the lease may call it, before its own writes there. What was begun under `epoch`
-   * or later stays.
+   * cannot finish. To be called before the first write there. What was begun under the fence's epoch or later stays; a
+   * store that cannot tell asks the fence first, and throws what it throws.
    */
-  readonly discardUnfinished: (prefix: string, epoch: number) => Promise<void>;
+  readonly discardUnfinished: (prefix: string, fence: Fence) => Promise<void>;
 }
 
 /** The store cannot be reached, or does not hold what was written; trying again may help. */

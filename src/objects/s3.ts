@@ -56,7 +56,9 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
 
     survey: (start, range = {}) => surveyBucket(bucket, start, range),
 
-    discardUnfinished: async (start) => {
+    discardUnfinished: async (start, fence) => {
+      // An upload does not say under which epoch it was begun.
+      await fence.assertHeld();
       try {
         await abortUploads(bucket, start);
       } catch (error) {

@@ -6,6 +6,7 @@ import type { ExitCode } from '../ledger/ending.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
+import type { PublishedNow } from '../statements/published-now.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
@@ -126,6 +127,8 @@ export interface MerchantOutcome {
   healingReads: readonly HealingRead[];
   publish: PublishOutcome | null;
   trouble: MerchantTrouble | null;
+  /** What was published and is recorded as done together with the merchant's end. */
+  readonly publishedNow: PublishedNow;
 }
 
 /** A new zone gate: nothing is proven when a run begins. */

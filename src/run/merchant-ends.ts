@@ -4,6 +4,7 @@ import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
+import { recordSettled } from '../store/statements/record-published.ts';
 import type { UntoldChanges } from '../store/untold-changes.ts';
 import { outcomeOfAll } from './outcomes.ts';
 import { runFigures, type RunReport, type Standing } from './report.ts';
@@ -58,9 +59,18 @@ export async function endMerchants(
         ),
       );
       const own = rows.filter((_, at) => held.has(ended[at]!.lease));
+      const published = ended
+        .filter(({ lease }) => held.has(lease))
+        .map(({ outcome }) => outcome.publishedNow);
+      await recordSettled(
+        trx,
+        published.flatMap(({ stored }) => [...stored.values()]),
+        published.flatMap(({ settled }) => settled),
+      );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
     });
   await retry(record, { isPassing: isLostOrRolledBack });
+  for (const { outcome } of ended) outcome.publishedNow.clear();
   return ended.map(({ outcome }) => ({ outcome, ...standings.get(outcome.merchantNo)! }));
 }
 

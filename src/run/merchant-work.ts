@@ -1,5 +1,6 @@
 /** The unit of work: one merchant, from reading its ledger to its published statements, under its own lease. */
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
+import { PublishedNow } from '../statements/published-now.ts';
 import { concernsAll, ownExitCode } from './stages/isolation.ts';
 import { noticeFigures } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
@@ -22,6 +23,7 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
   healingReads: [],
   publish: null,
   trouble: null,
+  publishedNow: new PublishedNow(),
 });
 
 const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {

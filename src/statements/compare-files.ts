@@ -14,6 +14,7 @@ import {
 } from '../store/statements/stored-files.ts';
 import { dayPrefix, fileOf, manifestKey, merchantPrefix } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
+import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
 import { storedRow } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
@@ -67,6 +68,8 @@ export interface CompareOptions {
   readonly toDay: BusinessDay;
   /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
+  /** What was read back and is not recorded yet. Its new days are left out, unless `readsAll`. */
+  readonly publishedNow?: PublishedNow;
 }
 
 /**
@@ -75,8 +78,12 @@ export interface CompareOptions {
  * nothing. Throws `ObjectStoreUnreachable`.
  */
 export async function* compareFiles(options: CompareOptions): AsyncGenerator<Comparison> {
-  const { toDay } = options;
-  for (let from = options.fromDay; from <= toDay; from = addDays(from, DAYS_COMPARED_AT_ONCE)) {
+  const { publishedNow, readsAll = false } = options;
+  const isLeftOut = (day: BusinessDay): boolean => !readsAll && publishedNow?.newDays.has(day) === true;
+  let { fromDay, toDay } = options;
+  while (fromDay <= toDay && isLeftOut(fromDay)) fromDay = addDays(fromDay, 1);
+  while (fromDay <= toDay && isLeftOut(toDay)) toDay = addDays(toDay, -1);
+  for (let from = fromDay; from <= toDay; from = addDays(from, DAYS_COMPARED_AT_ONCE)) {
     const through = addDays(from, DAYS_COMPARED_AT_ONCE - 1);
     yield await compareDays({ ...options, fromDay: from, toDay: through < toDay ? through : toDay });
   }
@@ -114,7 +121,7 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     db,
     otherFormats.map(({ key }) => key),
   );
-  const known = new Map([...published.stored, ...others]);
+  const known = new Map([...published.stored, ...others, ...(options.publishedNow?.stored ?? [])]);
   const listed = new Map<string, ListedObject>();
   const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
   for await (const object of objects.survey(merchantPrefix(merchantNo), range))

@@ -32,6 +32,10 @@ export async function explainedOf(
   );
 }
 
+/** Whether a statement of the day has breaks. */
+export const hasBreaks = ({ current }: { readonly current: readonly StatementRow[] }): boolean =>
+  current.some((row) => row.break_count > 0);
+
 /**
  * Whether the breaks that were published as resolved are still the resolved ones. A person may resolve a break while
  * a run publishes. The account days are locked first: a person who resolves one after this waits until they are
@@ -44,7 +48,7 @@ export async function isStillExplained(
   zone: string,
   { current, explained }: { readonly current: readonly StatementRow[]; readonly explained: Explained },
 ): Promise<boolean> {
-  if (!current.some((row) => row.break_count > 0)) return true;
+  if (!hasBreaks({ current })) return true;
   await lockAccountDays(trx, merchantNo, day);
   const now = await explainedOf(trx, merchantNo, day, zone, current);
   return JSON.stringify([...now]) === JSON.stringify([...explained]);

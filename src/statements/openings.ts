@@ -14,7 +14,9 @@ import {
   type LooseOpening,
 } from '../store/statements/openings.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { StatementRow } from '../store/statements/statements.ts';
 import { certifiedWindows } from '../store/windows.ts';
+import { accountKey } from './withheld.ts';
 
 /** A published day whose opening does not follow from the published day before. Its manifest says so as well. */
 export interface UnlinkedOpening {
@@ -25,6 +27,33 @@ export interface UnlinkedOpening {
   readonly previousClosing: string;
   /** A clause for a person, with what to do. */
   readonly why: string;
+}
+
+/** A published day, and the account's published days beside it as they were read before it was published. */
+export interface PublishedDay extends AccountOnDay {
+  readonly statement: Pick<StatementRow, 'day' | 'opening' | 'closing' | 'restarted'>;
+  readonly previous: PublishedDay['statement'] | undefined;
+  /** The next published day. */
+  readonly later: BusinessDay | undefined;
+}
+
+/**
+ * Those of the days that have to be looked at in the database. The others continue the account's statement before
+ * them, and the day after each, if there is one, is among `days` as well.
+ */
+export function daysToLookAt(days: readonly PublishedDay[]): PublishedDay[] {
+  const accounts = Map.groupBy(days, ({ account }) => accountKey(account));
+  return [...accounts.values()].flatMap((own) => {
+    const byDay = new Map(own.map((one) => [one.day, one]));
+    const inOrder = [...byDay.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
+    return inOrder.filter(({ statement, previous, later }, nth) => {
+      const before = inOrder[nth - 1]?.statement;
+      const last = before !== undefined && before.day >= (previous?.day ?? '') ? before : previous;
+      const continues =
+        last === undefined || (!statement.restarted && compareAmounts(statement.opening, last.closing) === 0);
+      return !continues || (later !== undefined && !byDay.has(later));
+    });
+  });
 }
 
 /**

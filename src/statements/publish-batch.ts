@@ -10,6 +10,7 @@ import { StatementMisfit } from './day-content.ts';
 import type { DayToWrite, LatestStatements } from './day-files.ts';
 import { portionsOf, type Portion } from './held-days.ts';
 import { prepareRevision, type Prepared } from './new-revisions.ts';
+import type { PublishedDay } from './openings.ts';
 import { pastOf } from './past.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import { accountKey, notReconciled, whyWithheld, type ChangedFrom, type WithheldDay } from './withheld.ts';
@@ -21,7 +22,7 @@ export interface BatchProgress {
   readonly rows: StatementRow[];
   readonly withheld: WithheldDay[];
   /** Account days that are published as they now stand. */
-  readonly fine: AccountOnDay[];
+  readonly fine: PublishedDay[];
   /** Published days whose manifest names a new revision and that were not looked at after it. */
   readonly next: AccountOnDay[];
 }
@@ -86,10 +87,15 @@ async function publishPortion(
   }
   if (days.length === 0) return;
   const { done, next, failure } = await writeDays(days, latest, within);
-  for (const { day, rows, fine, misfits } of done) {
+  for (const { day, rows, fine, misfits, current } of done) {
     const accountOf = (currency: string): Account => ({ merchantNo, currency });
     progress.rows.push(...rows);
-    progress.fine.push(...fine.map((currency) => ({ account: accountOf(currency), day })));
+    const { previous, later } = past.get(day)!;
+    for (const statement of current.filter(({ currency }) => fine.includes(currency))) {
+      const { currency } = statement;
+      const beside = { previous: previous.get(currency), later: later.get(currency) };
+      progress.fine.push({ account: accountOf(currency), day, statement, ...beside });
+    }
     for (const { currency, why } of misfits) await putBack({ account: accountOf(currency), day }, why);
   }
   progress.next.push(...next);

@@ -5,12 +5,15 @@ import { askLease, type Lease } from '../store/engine/lease.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
+import type { PublishedNow } from './published-now.ts';
 
 export interface PublishDayOptions extends DayContentOptions {
   readonly lease: Lease;
   /** Who asks whether the lease is held, for many leases and writes at once. If left out, each question is sent alone. */
   readonly asksLease?: LeaseAsker;
   readonly objects: ObjectStore;
+  /** Takes what is to be recorded as done by the caller. If left out, it is recorded at once. */
+  readonly publishedNow?: PublishedNow;
   /** The zone is not proven; the manifest says so. */
   readonly timeZoneTrusted?: boolean;
   /** What the run looks at beyond the days it reads, for the manifest. */

@@ -2,12 +2,11 @@
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { DayFilter } from '../store/account-days.ts';
-import { earliestChangedDays } from '../store/changed-days.ts';
 import { createLeaseAsker } from '../store/engine/lease-asker.ts';
-import { dueBatch, type DueBatch, type DueDay } from '../store/statements/due-batch.ts';
+import { dueBatch, firstDueBatch, type DueBatch, type DueDay } from '../store/statements/due-batch.ts';
 import { countDueDays } from '../store/statements/due-days.ts';
 import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
-import { unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
+import { daysToLookAt, unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
 import { pastOf } from './past.ts';
 import { publishBatch, type BatchProgress } from './publish-batch.ts';
 import type { PublishDayOptions } from './publish-options.ts';
@@ -70,12 +69,11 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   const options = { ...given, asksLease: given.asksLease ?? createLeaseAsker(given.db) };
   const { db, signal, zone } = options;
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
-  const changed: ChangedFrom = new Map(
-    (await earliestChangedDays(db, filter)).map((one) => [accountKey(one.account), one] as const),
-  );
+  const first = await firstDueBatch(db, filter);
+  const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one] as const));
   const progress: Progress = { rows: [], withheld: [], fine: [], next: [], daysDone: 0 };
   let days: number | null = null;
-  for await (const batch of batchesOf(filter, progress, options)) {
+  for await (const batch of batchesOf(first.batch, filter, progress, options)) {
     signal.throwIfAborted();
     days ??= batch.isLast ? batch.days.length : await countDueDays(db, filter);
     const { daysDone } = progress;
@@ -90,7 +88,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   progress.withheld.push(...changedOnly(changed, progress.withheld, options));
   await refreshManifests(progress, options);
   options.onProgress?.({ daysDone: progress.daysDone, days: progress.daysDone });
-  const touched = [...progress.fine, ...progress.withheld];
+  const touched = [...daysToLookAt(progress.fine), ...progress.withheld];
   const within = options.answersFor ?? null;
   return { ...reportOf(progress), unlinked: await unlinkedOpenings(db, touched, { within, zone }) };
 }
@@ -116,21 +114,21 @@ const reportOf = ({ rows, fine, withheld }: Progress) => ({
  * of its batch, it comes in a batch of its own after it.
  */
 async function* batchesOf(
+  first: DueBatch | null,
   filter: DayFilter,
   { next, withheld }: Progress,
-  { db }: PublishOptions,
+  { db, publishedNow }: PublishOptions,
 ): AsyncGenerator<DueBatch> {
-  let after: DueDay | null = null;
-  for (let isLast = false; !isLast;) {
-    const batch: DueBatch | null = await dueBatch(db, filter, { after });
-    if (batch === null) return;
+  for (let batch = first; batch !== null;) {
     const { merchantNo } = batch;
     const last: DueDay = { merchantNo, day: batch.days.at(-1)!.day };
     let found = next.length;
     yield batch;
-    ({ isLast } = batch);
+    let { isLast } = batch;
     while (next.length > found) {
-      const newlyDue = next.slice(found).filter(({ day }) => isWithin(filter, day));
+      const newlyDue = next
+        .slice(found)
+        .filter((one) => isWithin(filter, one.day) && publishedNow?.has(one) !== true);
       found = next.length;
       if (newlyDue.some(({ day }) => day > last.day)) isLast = false;
       const held = new Set(withheld.map(accountDayOf));
@@ -138,7 +136,7 @@ async function* batchesOf(
       const extra = passed.length === 0 ? null : await dueBatch(db, filter, { of: passed });
       if (extra !== null) yield extra;
     }
-    after = last;
+    batch = isLast ? null : await dueBatch(db, filter, { after: last });
   }
 }
 

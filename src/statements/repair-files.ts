@@ -92,6 +92,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
   for await (const { damaged, unrecorded, proven } of compareFiles(options)) {
     signal.throwIfAborted();
     if (proven.length > 0) await writeTransaction(db, lease, (trx) => recordStored(trx, proven));
+    for (const { object_key: key } of proven) options.publishedNow?.isRecorded(key);
     for (const day of unrecorded) await recordDay(day, options, tell);
     let day: BusinessDay | null = null;
     for (const one of damaged) {
@@ -105,8 +106,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
 
 /** Called before the first write of a day. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareDay(day: BusinessDay, options: RepairOptions): Promise<void> {
-  await leaseFence(options).assertHeld();
-  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), options.lease.epoch);
+  await options.objects.discardUnfinished(dayPrefix(options.merchantNo, day), leaseFence(options));
 }
 
 /**
@@ -148,6 +148,7 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   const put = { fence: leaseFence(options), contentType };
   const stored: StoredDigest = await putReplacing(objects, file.key, content, put);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [storedRow(file.key, stored)]));
+  options.publishedNow?.isRecorded(file.key);
   return null;
 }
 

@@ -2,14 +2,15 @@
  * Publishes days of one merchant: revisions of the accounts that changed, the summaries, and last the manifests.
  *
  * Objects of several days are written side by side. The rows of all days follow in one transaction once the objects are
- * verified, then the manifests, then one transaction says that the days are published. A crash may come after any step.
- * A file without a row is written again under the same name. Rows whose manifest is not in the store stay due: the next
- * run finds them unchanged and writes the manifest. A run may also be frozen (suspended) in any step while another run
+ * verified, then the manifests, then one transaction says that the days are published; it may be one of the caller's for
+ * many merchants. A crash may come after any step. A file without a row is written again under the same name. Days that
+ * are not said to be published stay due: the next run finds them unchanged, and writes the manifest where it is missing. A run may also be frozen (suspended) in any step while another run
  * takes over: see docs/decisions/late-writes.md.
  */
 import pLimit from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';
+import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished, recordSettled } from '../store/statements/record-published.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
@@ -22,8 +23,8 @@ import {
   type LatestStatements,
   type Misfit,
 } from './day-files.ts';
-import { isStillExplained } from './explained.ts';
-import { dayPrefix } from './keys.ts';
+import { hasBreaks, isStillExplained } from './explained.ts';
+import { dayPrefix, manifestKey } from './keys.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { writeManifest } from './write-manifest.ts';
 
@@ -38,6 +39,7 @@ export interface WrittenDay {
   readonly rows: readonly StatementRow[];
   /** Currencies that are published as they now stand, with or without a new revision. */
   readonly fine: readonly string[];
+  readonly current: readonly StatementRow[];
   readonly misfits: readonly Misfit[];
 }
 
@@ -75,22 +77,20 @@ export async function writeDays(
     .filter(({ accounts, fine }) => accounts.length === 0 || fine.length > 0)
     .map((day) => ({ ...day, manifest: manifestOf(day, latest, options) }));
   const next = await record(named, options);
-  const fence = leaseFence(options);
-  const put = await Promise.allSettled(
-    named.map(({ manifest, past }) =>
-      atOnce(() => writeManifest(manifest.row, past.storedManifest, fence, options)),
-    ),
-  );
+  for (const day of next) options.publishedNow?.takeBack(day);
+  const put = await putManifests(named, options);
   const stored = new Map<DayFiles, StoredRow>();
   for (const [nth, result] of put.entries())
     if (result.status === 'fulfilled') stored.set(named[nth]!, result.value);
   await settle(stored, options);
+  for (const { day, past } of stored.keys()) if (isNew(past)) options.publishedNow?.addNewDay(day);
 
   const rejected = [...made, ...put].find((result) => result.status === 'rejected');
   const done = files.flatMap((day): WrittenDay[] => {
     const own = named.find((one) => one.day === day.day);
     if (own !== undefined && !stored.has(own)) return [];
-    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine: day.fine, misfits: day.misfits }];
+    const { fine, misfits, current } = day;
+    return [{ day: day.day, rows: day.written.map(({ row }) => row), fine, current, misfits }];
   });
   return {
     done,
@@ -101,13 +101,16 @@ export async function writeDays(
   };
 }
 
+const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
+  statements.length === 0 && summaries.length === 0 && manifest === undefined;
+
 /** Called before the first write. A run that was frozen (suspended) can then not finish its writes there. */
 async function prepareFolders(days: readonly DayToWrite[], options: PublishDayOptions): Promise<void> {
-  await leaseFence(options).assertHeld();
+  const fence = leaseFence(options);
   const atOnce = pLimit(AT_ONCE_MAX);
   await Promise.all(
     days.map(({ merchantNo, day }) =>
-      atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), options.lease.epoch)),
+      atOnce(() => options.objects.discardUnfinished(dayPrefix(merchantNo, day), fence)),
     ),
   );
 }
@@ -136,19 +139,48 @@ async function record(
   );
 }
 
-/** Says that these days are published, and what was read back of their manifests. */
+/** Writes the manifests side by side, and says of each how that ended. */
+function putManifests(
+  days: readonly NamedFiles[],
+  options: PublishDayOptions,
+): Promise<PromiseSettledResult<StoredRow>[]> {
+  const atOnce = pLimit(AT_ONCE_MAX);
+  const fence = leaseFence(options);
+  return Promise.allSettled(
+    days.map(({ merchantNo, day, manifest, past }) => {
+      const known = options.publishedNow?.stored.get(manifestKey(merchantNo, day)) ?? past.storedManifest;
+      return atOnce(() => writeManifest(manifest.row, known, fence, options));
+    }),
+  );
+}
+
+/**
+ * Says that these days are published, and what was read back of their manifests. Days with breaks are not left to the
+ * caller: a person may resolve a break at any time.
+ */
 async function settle(
-  days: ReadonlyMap<DayFiles, StoredRow>,
-  { db, lease, zone }: PublishDayOptions,
+  written: ReadonlyMap<DayFiles, StoredRow>,
+  { db, lease, zone, publishedNow }: PublishDayOptions,
 ): Promise<void> {
+  const days = new Map(written);
+  if (publishedNow !== undefined) {
+    for (const [files, stored] of written) {
+      if (hasBreaks(files)) continue;
+      publishedNow.add(fineOf(files), [stored]);
+      days.delete(files);
+    }
+  }
   if (days.size === 0) return;
   await writeTransaction(db, lease, async (trx) => {
     const settled: AccountOnDay[] = [];
     for (const files of days.keys()) {
       const { merchantNo, day, fine } = files;
       if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
-        settled.push(...fine.map((currency) => ({ account: { merchantNo, currency }, day })));
+        settled.push(...fineOf(files));
     }
     await recordSettled(trx, [...days.values()], settled);
   });
 }
+
+const fineOf = ({ merchantNo, day, fine }: DayFiles): AccountOnDay[] =>
+  fine.map((currency) => ({ account: { merchantNo, currency }, day }));

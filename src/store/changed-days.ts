@@ -38,23 +38,6 @@ export async function changedDaysOfEach(
   );
 }
 
-/** By account, the first day whose entries changed since its figures were made. */
-export async function earliestChangedDays(
-  db: Kysely<DB>,
-  accounts: AccountFilter,
-): Promise<{ account: Account; day: BusinessDay }[]> {
-  const rows = await db
-    .selectFrom('changed_day')
-    .select(['merchant_no', 'currency', (eb) => eb.fn.min('day').as('day')])
-    .where(ofAccounts(accounts))
-    .groupBy(['merchant_no', 'currency'])
-    .execute();
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-  }));
-}
-
 /**
  * For each account, the days whose opening was taken from their own first entry, because the day before was not
  * known. Once the time before them is proven, they have to be chained again. An account's first day has nothing before

@@ -81,12 +81,17 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(Uploads ?? []).toEqual([]);
   });
 
+  test('uploads under a place are removed by the holder of the lease alone', async () => {
+    const fence = { epoch: 2, assertHeld: () => Promise.reject(new Error('the lease is lost')) };
+    await expect(store.discardUnfinished('m/d=1/', fence)).rejects.toThrow('the lease is lost');
+  });
+
   test('uploads that killed runs left are removed before the next upload to that place', async (context) => {
     if (!server.strict) return context.skip('this server does not list uploads');
     for (const Key of ['ledger/statements/m/d=1/a.csv', 'ledger/statements/m/d=2/a.csv']) {
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
     }
-    await store.discardUnfinished('m/d=1/', 2);
+    await store.discardUnfinished('m/d=1/', { epoch: 2, assertHeld: () => Promise.resolve() });
     const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
     expect(Uploads?.map(({ Key }) => Key)).toEqual(['ledger/statements/m/d=2/a.csv']);
   });

@@ -46,6 +46,23 @@ test('once for a file and those before it that it follows', async () => {
   expect(steps.slice(0, -4)).toEqual([`flush ${basename(folder)}`]);
 });
 
+test('a new day takes one folder to make, and no look at those above it', async () => {
+  await put(noted(), 'first.csv', false);
+  const made: string[] = [];
+  const files = noted({
+    mkdir: ((path: string, options: object) => {
+      made.push(`make ${basename(path)}`);
+      return fs.mkdir(path, options);
+    }) as Files['mkdir'],
+    stat: ((path: string, options: object) => {
+      made.push(`look at ${basename(path)}`);
+      return fs.stat(path, options);
+    }) as Files['stat'],
+  });
+  await createDirectoryStore(folder, files).put('day/next/a.csv', Buffer.from('a'), { ifAbsent: true });
+  expect(made).toEqual(['make next']);
+});
+
 test('for a file that an earlier try has named as well, as that may have died before its flush', async () => {
   await put(noted(), 'summary.csv', true);
   steps = [];

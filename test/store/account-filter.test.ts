@@ -3,12 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
 import { firstDays, lastDays } from '../../src/store/account-ends.ts';
-import { changedDays, earliestChangedDays, restartedDays } from '../../src/store/changed-days.ts';
+import { changedDays, restartedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import { breaksToHeal, countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { firstDueBatch } from '../../src/store/statements/due-batch.ts';
 import { looseOpenings } from '../../src/store/statements/openings.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
 import { dueAccountDays, statementsOfDueDays } from '../../src/store/statements/due-days.ts';
@@ -27,7 +28,7 @@ const nameOf = (about: About): string =>
 
 const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Promise<readonly About[]>][] = [
   ['changed days', changedDays],
-  ['first changed days', earliestChangedDays],
+  ['first changed days', async (db, accounts) => (await firstDueBatch(db, accounts)).changed],
   ['restarted days', restartedDays],
   ['last days', lastDays],
   ['account days', listAccountDays],

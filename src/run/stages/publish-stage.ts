@@ -17,7 +17,8 @@ import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 export async function publishStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
   outcome.publish = NOTHING_PUBLISHED;
-  const options = { ...deps, lease, merchantNo, runId, checked };
+  const { publishedNow } = outcome;
+  const options = { ...deps, lease, merchantNo, runId, checked, publishedNow };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
     ...options,

@@ -42,25 +42,65 @@ export async function dueBatch(
   filter: DayFilter,
   start: BatchStart,
 ): Promise<DueBatch | null> {
-  const { rows } = await sql<AccountDayRow & { readonly due_day: BusinessDay }>`
-    WITH due AS (
+  const { rows } = await sql<DueRow>`
+    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`.execute(db);
+  return batchOf(rows);
+}
+
+/** By account, the first day whose entries changed since its figures were made; and the first due days of a merchant. */
+export async function firstDueBatch(
+  db: Kysely<DB>,
+  filter: DayFilter,
+): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
+  const { rows } = await sql<(DueRow | { merchant_no: null }) & { changed_days: ChangedRow[] | null }>`
+    WITH ${dueRows(filter, { after: null })}, changed AS (
+      SELECT merchant_no, currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
+      GROUP BY merchant_no, currency
+    )
+    SELECT * FROM (SELECT (SELECT jsonb_agg(to_jsonb(changed)) FROM changed) AS changed_days) AS all_changed
+    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`.execute(
+    db,
+  );
+  const changed = (rows[0]?.changed_days ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
+    account: { merchantNo, currency },
+    day,
+  }));
+  return { changed, batch: batchOf(rows.filter((row) => row.merchant_no !== null)) };
+}
+
+interface ChangedRow {
+  readonly merchant_no: string;
+  readonly currency: string;
+  readonly day: BusinessDay;
+}
+
+/** A due day's own row, or the row of a day beside it. */
+type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
+
+const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
+
+/** `due_row`: the rows of the due days and of those beside them. */
+const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> => sql`
+    due AS (
       SELECT merchant_no, currency, day FROM account_day
       WHERE publish_due AND ${ofAccounts(filter)}
         AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
         AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
         AND ${within(start)}
       ORDER BY merchant_no, day FETCH FIRST ${sql.lit(BATCH_ROWS_MAX)} ROWS WITH TIES
-    )
-    SELECT due.day AS due_day, near.* FROM due CROSS JOIN LATERAL (
-      (SELECT * FROM account_day
-       WHERE merchant_no = due.merchant_no AND currency = due.currency AND day <= due.day
-       ORDER BY day DESC LIMIT 2)
-      UNION ALL
-      (SELECT * FROM account_day
-       WHERE merchant_no = due.merchant_no AND currency = due.currency AND day > due.day
-       ORDER BY day LIMIT 1)
-    ) AS near
-    ORDER BY due.merchant_no, due.day, due.currency, near.day`.execute(db);
+    ), due_row AS (
+      SELECT due.day AS due_day, near.* FROM due CROSS JOIN LATERAL (
+        (SELECT * FROM account_day
+         WHERE merchant_no = due.merchant_no AND currency = due.currency AND day <= due.day
+         ORDER BY day DESC LIMIT 2)
+        UNION ALL
+        (SELECT * FROM account_day
+         WHERE merchant_no = due.merchant_no AND currency = due.currency AND day > due.day
+         ORDER BY day LIMIT 1)
+      ) AS near
+    )`;
+
+function batchOf(rows: readonly DueRow[]): DueBatch | null {
   const merchantNo = rows[0]?.merchant_no;
   if (merchantNo === undefined) return null;
   const all = [...Map.groupBy(rows, placeOf).values()];
@@ -80,11 +120,11 @@ function within(start: BatchStart): RawBuilder<boolean> {
   return after === null ? sql`true` : sql`(merchant_no, day) > (${after.merchantNo}, ${after.day}::date)`;
 }
 
-const placeOf = ({ merchant_no, currency, due_day }: { due_day: BusinessDay } & AccountDayRow): string =>
+const placeOf = ({ merchant_no, currency, due_day }: DueRow): string =>
   JSON.stringify([merchant_no, currency, due_day]);
 
 /** An account's due day, from its own row and those beside it. */
-function dueAccountDay(rows: readonly (AccountDayRow & { readonly due_day: BusinessDay })[]): DueAccountDay {
+function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   const { merchant_no: merchantNo, currency, due_day: day } = rows[0]!;
   const account: Account = { merchantNo, currency };
   const near = rows.map(dayFigures);

@@ -29,6 +29,8 @@ export interface PastOfDay {
   readonly storedManifest: StoredRow | undefined;
   /** By currency: the current statement of the account's last published day before this one. */
   readonly previous: ReadonlyMap<string, StatementRow>;
+  /** By currency: the account's next published day after this one. */
+  readonly later: ReadonlyMap<string, BusinessDay>;
   /** Certificates that overlap the day, by time. */
   readonly certificates: readonly CertificateRow[];
   /** The spans of the day that are proven for a currency, as `certifiedWindows` says it. */
@@ -45,6 +47,7 @@ interface PastRow {
   readonly day: BusinessDay;
   readonly statements: StatementRow[] | null;
   readonly previous: StatementRow[] | null;
+  readonly later: Readonly<Record<string, BusinessDay>> | null;
   readonly summaries: SummaryRow[] | null;
   readonly manifest: ManifestRow | null;
   readonly stored: StoredRow | null;
@@ -80,6 +83,12 @@ export async function pastOfDays(
          WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < asked.day
          ORDER BY day DESC, revision DESC LIMIT 1
        ) AS before) AS previous,
+      (SELECT jsonb_object_agg(account.currency, after.day)
+       FROM account CROSS JOIN LATERAL (
+         SELECT day FROM statement
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day > asked.day
+         ORDER BY day LIMIT 1
+       ) AS after) AS later,
       (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM statement_summary s
        WHERE merchant_no = ${merchantNo} AND day = asked.day) AS summaries,
       (SELECT to_jsonb(m) FROM statement_manifest m
@@ -105,6 +114,7 @@ function pastOfDay(row: PastRow, window: Window): PastOfDay {
     manifest: row.manifest ?? undefined,
     storedManifest: row.stored ?? undefined,
     previous: new Map(previous.map((statement) => [statement.currency, statement])),
+    later: new Map(Object.entries(row.later ?? {})),
     certificates: readings
       .filter(({ certified_at }) => (certified_at as Date | null) !== null)
       .map((reading) => ({ ...reading, certified_at: new Date(reading.certified_at) })),

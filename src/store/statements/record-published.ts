@@ -77,6 +77,7 @@ export async function recordSettled(
   stored: readonly StoredRow[],
   settled: readonly AccountOnDay[],
 ): Promise<void> {
+  if (stored.length === 0 && settled.length === 0) return;
   // The revision is already set, unless the statement was adopted and the figures were made after that.
   await sql`
     WITH kept_stored AS (${storedKept(stored)})
