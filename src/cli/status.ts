@@ -5,6 +5,7 @@
 import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
+import { glanceAtQueue } from '../queue/glance.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { checkedText } from '../run/checked.ts';
 import { clockNews } from '../run/clock-text.ts';
@@ -19,6 +20,7 @@ import { activeMerchants } from '../store/merchants.ts';
 import type { OlderDaysComparison } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, print, withApp } from './context.ts';
+import { queueText } from './output/queue-text.ts';
 import { noticeDocument } from './output/run-document.ts';
 import { requestedText, spanText } from './output/run-text.ts';
 import { runEnd } from './runs.ts';
@@ -70,6 +72,7 @@ export function addStatusCommand(program: Command): void {
         });
         const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
         const next = nextRun(scheduled, settings.schedule.zone, now());
+        const queue = settings.workers === 'queue' ? await glanceAtQueue(db) : undefined;
         const lastRun = runs.last && { ...runs.last, reason: reasonOf(runs.last) };
         print(self, {
           document: statuses.map((status) => ({
@@ -81,6 +84,7 @@ export function addStatusCommand(program: Command): void {
           })),
           text: lines(
             runsText(runs, next, times),
+            queue !== undefined && queueText(queue),
             clockText(runs),
             '',
             statusText(statuses, times, maxAge),

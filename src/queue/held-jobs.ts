@@ -1,14 +1,16 @@
 /** The jobs that this worker has taken and not ended: it sends a heartbeat for them, and stops those that it lost. */
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { attemptOf, type ClaimedJob } from './enqueue.ts';
 import { LANES } from './lanes.ts';
 import type { Queue } from './queue.ts';
 
-/** Often enough that a worker is not taken for dead if some heartbeats are late (`HEARTBEAT_S`). */
+/** Often enough that a worker is not taken for dead if some heartbeats are late (`HEARTBEAT_S` in lanes.ts). */
 const HEARTBEAT_EVERY_MS = 5_000;
 
 /** The job went back to the queue, as no heartbeat of this worker arrived for too long. Another worker may have it. */
-export class JobTakenBack extends Error {
+class JobTakenBack extends ExpectedError {
   override readonly name = 'JobTakenBack';
+  readonly exitCode = EXIT.incomplete;
 }
 
 export interface HeldJobs {
@@ -32,7 +34,14 @@ export function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unkno
       const response = await boss.touch(lane, jobs.map(attemptOf));
       const still = new Set((response as { readonly settled: readonly string[] }).settled);
       for (const { id, merchantNo } of jobs) {
-        if (!still.has(id)) held.get(id)?.lost.abort(new JobTakenBack(`the job of ${merchantNo} went back`));
+        if (!still.has(id))
+          held
+            .get(id)
+            ?.lost.abort(
+              new JobTakenBack(
+                `the job of ${merchantNo} went back to the queue, as no heartbeat arrived for too long; another worker does it.`,
+              ),
+            );
       }
     }
   };

@@ -18,7 +18,7 @@ const RETRY_DELAY_S = 5;
 const RETRY_DELAY_MAX_S = 300;
 
 /** A job goes back to its queue if its worker has not been heard of for this long. */
-export const HEARTBEAT_S = 20;
+const HEARTBEAT_S = 20;
 /** No merchant takes longer. It is the longest time that pg-boss knows. */
 const EXPIRE_S = 86_400;
 /** How long a job waits for a worker before it is dropped; its run then says so. */

@@ -12,7 +12,7 @@ const ASK_EVERY_MS = 1_000;
 /** How often a worker looks for what is left undone. */
 const LOOK_EVERY_MS = 10_000;
 /** A worker that is told to stop may finish what it has begun within this time. What is left goes back. */
-export const FINISH_WITHIN_MS = 10_000;
+const FINISH_WITHIN_MS = 10_000;
 
 export interface WorkerOptions<Result> {
   /** Most jobs at work at the same time. */

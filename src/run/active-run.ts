@@ -8,6 +8,7 @@ import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
@@ -21,6 +22,8 @@ import type { HealingRead, MerchantSync, MerchantTrouble, PublishOutcome, RunCom
 /** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
   readonly db: Kysely<DB>;
+  /** If left out, each question is sent alone. */
+  readonly asksLease?: LeaseAsker;
   readonly reader: LedgerReader;
   readonly objects: ObjectStore;
   readonly currencies: Currencies;

@@ -20,6 +20,7 @@ import {
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
+import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
@@ -35,6 +36,8 @@ export interface App {
   readonly objects: ObjectStore;
   readonly currencies: Currencies;
   readonly now: () => Date;
+  /** Asks whether leases of this process are still held. */
+  readonly asksLease: LeaseAsker;
   readonly close: () => Promise<void>;
 }
 
@@ -84,6 +87,7 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
       objects: openObjectStore({ ...settings, env: options.env }),
       currencies: createCurrencies(settings.currencies),
       now: options.now ?? clockOf(settings),
+      asksLease: createLeaseAsker(database.db),
       close: database.close,
     };
   } catch (error) {
@@ -150,6 +154,7 @@ export function runDeps(
   const { settings } = app;
   return {
     db: app.database.db,
+    asksLease: app.asksLease,
     reader: app.reader,
     objects: app.objects,
     currencies: app.currencies,

@@ -130,10 +130,11 @@ export async function finishQueued(
     .set({ exit_code: end.exitCode, figures: storableJson(end.figures), finished_at: end.now })
     .where('id', '=', runId)
     .where('exit_code', 'is', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('run_merchant')
+    .where((run) =>
+      run.not(
+        run.exists(
+          run
+            .selectFrom('run_merchant')
             .select('run_id')
             .where('run_id', '=', runId)
             .where('state', '=', 'waiting'),

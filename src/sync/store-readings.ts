@@ -74,6 +74,23 @@ interface Progress {
   namelessCount: number;
 }
 
+/** Adds up what storing readings did. */
+function createTally() {
+  const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
+  const notices: Record<string, number> = {};
+  const note = (sentence: string): void => {
+    const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
+    notices[key] = (notices[key] ?? 0) + 1;
+  };
+  const count = ({ reading, notices: sentences }: NotedReading, windows: number, did: StoredWindow): void => {
+    stored.windows += windows;
+    stored.entries += reading.entries.length;
+    for (const figure of FIGURES) stored[figure] += did[figure];
+    for (const sentence of sentences) note(sentence);
+  };
+  return { stored, notices, count };
+}
+
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const { db, lease, merchantNo, runId, now, signal } = options;
   const planned = options.planned.map((asked): Progress => ({
@@ -82,25 +99,13 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     isToBeJudged: false,
     namelessCount: 0,
   }));
-  const stored: { -readonly [Key in keyof StoredReadings]: StoredReadings[Key] } = { ...NOTHING_STORED };
+  const { stored, notices, count } = createTally();
   const uncertified: UncertifiedSpan[] = [];
   let doubts: (UncertifiedSpan & Pick<Asked, 'currency'>)[] = [];
-  const notices: Record<string, number> = {};
   const oneAtATime = pLimit(1);
 
-  const note = (sentence: string): void => {
-    const key = sentence in notices || Object.keys(notices).length < NOTICES_MAX ? sentence : MORE_NOTICES;
-    notices[key] = (notices[key] ?? 0) + 1;
-  };
   const doubt = (asked: Asked, problem: string | null): void => {
     if (problem !== null) doubts.push({ ...asked, problem });
-  };
-
-  const count = ({ reading, notices: sentences }: NotedReading, windows: number, did: StoredWindow): void => {
-    stored.windows += windows;
-    stored.entries += reading.entries.length;
-    for (const figure of FIGURES) stored[figure] += did[figure];
-    for (const sentence of sentences) note(sentence);
   };
 
   const storePart = async (part: Asked, read: NotedReading): Promise<void> => {

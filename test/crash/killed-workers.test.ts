@@ -42,17 +42,15 @@ async function openNight(): Promise<{ readonly stage: Stage; readonly env: Env }
     await addMerchant(db, { ...merchant, secretKeys: [KEY], now: new Date(NIGHT) });
   }
   const own = { platform: { ...stage.app.settings.platform, merchant: MERCHANTS[0]! } };
-  const {
-    PLATFORM_MERCHANT_NO: _,
-    PLATFORM_TOKEN: __,
-    ...env
-  } = envOf({
-    ...stage,
-    app: { ...stage.app, settings: { ...stage.app.settings, ...own } },
-  });
+  const env = envOf({ ...stage, app: { ...stage.app, settings: { ...stage.app.settings, ...own } } });
   return {
     stage,
-    env: { ...env, DAYBOOK_SECRET_KEYS: `k1:${KEY.key.toString('base64')}`, DAYBOOK_WORKERS: 'queue' },
+    env: {
+      ...env,
+      ...{ PLATFORM_MERCHANT_NO: '', PLATFORM_TOKEN: '' },
+      DAYBOOK_SECRET_KEYS: `k1:${KEY.key.toString('base64')}`,
+      DAYBOOK_WORKERS: 'queue',
+    },
   };
 }
 

@@ -19,16 +19,19 @@ const { merchantNo } = MERCHANT;
 const LONG = { from: '2025-11-10', to: '2025-12-20' };
 const OLD = { from: '2025-12-07', to: '2025-12-20' };
 let stage: Stage;
-const openWith = async (entriesPerDay: number) => {
+const openWith = async (entriesPerDay: number, concurrency = 8) => {
   const usd = { ...MERCHANT, currencies: ['USD'] };
-  stage = await openStage({ scenario: scenario({ from: LONG.from, entriesPerDay, merchants: [usd] }) });
+  stage = await openStage({
+    scenario: scenario({ from: LONG.from, entriesPerDay, merchants: [usd] }),
+    platform: { concurrency },
+  });
   // The nightly history is months later than the days that are asked for below.
   expect(await nightly()).toMatchObject({ exitCode: 0 });
 };
-/** So many entries that a long range is read in several windows. */
+/** So many entries that a long range is read in several windows, most of the oldest before the next. */
 const reopenBusy = async () => {
   await stage.close();
-  await openWith(110);
+  await openWith(110, 2);
 };
 beforeEach(() => openWith(2));
 afterEach(() => stage.close());

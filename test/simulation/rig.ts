@@ -4,6 +4,8 @@ import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { openPlatform, runDeps } from '../../src/run/app.ts';
+import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
+import { createMerchantWaits } from '../../src/run/merchant-waits.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
@@ -66,6 +68,8 @@ export async function openRig(serverUrl: string): Promise<Rig> {
         reader,
         objects,
         now: () => new Date(nowMs),
+        waits: createMerchantWaits().listen,
+        asksLease: createLeaseAsker(db),
       };
       return {
         ...runDeps({ ...app, currencies: createCurrencies({}), close: database.close }, signal),

@@ -23,7 +23,7 @@ import { MERCHANT, openBook, ZONE, type Book } from './book.ts';
 import { createFreezer, freezableDatabase, freezableFiles, freezeRequests, type Freezer } from './freezer.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from './store-oracle.ts';
 
-const DAY = '2026-03-30';
+const DAYS = ['2026-03-30', '2026-03-31'] as const;
 
 interface Place {
   /** The store as a run sees it. With a freezer, each of its calls is an effect. */
@@ -66,12 +66,17 @@ const places: readonly (readonly [string, boolean, () => Promise<Place>])[] = [
   ...(gateway === null ? [] : ([['the gateway', true, () => bucketOn(gateway)]] as const)),
 ];
 
-/** What the platform shows: the same day with that many entries. */
-const shown = (entries: number): LedgerEntry[] =>
+/** What the platform shows: the days with that many entries each. */
+const shown = (entries: number, days: readonly string[]): LedgerEntry[] =>
   accountEntries(
     100_00,
-    Array.from({ length: entries }, (_, hour) => [`${DAY} ${String(8 + hour).padStart(2, '0')}:00:00`, 5_00]),
-  );
+    days.flatMap((day) =>
+      Array.from({ length: entries }, (_, hour): [string, number] => [
+        `${day} ${String(8 + hour).padStart(2, '0')}:00:00`,
+        5_00,
+      ]),
+    ),
+  ).map((entry) => ({ ...entry, batchNo: `B${entry.bookedAt}` }));
 
 let place: Place;
 let book: Book;
@@ -84,8 +89,12 @@ afterAll(() => database.close());
 
 const signal = new AbortController().signal;
 /** A whole run under this lease: it reads what the platform shows, chains, publishes, compares and repairs. */
-async function wholeRun(objects: ObjectStore, entries: number): Promise<RepairReport> {
-  await book.synced(shown(entries), [DAY]);
+async function wholeRun(
+  objects: ObjectStore,
+  entries: number,
+  days: readonly string[],
+): Promise<RepairReport> {
+  await book.synced(shown(entries, days), days);
   await book.reconciled();
   await book.published(objects);
   return repaired(objects);
@@ -101,8 +110,8 @@ const repaired = (objects: ObjectStore): Promise<RepairReport> =>
     now: () => book.now,
     signal,
     merchantNo: MERCHANT,
-    fromDay: DAY,
-    toDay: DAY,
+    fromDay: DAYS[0],
+    toDay: DAYS[1],
   });
 
 /** The lease ends, and another run takes it. */
@@ -124,16 +133,16 @@ interface Outcome {
 }
 
 /**
- * Plays the story, with the first run frozen before its effect number `freezeAt`. `standing` entries are already
- * published.
+ * Plays the story, with the first run frozen before its effect number `freezeAt`. `standing` entries of each day are
+ * already published.
  */
-async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> {
+async function lateEffect(freezeAt: number, standing: number, days: readonly string[]): Promise<Outcome> {
   await emptyTables(database.db);
   book = await openBook(database);
   const { db } = book.database;
   const calm = place.open();
-  if (standing > 0) await wholeRun(calm, standing);
-  await book.synced(shown(standing + 1), [DAY]);
+  if (standing > 0) await wholeRun(calm, standing, days);
+  await book.synced(shown(standing + 1, days), days);
   await book.reconciled();
 
   const freezer = createFreezer(freezeAt);
@@ -144,7 +153,7 @@ async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> 
   const ended = Promise.allSettled([first]).then(([end]) => end);
   const frozenAt = await Promise.race([freezer.frozen, ended.then(() => null)]);
   book.lease = await takeOver();
-  await wholeRun(calm, standing + 2);
+  await wholeRun(calm, standing + 2, days);
   freezer.thaw();
   const end = await ended;
 
@@ -153,8 +162,8 @@ async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> 
     db,
     objects: calm,
     merchantNo: MERCHANT,
-    fromDay: DAY,
-    toDay: DAY,
+    fromDay: DAYS[0],
+    toDay: DAYS[1],
   })) {
     damaged += compared.damaged.length;
   }
@@ -165,15 +174,16 @@ async function lateEffect(freezeAt: number, standing: number): Promise<Outcome> 
 
 describe.each(places)('late writes to %s', (_, keepsOut, openPlace) => {
   test.each([
-    ['the first statement of a day', 0],
-    ['a later revision', 1],
+    ['the first statement of a day', 0, DAYS.slice(0, 1)],
+    ['a later revision', 1, DAYS.slice(0, 1)],
+    ['two days that are published together', 1, DAYS],
   ])(
     'of %s: refused or repaired, before whatever effect the run was frozen',
-    async (__, standing) => {
+    async (__, standing, days) => {
       const frozenAt: string[] = [];
       for (let number = 0; ; number += 1) {
         place = await openPlace();
-        const outcome = await lateEffect(number, standing);
+        const outcome = await lateEffect(number, standing, days);
         const about = `effect ${number}, ${outcome.frozenAt ?? 'none'}`;
         const objects = place.open();
         expect(await filesOfStore(objects), about).toEqual(await filesOfDatabase(book.database.db));

@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dayOf } from '../../src/ledger/business-day.ts';
 import { certifiedWindows } from '../../src/store/certified-windows.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
@@ -11,6 +12,9 @@ import { findEntries } from '../../src/store/entry-history.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { entriesOfDays } from '../../src/store/statements/entries-of-days.ts';
+import { pastOfDays } from '../../src/store/statements/past-of-days.ts';
+import { publishedDays } from '../../src/store/statements/stored-files.ts';
 import { storeWindow, type WindowReading } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { joinCertified } from './certified-spans.ts';
@@ -19,8 +23,9 @@ import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
 
 const OLD_ENTRIES = 40_000;
 const NEW_ENTRIES = 100;
+const WEEK_MS = 7 * 86_400_000;
 
-/** Two merchants with years of entries in three currencies, and one certificate per hour. */
+/** Two merchants with years of entries and statements in three currencies, and one certificate per hour. */
 async function fill(db: Kysely<DB>): Promise<void> {
   await sql`
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
@@ -34,6 +39,13 @@ async function fill(db: Kysely<DB>): Promise<void> {
     SELECT 'M100' || (1 + n % 2), ${DAY.beginMs} - n * 3600000::bigint, ${DAY.beginMs} - (n - 1) * 3600000::bigint - 1, 1, 1, 1, ${NOW}
     FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
   await joinCertified(db);
+  await sql`
+    INSERT INTO statement (merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening,
+      credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at)
+    SELECT 'M100' || (1 + n % 2), (ARRAY['EUR', 'HKD', 'USD'])[1 + n % 3],
+      ${dayOf(DAY.beginMs, 'UTC')}::date - (1 + n / 6), 1, '', 1, 1, 'key' || n, 0, 0, 0, 0, 0, 0,
+      'continuous', 0, ${NOW}
+    FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
 }
 
 async function drain(batches: AsyncIterable<unknown>): Promise<void> {
@@ -52,7 +64,7 @@ describe.each([
   beforeAll(async () => {
     database = await freshDatabase();
     db = database.db;
-    for (const table of ['ledger_entry', 'sync_window']) {
+    for (const table of ['ledger_entry', 'sync_window', 'statement']) {
       await sql`ALTER TABLE ${sql.table(table)} SET (autovacuum_enabled = false)`.execute(db);
     }
     if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);
@@ -86,6 +98,34 @@ describe.each([
     ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
     ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
+    [
+      'tells what is published and proven of the day',
+      () => () =>
+        pastOfDays(db, MERCHANT, [{ day: dayOf(DAY.beginMs, 'UTC'), window: DAY, manifestKey: 'key' }]),
+    ],
+    [
+      'tells what was published of some days, and what was read back',
+      () => () =>
+        publishedDays(
+          db,
+          MERCHANT,
+          { fromDay: dayOf(DAY.beginMs - WEEK_MS, 'UTC'), toDay: dayOf(DAY.beginMs, 'UTC') },
+          ['key'],
+        ),
+    ],
+    [
+      'reads the entries of small days of several accounts',
+      () => () =>
+        entriesOfDays(
+          db,
+          MERCHANT,
+          ['EUR', 'GBP', 'USD'].map((currency) => ({
+            currency,
+            day: dayOf(DAY.beginMs, 'UTC'),
+            window: DAY,
+          })),
+        ),
+    ],
   ])('%s by reading at most that many rows', async (__, work) => {
     expect(await rowsLookedAt(db, work())).toBeLessThan(15 * NEW_ENTRIES);
   });

@@ -12,20 +12,15 @@ import { hasGoodRun, notDoneInSlot, recordAsked } from '../run.ts';
 import type { DueJob } from '../schedule/due.ts';
 import type { QueuedRequest } from './queued-run.ts';
 
-export interface QueueingDeps extends RunDeps {
+interface QueueingDeps extends RunDeps {
   /** Sends the jobs in the transaction. Returns those that were refused, as their merchant has another one. */
   readonly enqueue: (trx: Transaction<DB>, jobs: readonly MerchantJob[]) => Promise<readonly MerchantJob[]>;
 }
 
-/** Puts a run on the queue, and returns its number. A merchant with a job of an earlier run is busy in this one. */
-export async function beginQueuedRun(request: RunRequest, deps: QueueingDeps): Promise<number> {
-  const days = await runRanges(request, deps);
-  return deps.db.transaction().execute((trx) => begin(request, days, deps, trx));
-}
-
 /**
  * Puts a due slot on the queue, once, however many processes try: with the merchants that are not done in it yet. If a
- * queued run of the slot is open, returns that one. Null if the slot is done.
+ * queued run of the slot is open, returns that one. Null if the slot is done. A merchant with a job of an earlier run is
+ * busy in this one.
  */
 export async function queueSlot(
   request: RunRequest & { readonly scheduled: DueJob },

@@ -15,7 +15,7 @@ import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
-import type { ActiveRun, MerchantOutcome, MerchantWork, RunDeps } from '../active-run.ts';
+import type { MerchantOutcome, MerchantWork, RunDeps } from '../active-run.ts';
 
 /** Older days are not judged: nobody asks about an entry that was missing a month ago. */
 const JUDGED_DAYS_MAX = 31;

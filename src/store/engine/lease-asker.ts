@@ -57,12 +57,15 @@ async function answer(db: Kysely<DB>, questions: readonly Question[]): Promise<v
 
 const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epoch} ${name}`;
 
-/** Those of the leases that are held and that nobody is about to take over. */
+/**
+ * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
+ * before. A holder who takes over after that read finds them when it looks for unfinished writes.
+ */
 async function heldOf(db: Kysely<DB>, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
-  // FOR SHARE as in `askLease`. A row that somebody has locked is left out instead of being waited for.
   const { rows } = await sql<{ name: string; epoch: number }>`
     SELECT name, epoch FROM lease
-    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL
-    FOR SHARE SKIP LOCKED`.execute(db);
+    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`.execute(
+    db,
+  );
   return new Set(rows.map(keyOf));
 }

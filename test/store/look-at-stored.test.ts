@@ -1,0 +1,89 @@
+/** What storing a wide reading costs of statements: one if nothing is new, and few if something is. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { storeWide } from '../../src/store/windows.ts';
+import { freshDatabase } from '../support/database.ts';
+import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
+import { certified, DAY, entry, footprints, MERCHANT, NOW } from './support.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS: readonly Window[] = Array.from({ length: 9 }, (_, nth) => ({
+  beginMs: DAY.beginMs + nth * DAY_MS,
+  endMs: DAY.endMs + nth * DAY_MS,
+}));
+
+let direct: Database & { readonly url: string };
+let database: Database;
+let wire: FaultyWire;
+let lease: Lease;
+let runId: number;
+beforeAll(async () => {
+  direct = await freshDatabase();
+  wire = await startFaultyWire(direct.url);
+  database = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
+  lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
+  runId = await startRun(direct.db, {
+    command: 'sync',
+    holder: 'test:1:-',
+    fromDay: null,
+    toDay: null,
+    now: NOW,
+  });
+});
+afterAll(async () => {
+  await database.close();
+  await wire.close();
+  await direct.close();
+});
+
+/** Twenty entries on each day. */
+const entriesOf = (days: number): LedgerEntry[] =>
+  Array.from({ length: days * 20 }, (_, nth) => {
+    const bookedMs = DAY.beginMs + Math.floor(nth / 20) * DAY_MS + (nth % 20) * 60_000;
+    const bookedAt = new Date(bookedMs).toISOString().slice(0, 19).replace('T', ' ');
+    return entry(nth, { bookedMs, bookedAt });
+  });
+
+/** Stores the reading of all days; tells what changed and how many statements it took. */
+async function keep(entries: readonly LedgerEntry[]) {
+  wire.takeStatements();
+  const { doubts, ...figures } = await storeWide(database.db, lease, {
+    merchantNo: MERCHANT,
+    planned: DAYS,
+    currency: null,
+    reading: certified(entries),
+    runId,
+    now: NOW,
+  });
+  const statements = wire.takeStatements().filter((one) => !one.startsWith('SET datestyle')).length;
+  return { figures, doubts: doubts.filter((doubt) => doubt !== null).length, statements };
+}
+
+test('a night of nine days costs six statements for what is new, and one if nothing is', async () => {
+  const first = await keep(entriesOf(7));
+  expect(first).toMatchObject({ figures: { inserted: 140, unchanged: 0 }, doubts: 0 });
+  expect(first.statements).toBeLessThanOrEqual(6);
+
+  const night = await keep(entriesOf(8));
+  expect(night).toMatchObject({ figures: { inserted: 20, unchanged: 140 }, doubts: 0 });
+  expect(night.statements).toBeLessThanOrEqual(6);
+
+  const before = await footprints(direct.db);
+  expect(await keep(entriesOf(8))).toMatchObject({ figures: { unchanged: 160 }, statements: 1 });
+  expect(await footprints(direct.db)).toEqual(before);
+});
+
+test('a certificate that was lost, a failure and an entry that is gone are each found again', async () => {
+  const all = entriesOf(8);
+  await direct.db.deleteFrom('sync_window').where('begin_ms', '=', DAYS[3]!.beginMs).execute();
+  expect(await keep(all)).toMatchObject({ figures: { unchanged: 160 }, doubts: 0 });
+  const days = await direct.db.selectFrom('sync_window').select('begin_ms').execute();
+  expect(days).toHaveLength(DAYS.length);
+  expect(await keep(all.slice(1))).toMatchObject({ figures: { vanished: 1, unchanged: 159 }, doubts: 0 });
+  expect(await keep(all.slice(20))).toMatchObject({ figures: { vanished: 0, unchanged: 140 }, doubts: 1 });
+  expect(await keep(all)).toMatchObject({ figures: { returned: 1, unchanged: 159 }, doubts: 0 });
+});
