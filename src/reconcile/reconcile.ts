@@ -26,6 +26,8 @@ export interface ReconcileOptions {
   readonly readQuarantined?: QuarantinedReader;
   /** Whose days get figures. Hints are given to every account of these merchants. */
   readonly accounts: AccountFilter;
+  /** What of the merchants is known already. Without it, it is asked for. */
+  readonly known?: { readonly hasBreaks: boolean; readonly hasRestarted: boolean };
   /** How much one transaction takes; `PASS_MAX` where it is not given. */
   readonly passMax?: { readonly days: number; readonly breaks: number };
   readonly runId: number;
@@ -103,7 +105,8 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
         isCertified: checkOf(account),
         changed: waiting,
       });
-      const breaks = await saveAccount(chained, waiting, account, options);
+      const mayHaveBreaks = options.known?.hasBreaks !== false || opened.length > 0;
+      const breaks = await saveAccount(chained, waiting, account, { ...options, mayHaveBreaks });
       daysChained += chained.days.length;
       daysChanged.push(...changesIn(chained, account));
       opened.push(...breaks.opened);
@@ -111,7 +114,7 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
       waiting = chained.left;
     }
   }
-  await updateHints(options);
+  if (options.known?.hasBreaks !== false || opened.length > 0) await updateHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   return { accounts: work.length, daysChained, daysChanged, opened, healed };
 }
@@ -134,12 +137,15 @@ function saveAccount(
   chained: ChainedAccount,
   changed: readonly BusinessDay[],
   account: Account,
-  { db, lease, runId, now }: ReconcileOptions,
+  { db, lease, runId, now, mayHaveBreaks }: ReconcileOptions & { readonly mayHaveBreaks: boolean },
 ): Promise<{ readonly opened: BreakRow[]; readonly healed: BreakRow[] }> {
   const days = chained.days.map(({ figures }) => figures.day);
   const foundAt = now();
   return writeTransaction(db, lease, async (trx) => {
-    const breaks = await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
+    const isUnbroken = !mayHaveBreaks && chained.breaks.length === 0;
+    const breaks = isUnbroken
+      ? NO_BREAKS
+      : await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
     const touched = new Set([
       ...changed,
       ...breaks.opened.map(({ day }) => day),
@@ -160,6 +166,8 @@ function saveAccount(
     return breaks;
   });
 }
+
+const NO_BREAKS = { opened: [], healed: [] };
 
 const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
   chained.days
@@ -193,7 +201,8 @@ async function accountsToChain(options: WithChecks): Promise<AccountWork[]> {
   };
   const { db, accounts, checkOf } = options;
   for (const { account, days } of await changedDays(db, accounts)) add(account, days);
-  for (const { account, days } of await restartedDays(db, accounts)) {
+  const restarted = options.known?.hasRestarted === false ? [] : await restartedDays(db, accounts);
+  for (const { account, days } of restarted) {
     const joining = await joiningDays({ ...options, account, isCertified: checkOf(account) }, days);
     if (joining.length > 0) add(account, joining);
   }

@@ -14,6 +14,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { Joining } from './join-merchants.ts';
 import type { DueJob } from './schedule/due.ts';
+import type { KnownAhead } from './known-ahead.ts';
 import type { Progress } from './progress.ts';
 import type { Waits } from './side-by-side.ts';
 import type { DayRange, MerchantDays } from './range.ts';
@@ -112,6 +113,7 @@ export interface MerchantWork extends ActiveRun {
   readonly merchant: MerchantAccess;
   readonly merchantNo: string;
   readonly days: MerchantDays;
+  readonly known: KnownAhead;
   readonly lease: Lease;
   readonly join: Joining;
 }

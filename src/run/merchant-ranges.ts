@@ -46,7 +46,7 @@ async function askedDays(
   const waitingOf = await changedDaysOfEach(db, merchants);
   return merchants.map((merchantNo, nth) => {
     const knownBefore = reconciled(certifiedOf[nth]!, waitingOf.get(merchantNo), zone);
-    return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore }];
+    return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore, certifiedBefore: [] }];
   });
 }
 
@@ -75,7 +75,9 @@ async function nightlyDays(
     const beforeProof = daysBeforeProof(range, known, own, zone);
     const takenUp = takenUpDays(own, range);
     const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
-    return [merchantNo, { ...range, takenUp, beforeProof, knownBefore }];
+    const onwards = { beginMs: dayWindow(range.from, zone).beginMs, endMs: ALL_TIME.endMs };
+    const certifiedBefore = subtractWindows(certified, [onwards]);
+    return [merchantNo, { ...range, takenUp, beforeProof, knownBefore, certifiedBefore }];
   });
 }
 

@@ -27,6 +27,8 @@ export interface MerchantDays extends DayRange {
    * these days.
    */
   readonly knownBefore: readonly Window[];
+  /** Windows before these days that were certified before this run; empty if days were asked for. */
+  readonly certifiedBefore: readonly Window[];
 }
 
 /** The first and the last day for which the platform can be asked in full, as its timestamps have 13 digits. */

@@ -1,5 +1,7 @@
 /** Works on many merchants side by side. None waits for another one, and trouble of one is its own. */
+import { dayOf } from '../ledger/business-day.ts';
 import { createJoining } from './join-merchants.ts';
+import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
 import { nothingDoneFor, workOnMerchant, type StoreTrouble } from './merchant-work.ts';
 import type { MerchantDays } from './range.ts';
@@ -31,6 +33,8 @@ export async function workOnAll(
   const { request, deps } = run;
   const storeTrouble: StoreTrouble = { error: null };
   const join = await createJoining(request.merchants, deps);
+  const numbers = request.merchants.map(({ merchantNo }) => merchantNo);
+  const known = await knownAhead(deps.db, numbers, dayOf(deps.now().getTime(), deps.zone));
   const merchants = request.merchants.length;
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
@@ -48,9 +52,9 @@ export async function workOnAll(
       outcomes.set(merchantNo, outcome);
       const lease = held.leaseOf(merchantNo);
       const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
-      const days = ranges.get(merchantNo)!;
+      const own = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
       await workOnMerchant(
-        { ...run, deps: { ...deps, signal }, merchant, merchantNo, days, lease, join },
+        { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join },
         outcome,
         { stages, runSignal, storeTrouble },
       );

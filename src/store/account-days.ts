@@ -4,6 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
 import { figureColumns, figuresOf } from './figures.ts';
 
@@ -91,26 +92,20 @@ export function listAccountDays(db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUN
   return query.execute();
 }
 
-/**
- * Finds the day with the most entries, all accounts of the merchant together, and returns their number; 0 without
- * entries.
- */
-export async function entriesOfBusiestDay(
+/** For each merchant that has any, the entries of its day with the most, all accounts together. */
+export async function entriesOfBusiestDays(
   db: Kysely<DB>,
-  merchantNo: string,
+  merchants: readonly string[],
   { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
-): Promise<number> {
-  const row = await db
-    .selectFrom('account_day')
-    .select(({ fn }) => sql<number>`${fn.sum('credit_count')} + ${fn.sum('debit_count')}`.as('entries'))
-    .where('merchant_no', '=', merchantNo)
-    .where('day', '>=', from)
-    .where('day', '<=', to)
-    .groupBy('day')
-    .orderBy('entries', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.entries ?? 0;
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ merchant_no: string; entries: number }>`
+    SELECT merchant_no, max(entries) AS entries FROM (
+      SELECT merchant_no, day, sum(credit_count + debit_count)::bigint AS entries FROM account_day
+      WHERE merchant_no = ANY (${arrayLiteral(merchants)}::text[]) AND day BETWEEN ${from} AND ${to}
+      GROUP BY merchant_no, day
+    ) AS days
+    GROUP BY merchant_no`.execute(db);
+  return new Map(rows.map((row) => [row.merchant_no, row.entries]));
 }
 
 /** The account's days with figures from `day` on, in order. Reads nothing but the primary key. */

@@ -167,6 +167,21 @@ export async function unreadableByMerchant(
   return new Map(rows.map((row) => [row.merchant_no, row.count]));
 }
 
+/** Of these merchants, those with unreadable entries that the platform still sends, acknowledged or not. */
+export async function merchantsWithUnreadable(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('quarantined_entry')
+    .select('merchant_no')
+    .distinct()
+    .where(ofMerchants(merchants))
+    .where('released_at', 'is', null)
+    .execute();
+  return new Set(rows.map((row) => row.merchant_no));
+}
+
 /**
  * Marks an unreadable entry as acknowledged, with a person's note. Its text is kept as it came. False where no open
  * one has that id.

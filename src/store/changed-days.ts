@@ -76,6 +76,15 @@ export async function restartedDays(
   return byAccount(rows);
 }
 
+/** Of these merchants, those with days whose opening was taken from their own first entry. */
+export async function merchantsWithRestartedDays(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const days = await restartedDays(db, { merchants, currencies: null });
+  return new Set(days.map(({ account }) => account.merchantNo));
+}
+
 function byAccount(
   rows: readonly { merchant_no: string; currency: string; day: string }[],
 ): { account: Account; days: BusinessDay[] }[] {

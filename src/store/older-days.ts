@@ -2,11 +2,12 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Lease } from './engine/lease.ts';
+import { ofMerchants } from './account-filter.ts';
+import { heldLease, LeaseLost, type Lease } from './engine/lease.ts';
+import { isLostOrRolledBack, retry } from './engine/retry.ts';
 import type { DB } from './engine/schema.ts';
 import { sumOfFigures, type Days } from './older-days-count.ts';
 import { sentRows } from './store-entries.ts';
-import { writeTransaction } from './engine/write-transaction.ts';
 
 export { countByFigures, countStored, uncountableSpans, type Days } from './older-days-count.ts';
 
@@ -60,63 +61,64 @@ export interface OlderDaysComparison extends Days {
   };
 }
 
-/** Null if older days were never compared. */
-export async function olderDaysComparison(
+/** By merchant, of those whose older days were compared. */
+export async function olderDaysComparisons(
   db: Kysely<DB>,
-  merchantNo: string,
-): Promise<OlderDaysComparison | null> {
-  const row = await db
-    .selectFrom('older_days_look')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return {
-    from: row.from_day,
-    to: row.to_day,
-    total: row.total,
-    isHeld: row.is_held,
-    lookedAt: row.looked_at,
-    round: {
-      read: row.round_read,
-      of: row.round_of,
-      beganAt: row.round_began_at,
-      order: row.page_order as OlderDaysComparison['round']['order'],
-    },
-  };
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, OlderDaysComparison>> {
+  const rows = await db.selectFrom('older_days_look').selectAll().where(ofMerchants(merchants)).execute();
+  return new Map(
+    rows.map((row) => [
+      row.merchant_no,
+      {
+        from: row.from_day,
+        to: row.to_day,
+        total: row.total,
+        isHeld: row.is_held,
+        lookedAt: row.looked_at,
+        round: {
+          read: row.round_read,
+          of: row.round_of,
+          beganAt: row.round_began_at,
+          order: row.page_order as OlderDaysComparison['round']['order'],
+        },
+      },
+    ]),
+  );
 }
 
-/** Stores how far the comparison has come, with the sum of the days' figures. Throws `LeaseLost` or `StoreUnreachable`. */
+/** Null if older days were never compared. */
+export const olderDaysComparison = async (
+  db: Kysely<DB>,
+  merchantNo: string,
+): Promise<OlderDaysComparison | null> =>
+  (await olderDaysComparisons(db, [merchantNo])).get(merchantNo) ?? null;
+
+/**
+ * Stores how far the comparison has come, with the sum of the days' figures, in one statement that asks for the lease
+ * itself. Throws `LeaseLost` or `StoreUnreachable`.
+ */
 export async function keepOlderDaysComparison(
   db: Kysely<DB>,
   lease: Lease,
   merchantNo: string,
   { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
 ): Promise<void> {
-  const row = {
-    from_day: from,
-    to_day: to,
-    total,
-    is_held: isHeld,
-    looked_at: lookedAt,
-    round_read: round.read,
-    round_of: round.of,
-    round_began_at: round.beganAt,
-    page_order: round.order,
+  const keep = async (): Promise<void> => {
+    const { rows } = await sql`
+      INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
+        round_began_at, page_order, by_figures)
+      SELECT ${merchantNo}, ${from}::date, ${to}::date, ${total}::bigint, ${isHeld}::boolean, ${lookedAt}::timestamptz,
+        ${round.read}::integer, ${round.of}::integer, ${round.beganAt}::timestamptz, ${round.order},
+        ${sumOfFigures(merchantNo, { from, to })}
+      FROM ${heldLease(lease)} AS held
+      ON CONFLICT (merchant_no) DO UPDATE
+        SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
+          is_held = excluded.is_held, looked_at = excluded.looked_at, round_read = excluded.round_read,
+          round_of = excluded.round_of, round_began_at = excluded.round_began_at,
+          page_order = excluded.page_order, by_figures = excluded.by_figures
+      RETURNING 1`.execute(db);
+    if (rows.length === 0) throw new LeaseLost(lease);
   };
-  await writeTransaction(db, lease, (trx) =>
-    trx
-      .insertInto('older_days_look')
-      .values({
-        merchant_no: merchantNo,
-        ...row,
-        by_figures: sql<number>`${sumOfFigures(merchantNo, { from, to })}`,
-      })
-      .onConflict((conflict) =>
-        conflict
-          .column('merchant_no')
-          .doUpdateSet((eb) => ({ ...row, by_figures: eb.ref('excluded.by_figures') })),
-      )
-      .execute(),
-  );
+  await retry(keep, { isPassing: isLostOrRolledBack });
 }

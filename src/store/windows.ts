@@ -1,5 +1,5 @@
 /** Stores one reading of one window, whole or not at all. Entries get into the database in no other way. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
@@ -28,9 +28,6 @@ import { writeTransaction } from './engine/write-transaction.ts';
 export { uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
 export { certifiedOfEach, certifiedWindows, certifiedWindowsOf } from './certified-windows.ts';
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
-
-/** Class of the advisory lock under which a merchant's windows are stored one after the other. */
-const MERCHANT_LOCK_CLASS = 0x64_61_79;
 
 export interface WindowStored extends StoredWindow {
   /** A sentence that says why the planned window is not proven yet; null if it is. */
@@ -108,7 +105,6 @@ async function writeOpen(
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const { merchantNo, runId, now } = open[0]!.part;
-  await lockMerchant(trx, merchantNo);
   const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
   const came = open.flatMap(({ part: { reading } }) => [...reading.entries, ...reading.unreadable]);
   const batchNos = came.flatMap(({ batchNo }) => batchNo ?? []);
@@ -165,7 +161,6 @@ const sum = (figures: readonly number[]): number => figures.reduce((total, figur
 /** Judges the absent entries of a planned window once all of its parts are stored. Throws like `storeWindow`. */
 export function judgePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading): Promise<AbsenceJudged> {
   return writeTransaction(db, lease, async (trx) => {
-    await lockMerchant(trx, whole.merchantNo);
     const judged = await judgeAbsent(trx, whole);
     await noteUntold(trx, whole, { amended: 0, vanished: judged.vanished });
     return judged;
@@ -175,9 +170,6 @@ export function judgePlanned(db: Kysely<DB>, lease: Lease, whole: WholeReading):
 /** Number of unreadable entries without batchNo. Identical ones are counted each. */
 export const countNameless = ({ unreadable }: WindowReading): number =>
   unreadable.filter(({ batchNo }) => batchNo === null).length;
-
-const lockMerchant = (trx: Transaction<DB>, merchantNo: string) =>
-  sql`SELECT pg_advisory_xact_lock(${MERCHANT_LOCK_CLASS}, hashtext(${merchantNo}))`.execute(trx);
 
 /**
  * Keeps the last one of entries with equal numbers. An uncertified reading may hold an entry twice, if the platform's

@@ -19,7 +19,7 @@ export { NOTHING_SYNCED, type SyncReport } from './sync-report.ts';
 export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
   const { db, lease, now } = options;
   const zoneGate = options.zoneGate ?? ownZoneGate(options);
-  if (await isClockOff(db)) zoneGate.noteClockOff('known from an earlier run');
+  await zoneGate.learn(() => isClockOff(db));
   const platformClock = createPlatformClock();
   let before = NOTHING_SYNCED;
   let clockSteps = 0;

@@ -37,6 +37,8 @@ export interface ZoneGate {
   readonly clockOff: () => string | null;
   /** Takes note that the clock is off: known from an earlier run, or seen in a window. */
   readonly noteClockOff: (seen: string) => void;
+  /** Takes over what earlier runs know of the clock. Of several calls, only the first one asks. */
+  readonly learn: (isKnownOff: () => Promise<boolean>) => Promise<void>;
 }
 
 export function createZoneGate(zone: string, options: ZoneGateOptions = {}): ZoneGate {
@@ -44,6 +46,7 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
   const isTrusted = options.isTrusted ?? false;
   let outsidersExamined = 0;
   let clockOff: string | null = null;
+  let learned: Promise<void> | null = null;
   const noteClockOff = (seen: string): void => {
     if (toleranceMs > 0) clockOff ??= seen;
   };
@@ -93,6 +96,10 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     slackMs,
     clockOff: () => clockOff,
     noteClockOff,
+    learn: (isKnownOff) =>
+      (learned ??= isKnownOff().then((isOff) => {
+        if (isOff) noteClockOff('known from an earlier run');
+      })),
   };
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import type { Check } from '../../src/ledger/checks.ts';
 import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
+import { knownAhead } from '../../src/run/known-ahead.ts';
 import { frontierWindows } from '../../src/run/stages/frontier.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
@@ -34,16 +35,16 @@ describe('what is read of today', () => {
     minutes: number,
     more: { checks?: readonly Check[]; range?: null | 'asked' } = {},
   ) => {
-    const windows = await frontierWindows(
-      OWN,
+    const known = await knownAhead(rig.db, [OWN], '2026-05-20');
+    const windows = frontierWindows(
       { range: more.range === 'asked' ? { from: '2026-05-19', to: '2026-05-19' } : null },
       {
-        db: rig.db,
         zone,
         settleDelayMs: 5 * MINUTE_MS,
         now: () => new Date(beginMs + minutes * MINUTE_MS),
         ...(more.checks === undefined ? {} : { checks: more.checks }),
       },
+      known.get(OWN)!.busiestDay,
     );
     return windows.map((window) => [
       (window.beginMs - beginMs) / MINUTE_MS,

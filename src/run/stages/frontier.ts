@@ -2,20 +2,15 @@
  * Decides how far into today a nightly run reads. Today's first entries have to start from yesterday's closing. So if
  * yesterday's last entry is missing, this shows the same night, as soon as another entry follows it.
  */
-import type { Kysely } from 'kysely';
-import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
+import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
-import { entriesOfBusiestDay } from '../../store/account-days.ts';
-import type { DB } from '../../store/engine/schema.ts';
 import { planWindows } from '../../sync/windows-of-days.ts';
 import type { RunDeps, RunRequest } from '../active-run.ts';
 
 /** Today is read at least this far, if that much has passed. At night this is all of today so far. */
 const FRONTIER_MIN_MS = 2 * 3_600_000;
-/** Days looked back at, to estimate how much of today fits on one page. */
-const DAYS_BACK = 7;
 /**
  * Today is read up to the settle delay and this long before the present, and no further. If the platform's clock is
  * behind ours by more than this, the reading has to start again.
@@ -28,11 +23,11 @@ const DAY_MS = 86_400_000;
  * busiest recent day, one page covers more time than that. So this costs one call, unless two hours hold more than a
  * page. None if the check is off or if dates were asked for, as then only those days are read.
  */
-export async function frontierWindows(
-  merchantNo: string,
+export function frontierWindows(
   { range }: Pick<RunRequest, 'range'>,
-  deps: Pick<RunDeps, 'db' | 'zone' | 'now' | 'settleDelayMs' | 'checks'>,
-): Promise<Window[]> {
+  deps: Pick<RunDeps, 'zone' | 'now' | 'settleDelayMs' | 'checks'>,
+  busiestDay: number,
+): Window[] {
   if (range !== null || !isChecked('frontier', deps.checks)) return [];
   const { zone } = deps;
   const nowMs = deps.now().getTime();
@@ -40,7 +35,7 @@ export async function frontierWindows(
   const { beginMs } = dayWindow(today, zone);
   const settledMs = frontierEndMs(nowMs, deps);
   const isShort = settledMs - beginMs <= FRONTIER_MIN_MS;
-  const lengthMs = isShort ? FRONTIER_MIN_MS : await lengthOfAPage(deps.db, merchantNo, today);
+  const lengthMs = isShort ? FRONTIER_MIN_MS : lengthOfAPage(busiestDay);
   const latestMs = Math.min(settledMs, beginMs + Math.max(FRONTIER_MIN_MS, lengthMs) - 1);
   return planWindows({ fromDay: today, toDay: today, zone, latestMs });
 }
@@ -49,8 +44,5 @@ export async function frontierWindows(
 export const frontierEndMs = (nowMs: number, { settleDelayMs }: Pick<RunDeps, 'settleDelayMs'>): number =>
   nowMs - settleDelayMs - CLOCK_BEHIND_MS;
 
-async function lengthOfAPage(db: Kysely<DB>, merchantNo: string, today: string): Promise<number> {
-  const days = { from: addDays(today, -DAYS_BACK), to: addDays(today, -1) };
-  const entries = await entriesOfBusiestDay(db, merchantNo, days);
-  return (DAY_MS * PAGE_SIZE_MAX) / Math.max(entries, 1);
-}
+/** The time that a page covers on the busiest of the last days. */
+const lengthOfAPage = (busiestDay: number): number => (DAY_MS * PAGE_SIZE_MAX) / Math.max(busiestDay, 1);

@@ -6,14 +6,7 @@ import { isChecked } from '../../ledger/checks.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
-import {
-  countStored,
-  keepOlderDaysComparison,
-  olderDaysComparison,
-  uncountableSpans,
-  type Days,
-} from '../../store/older-days.ts';
-import { certifiedWindows } from '../../store/windows.ts';
+import { countStored, keepOlderDaysComparison, uncountableSpans, type Days } from '../../store/older-days.ts';
 import { lookAtOlderDays, windowOf } from '../../sync/older-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { daysTouched, wholeDays } from '../coverage.ts';
@@ -48,7 +41,7 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
   const { deps, lease, merchant, merchantNo } = work;
   const days = await olderDays(work, windows);
   if (days === null) return null;
-  const before = await olderDaysComparison(deps.db, merchantNo);
+  const before = work.known.olderDays;
   const look = await lookAtOlderDays({
     ...deps,
     merchant,
@@ -73,19 +66,21 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
  * stored. Only one range is compared, as each takes a call.
  */
 async function olderDays(
-  { deps, days, merchantNo }: MerchantWork,
+  { deps, days, merchantNo, known }: MerchantWork,
   windows: readonly Window[],
 ): Promise<Days | null> {
   const { db, zone } = deps;
   const endMs = windowOf(days, zone).beginMs - 1;
-  const before = { beginMs: 0, endMs };
-  const certified = subtractWindows(await certifiedWindows(db, merchantNo, before), windows);
+  const certified = subtractWindows(days.certifiedBefore, windows);
   const outer = mergeWindows(certified);
   if (outer.length === 0) return null;
-  const uncountable = await uncountableSpans(db, merchantNo, { beginMs: outer[0]!.beginMs, endMs });
+  const span = { beginMs: outer[0]!.beginMs, endMs };
+  // Days that were taken up may have brought some in this run.
+  const mayHaveSome = known.hasUnreadable || days.takenUp.length > 0;
+  const uncountable = mayHaveSome ? await uncountableSpans(db, merchantNo, span) : [];
   const left = subtractWindows(
     outer,
-    uncountable.map((span) => windowOf(daysTouched(span, zone), zone)),
+    uncountable.map((one) => windowOf(daysTouched(one, zone), zone)),
   );
   const longest = left
     .flatMap((window) => wholeDays(window, zone) ?? [])

@@ -8,24 +8,31 @@ import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { syncMerchant } from '../../sync/sync.ts';
 import { HEALING_READS_MAX, HEALING_SPAN_MS_MAX, healingTasks, type HealingTask } from './healing.ts';
 import { afterReadingAgain } from './sync-tally.ts';
+import type { KnownAhead } from '../known-ahead.ts';
 import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 
 /** Most breaks looked at to choose the spans of one run: many may lie in one span. */
 const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 
 export async function reconcileStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
-  const first = await chain(work);
+  const { known } = work;
+  const first = await chain(work, known);
   outcome.reconcile = first;
-  if (work.request.command === 'run' && (await heal(work, outcome)))
+  const isBroken = known.hasBreaks || first.opened.length > 0;
+  if (work.request.command === 'run' && isBroken && (await heal(work, outcome)))
     outcome.reconcile = joined(first, await chain(work));
   const { opened } = outcome.reconcile;
   if (opened.length > 0)
     outcome.reconcile = { ...outcome.reconcile, opened: await withHints(work.deps.db, opened) };
 }
 
-const chain = ({ request, deps, lease, runId, merchantNo }: MerchantWork): Promise<ReconcileReport> =>
+const chain = (
+  { request, deps, lease, runId, merchantNo }: MerchantWork,
+  known?: KnownAhead,
+): Promise<ReconcileReport> =>
   reconcileAccounts({
     ...deps,
+    ...(known && { known }),
     lease,
     runId,
     readQuarantined,

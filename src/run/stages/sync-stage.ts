@@ -32,7 +32,7 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
       outcome.sync = { ...days, report, notJoined };
       return;
     }
-    const windows = [...planned, ...(await frontierWindows(merchantNo, request, deps))];
+    const windows = [...planned, ...frontierWindows(request, deps, work.known.busiestDay)];
     if (beforeProof !== null) await keepAskedFor(beforeProof, work);
     const options = syncOptionsOf(work);
     report = await syncMerchant({

@@ -199,6 +199,13 @@ export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<s
   return rows[0].xid;
 }
 
+/**
+ * A subquery with one row if the lease is held, and none otherwise. For a write of a single statement, during which
+ * nobody can take the lease over.
+ */
+export const heldLease = (lease: Lease): RawBuilder<unknown> => sql`(
+  SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL FOR SHARE)`;
+
 /** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
 export async function askLease(db: Kysely<DB>, lease: Lease): Promise<void> {
   // FOR SHARE waits for a run that is about to commit its takeover.

@@ -1,0 +1,65 @@
+/**
+ * What is known of merchants before the work on them begins, asked for many of them at once. Most merchants have none of
+ * it, and their work then needs no further question.
+ */
+import type { Kysely } from 'kysely';
+import { addDays } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { entriesOfBusiestDays } from '../store/account-days.ts';
+import { merchantsWithBreaks } from '../store/breaks/break-hints.ts';
+import { merchantsWithRestartedDays } from '../store/changed-days.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { merchantsWithUnreadable } from '../store/amendments.ts';
+import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
+import { askInParts } from './many-merchants.ts';
+
+/** Days looked back at for the busiest one. */
+const DAYS_BACK = 7;
+
+/** It holds as long as the merchant's lease is held: only its holder can add to it. */
+export interface KnownAhead {
+  /** Breaks that have not healed. */
+  readonly hasBreaks: boolean;
+  /** Days whose opening was taken from their own first entry, although a day before is stored. */
+  readonly hasRestarted: boolean;
+  /** Unreadable entries that the platform still sends. */
+  readonly hasUnreadable: boolean;
+  /** Entries of the busiest of the last days, all accounts together. */
+  readonly busiestDay: number;
+  /** How older days compared with the platform; null if they were never compared. */
+  readonly olderDays: OlderDaysComparison | null;
+}
+
+/** By merchant; five statements for some hundred merchants. */
+export async function knownAhead(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  today: BusinessDay,
+): Promise<ReadonlyMap<string, KnownAhead>> {
+  const days = { from: addDays(today, -DAYS_BACK), to: addDays(today, -1) };
+  return new Map(await askInParts(merchants, (some) => askOf(db, some, days)));
+}
+
+async function askOf(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  days: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<[string, KnownAhead][]> {
+  const [broken, restarted, unreadable, busiest, olderDays] = await Promise.all([
+    merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
+    merchantsWithRestartedDays(db, merchants),
+    merchantsWithUnreadable(db, merchants),
+    entriesOfBusiestDays(db, merchants, days),
+    olderDaysComparisons(db, merchants),
+  ]);
+  return merchants.map((merchantNo) => [
+    merchantNo,
+    {
+      hasBreaks: broken.has(merchantNo),
+      hasRestarted: restarted.has(merchantNo),
+      hasUnreadable: unreadable.has(merchantNo),
+      busiestDay: busiest.get(merchantNo) ?? 0,
+      olderDays: olderDays.get(merchantNo) ?? null,
+    },
+  ]);
+}
