@@ -11,16 +11,13 @@ import { workOnBackfill } from '../run/backfill/work.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
 import { EXIT, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { merchantBackfills } from '../store/backfill-progress.ts';
 import { runById } from '../store/runs.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { backfillsTable, backfillText, failingText, leftName } from './output/backfill-text.ts';
+import { backfillsTable, backfillText, failureTexts, leftName } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
 import { collect, merchantsOf } from './range-flags.ts';
-
-const FAILING_SHOWN = 10;
 
 interface BackfillFlags {
   readonly from?: string;
@@ -58,15 +55,14 @@ export function addBackfillCommand(program: Command): void {
       const times = timesOf(offlineSettings(self));
       await withApp(offlineSettings(self), async ({ database: { db } }) => {
         const all = await backfillStatuses(db);
-        const failing = await merchantBackfills(db, null, { failing: true, limit: FAILING_SHOWN });
         print(self, {
-          document: { backfills: all, failing },
+          document: all,
           text:
             all.length === 0
               ? 'no backfill yet'
               : lines(
                   backfillsTable(all, times),
-                  ...failing.map((one) => failingText(one, times)),
+                  ...all.flatMap((one) => failureTexts(one, times)),
                   `\n${times.note}`,
                 ),
         });
@@ -95,14 +91,13 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
   const id = await beginBackfill({ ...range, merchants }, runDeps(app, signal));
   const exitCode = flags.now === true ? await workHere(app, log, id, signal) : EXIT.done;
   const [status] = await backfillStatuses(db, { id });
-  const failing = (await merchantBackfills(db, null, { failing: true })).filter((one) => one.id === id);
   const times = timesOf(app.settings);
   const by = app.settings.workers === 'queue' ? 'daybook worker' : 'daybook schedule';
   print(self, {
-    document: { ...status!, failing },
+    document: status,
     text: lines(
       backfillText(status!),
-      ...failing.slice(0, FAILING_SHOWN).map((one) => failingText(one, times)),
+      ...failureTexts(status!, times),
       status!.endedAt === null && `\`${by}\` does what is left beside the nightly work`,
     ),
     exitCode,

@@ -47,37 +47,48 @@ export async function listBackfills(
   return rows;
 }
 
-/** How far a backfill that is open is for one merchant. */
-export interface MerchantBackfill {
-  readonly id: number;
+/** A merchant whose next slice has failed. */
+export interface FailingMerchant {
   readonly merchantNo: string;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  readonly daysDone: number;
-  readonly daysLeft: number;
-  /** How often its next slice has failed. */
+  /** First day of the slice. */
+  readonly nextDay: BusinessDay;
+  /** How often it has failed. */
   readonly tries: number;
-  /** Why it failed last; null if it did not. */
-  readonly problem: string | null;
-  /** Its next slice is not begun before this time. */
+  /** Why it failed last. */
+  readonly problem: string;
+  /** It is not tried again before this time. */
   readonly tryAt: Date;
 }
 
-/** What is left of open backfills for these merchants. With `failing`: only where the next slice has failed. */
-export async function merchantBackfills(
+/** Merchants of the backfill whose next slice has failed, in order. */
+export async function failingMerchants(
   db: Kysely<DB>,
-  merchants: readonly string[] | null,
-  { failing = false, limit }: { readonly failing?: boolean; readonly limit?: number } = {},
-): Promise<MerchantBackfill[]> {
-  const { rows } = await sql<MerchantBackfill>`
-    SELECT id, merchant_no AS "merchantNo", from_day AS "from", to_day AS "to", next_day - from_day AS "daysDone",
-      to_day - next_day + 1 AS "daysLeft", tries, problem, try_at AS "tryAt"
-    FROM backfill_merchant part JOIN backfill ON backfill.id = part.backfill_id
-    WHERE part.ended_at IS NULL
-      AND ${merchants === null ? sql`true` : sql`merchant_no = ANY(${arrayLiteral(merchants)}::text[])`}
-      AND ${failing ? sql`tries > 0` : sql`true`}
-    ORDER BY id, merchant_no ${limit === undefined ? sql`` : sql`LIMIT ${limit}`}`.execute(db);
+  backfillId: number,
+  limit: number,
+): Promise<FailingMerchant[]> {
+  const { rows } = await sql<FailingMerchant>`
+    SELECT merchant_no AS "merchantNo", next_day AS "nextDay", tries, problem, try_at AS "tryAt"
+    FROM backfill_merchant WHERE backfill_id = ${backfillId} AND ended_at IS NULL AND tries > 0
+    ORDER BY merchant_no LIMIT ${limit}`.execute(db);
   return rows;
+}
+
+/** An open backfill of these very days for one of the merchants; undefined if there is none. */
+export async function sameBackfill(
+  db: Kysely<DB>,
+  {
+    from,
+    to,
+    merchants,
+  }: { readonly from: BusinessDay; readonly to: BusinessDay; readonly merchants: readonly string[] },
+): Promise<{ readonly id: number; readonly merchantNo: string } | undefined> {
+  const { rows } = await sql<{ id: number; merchantNo: string }>`
+    SELECT id, merchant_no AS "merchantNo"
+    FROM backfill JOIN backfill_merchant part ON part.backfill_id = id
+    WHERE from_day = ${from}::date AND to_day = ${to}::date AND part.ended_at IS NULL
+      AND merchant_no = ANY(${arrayLiteral(merchants)}::text[])
+    ORDER BY id, merchant_no LIMIT 1`.execute(db);
+  return rows[0];
 }
 
 /** What the last slices of a backfill did, all together. */

@@ -9,7 +9,6 @@ import { executeScheduled } from '../../src/run/run.ts';
 import { createBeside, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
 import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
-import { merchantBackfills } from '../../src/store/backfill-progress.ts';
 import { slotEnds } from '../../src/store/runs.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import {
@@ -165,9 +164,7 @@ describe('a backfill', () => {
     );
     await slices.doNext(stop.signal);
     await expect(slices.doNext(stop.signal)).rejects.toThrow(Interrupted);
-    expect(await merchantBackfills(stage.app.database.db, null)).toMatchObject([
-      { daysDone: 31, tries: 0, problem: null },
-    ]);
+    expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, failing: 0 });
     expect(await workOn(stage)).toHaveLength(3);
   });
 
@@ -185,7 +182,7 @@ describe('a backfill', () => {
       { merchantNo: MERCHANT.merchantNo, outcome: 'failed', problem: expect.stringContaining('made up') },
       ...SLICES.map((slice) => done(slice, OTHER.merchantNo)),
     ]);
-    const failed = async () => (await merchantBackfills(stage.app.database.db, null, { failing: true }))[0];
+    const failed = async () => (await progress(stage)).failures[0];
     expect(await failed()).toMatchObject({ tries: 1, tryAt: new Date('2026-03-06T01:31:00+08:00') });
     expect(await progress(stage)).toMatchObject({
       failing: 1,

@@ -1,6 +1,5 @@
 /** Words how far backfills are. */
 import type { BackfillStatus } from '../../run/backfill/progress.ts';
-import type { MerchantBackfill } from '../../store/backfill-progress.ts';
 import { counted, line, table } from './text.ts';
 import type { Times } from './times.ts';
 
@@ -60,9 +59,13 @@ export const backfillText = ({
   `backfill ${id}, ${from} to ${to} of ${counted(merchants, 'merchant')}: ${counted(daysDone, 'day')} done, ` +
   `${counted(daysLeft, 'day')} left, time left: ${leftName(leftMs)}`;
 
-/** What a merchant's next slice said when it failed. */
-export const failingText = (
-  { id, merchantNo, tries, problem, tryAt }: MerchantBackfill,
-  times: Times,
-): string =>
-  line`backfill ${id}, ${merchantNo}: failed ${counted(tries, 'time')}, tried again at ${times.at(tryAt)}: ${problem}`;
+/** What the next slices said that have failed, a line for each merchant. */
+export const failureTexts = ({ id, failing, failures }: BackfillStatus, times: Times): string[] => [
+  ...failures.map(
+    ({ merchantNo, nextDay, tries, problem, tryAt }) =>
+      line`backfill ${id}, ${merchantNo} from ${nextDay}: failed ${counted(tries, 'time')}, tried again at ${times.at(tryAt)}: ${problem}`,
+  ),
+  ...(failing > failures.length
+    ? [`backfill ${id}: and ${counted(failing - failures.length, 'more merchant')}`]
+    : []),
+];

@@ -1,6 +1,6 @@
 /** Records a backfill, so that the schedule, workers or this process do it slice by slice. */
 import { addDays, dayOf } from '../../ledger/business-day.ts';
-import { merchantBackfills } from '../../store/backfill-progress.ts';
+import { sameBackfill } from '../../store/backfill-progress.ts';
 import { recordBackfill } from '../../store/backfills.ts';
 import { startRun } from '../../store/runs.ts';
 import type { RunDeps } from '../active-run.ts';
@@ -20,7 +20,7 @@ export async function beginBackfill(
   const yesterday = addDays(dayOf(at.getTime(), zone), -1);
   if (to > yesterday)
     throw new UsageError(`--to ${to} is not over yet; the last day a backfill can have is ${yesterday}.`);
-  const same = (await merchantBackfills(db, merchants)).find((one) => one.from === from && one.to === to);
+  const same = await sameBackfill(db, { from, to, merchants });
   if (same !== undefined) {
     throw new UsageError(
       `backfill ${same.id} has these days of ${same.merchantNo} already; \`daybook backfill list\` shows how far it is.`,
