@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
+import { addBackfillCommand } from './backfill.ts';
 import { addBreaksCommand } from './breaks.ts';
 import { printError } from './context.ts';
 import { addDemoCommand } from './demo/demo.ts';
@@ -53,6 +54,7 @@ export function createProgram(): Command {
     .addHelpText('after', EXIT_CODES_TEXT)
     .showHelpAfterError('(--help shows what can be asked)');
   addRunCommands(program);
+  addBackfillCommand(program);
   addPlanCommand(program);
   addStatusCommand(program);
   addRunsCommand(program);

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
 import type { Job } from '../../jobs/job.ts';
 import type { PlatformApp } from '../run/app.ts';
+import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
@@ -21,7 +22,7 @@ export function addScheduleCommand(program: Command): void {
   program
     .command('schedule')
     .description(
-      'run the nightly job, the re-sweep and the reference data by themselves; stop it with SIGTERM or Ctrl-C',
+      'run the nightly job, the re-sweep and the reference data by themselves, and backfills beside them; stop it with SIGTERM or Ctrl-C',
     )
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
@@ -69,10 +70,22 @@ async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): 
         log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
       }
     },
+    // Where there are workers, they do it.
+    ...(queued === null && { beside: besideJobs(app, log) }),
     onFault: (error, job) => {
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
     },
   });
+}
+
+/** Does backfills, slice by slice, and tells what becomes of each. */
+function besideJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Promise<boolean> {
+  const slices = new BackfillSlices(app);
+  return async (signal) => {
+    const end = await slices.doNext(signal);
+    if (end !== null) log[end.outcome === 'failed' ? 'warn' : 'info'](end, 'slice of a backfill');
+    return end !== null;
+  };
 }
 
 /** Does a job in this process, and tells its end. */

@@ -6,9 +6,10 @@ import type { Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
 import { glanceAtQueue } from '../queue/glance.ts';
-import { UsageError } from '../run/verdict/exit-codes.ts';
+import { gravest, UsageError } from '../run/verdict/exit-codes.ts';
 import { checkedText } from '../run/checked.ts';
 import { clockNews } from '../run/clock-text.ts';
+import { backfillsExitCode, backfillStatuses } from '../run/backfill/progress.ts';
 import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
 import { reasonsOfNotices } from '../run/verdict/notice-reasons.ts';
 import { nextRun, type NextRun } from '../run/schedule/next-run.ts';
@@ -21,6 +22,7 @@ import type { OlderDaysComparison } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, print, withApp } from './context.ts';
 import { queueText } from './output/queue-text.ts';
+import { backfillText, failureTexts } from './output/backfill-text.ts';
 import { noticeDocument } from './output/run-document.ts';
 import { requestedText, spanText } from './output/run-text.ts';
 import { runEnd } from './runs.ts';
@@ -42,7 +44,8 @@ function parseAge(text: string): number {
 
 const HELP = `
 Ends with 4 where data is or may be missing: a merchant's last good run is older than --max-age, the schedule's last run
-did not end well (or was killed) and none made up for it, or a range asked for with --from and --to is not read whole.
+did not end well (or was killed) and none made up for it, a range asked for with --from and --to is not read whole, or a
+slice of a backfill has failed.
 Else with 3 where something needs a person: an open break, an unreadable entry. Else with 0.
 
 Example, for an alert:
@@ -73,6 +76,7 @@ export function addStatusCommand(program: Command): void {
         const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
         const next = nextRun(scheduled, settings.schedule.zone, now());
         const queue = settings.workers === 'queue' ? await glanceAtQueue(db) : undefined;
+        const backfills = await backfillStatuses(db, { isOpen: true });
         const lastRun = runs.last && { ...runs.last, reason: reasonOf(runs.last) };
         print(self, {
           document: statuses.map((status) => ({
@@ -81,17 +85,19 @@ export function addStatusCommand(program: Command): void {
             timeZoneProof: settings.platform.timeZoneProof,
             lastRun,
             nextRun: next,
+            backfills,
           })),
           text: lines(
             runsText(runs, next, times),
             queue !== undefined && queueText(queue),
+            ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, times)]),
             clockText(runs),
             '',
             statusText(statuses, times, maxAge),
             settings.platform.timeZoneProof === 'trusted' && `\n${TIME_ZONE_ON_TRUST}`,
             `\n${times.note}`,
           ),
-          exitCode: statusExitCode(statuses, runs),
+          exitCode: gravest([statusExitCode(statuses, runs), backfillsExitCode(backfills)]),
         });
       });
     });

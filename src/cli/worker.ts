@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import type { JobEnd } from '../queue/work.ts';
 import { keepWorking } from '../queue/worker.ts';
 import { runDeps } from '../run/app.ts';
+import { enqueueBackfills, workOnBackfillJob } from '../run/backfill/queued.ts';
+import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
 import { QueuedMerchants } from '../run/queued/merchant.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
@@ -45,20 +47,24 @@ export function addWorkerCommand(program: Command): void {
         await withQueue(app, { supervises: true, onProblem }, async (queue) => {
           const signal = stopSignal();
           const deps = runDeps(app, signal);
-          const merchants = new QueuedMerchants(app, (merchantNo, error) =>
-            log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed'),
-          );
+          const onTrouble = (merchantNo: string, error: unknown): void =>
+            log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed');
+          const merchants = new QueuedMerchants(app, onTrouble);
+          const slices = new BackfillSlices(app, { onTrouble });
           const most = atOnce ?? settings.merchantsAtOnce;
           log.info({ atOnce: most }, 'worker began');
           await keepWorking<ExitCode>(queue, {
             atOnce: most,
             work: async (job, jobSignal) => {
+              if (job.lane === 'backfill')
+                return workOnBackfillJob(slices, queue, job, { now: app.now, signal: jobSignal });
               const exitCode = await merchants.workOn(job, jobSignal);
               if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
               return exitCode;
             },
             lookAfter: async () => {
               for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
+              await enqueueBackfills(queue, app.now());
             },
             onEnd: (end) => logEnd(log, end),
             onProblem,

@@ -1,7 +1,7 @@
 /** The jobs that this worker has taken and not ended: it sends a heartbeat for them, and stops those that it lost. */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { attemptOf, type ClaimedJob } from './enqueue.ts';
-import { LANES } from './lanes.ts';
+import { LANES, type Lane } from './lanes.ts';
 import type { Queue } from './queue.ts';
 
 /** Often enough that a worker is not taken for dead if some heartbeats are late (`HEARTBEAT_S` in lanes.ts). */
@@ -14,7 +14,8 @@ class JobTakenBack extends ExpectedError {
 }
 
 export interface HeldJobs {
-  readonly size: () => number;
+  /** How many there are; of one lane, if it is given. */
+  readonly size: (lane?: Lane) => number;
   /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
   readonly add: (job: ClaimedJob) => AbortSignal;
   readonly remove: (job: ClaimedJob) => void;
@@ -54,7 +55,8 @@ export function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unkno
       .finally(() => (isBeating = false));
   }, HEARTBEAT_EVERY_MS);
   return {
-    size: () => held.size,
+    size: (lane) =>
+      lane === undefined ? held.size : [...held.values()].filter(({ job }) => job.lane === lane).length,
     add: (job) => {
       const lost = new AbortController();
       held.set(job.id, { job, lost });

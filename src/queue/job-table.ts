@@ -20,6 +20,16 @@ export async function isEmpty(db: Kysely<DB>): Promise<boolean> {
   return !rows[0]!.open;
 }
 
+/** Whether a job waits on the lane and may be taken now. */
+export async function waitingOn(db: Kysely<DB>, lane: Lane): Promise<boolean> {
+  const { rows } = await sql<{ waits: boolean }>`
+    SELECT EXISTS (
+      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`.execute(
+    db,
+  );
+  return rows[0]!.waits;
+}
+
 /** How many jobs a queue has. */
 export interface LaneCounts {
   readonly lane: Lane;

@@ -1,9 +1,9 @@
 /** The loop of a worker: takes jobs, works on some of them side by side, and takes the next ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClaimedJob } from './enqueue.ts';
-import { holdJobs } from './held-jobs.ts';
+import { holdJobs, type HeldJobs } from './held-jobs.ts';
 import { isEmpty } from './job-table.ts';
-import { LANES, type MerchantJob } from './lanes.ts';
+import { LANES, type Lane, type MerchantJob } from './lanes.ts';
 import type { Queue } from './queue.ts';
 import { attempt, type JobEnd, type Work } from './work.ts';
 
@@ -36,7 +36,7 @@ export interface WorkerOptions<Result> {
 
 /**
  * Takes jobs and works on them until `signal` aborts. Nightly work goes first: jobs of a backfill are only taken where no
- * job of the night waits. When it resolves, no job is at work, and those that were not finished are on the queue again.
+ * job of the night waits, and for half of the places at most. When it resolves, no job is at work, and those that were not finished are on the queue again.
  */
 export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<Result>): Promise<void> {
   const { atOnce, signal, lookAfter, onProblem } = options;
@@ -58,7 +58,7 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
           await lookAfter();
           lookedMs = performance.now();
         }
-        const jobs = await take(queue, atOnce - held.size());
+        const jobs = await take(queue, placesFor(atOnce, held));
         jobs.forEach(begin);
         if (options.untilEmpty === true && held.size() === 0 && (await isEmpty(queue.db))) break;
       } catch (error) {
@@ -73,12 +73,24 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
   }
 }
 
-/** Up to `most` jobs, those of the night first. */
-async function take({ boss }: Queue, most: number): Promise<ClaimedJob[]> {
+/** How many jobs of a lane may be taken now, besides so many that were just taken of another one. */
+type Places = (lane: Lane, justTaken: number) => number;
+
+/** Half of the places are never given to backfills, so that a night finds room at once. A single place is for both. */
+const placesFor =
+  (atOnce: number, held: HeldJobs): Places =>
+  (lane, justTaken) => {
+    const free = atOnce - held.size() - justTaken;
+    if (lane === 'night') return free;
+    return Math.min(free, Math.max(1, Math.floor(atOnce / 2)) - held.size('backfill'));
+  };
+
+/** As many jobs as there are places for, those of the night first. */
+async function take({ boss }: Queue, places: Places): Promise<ClaimedJob[]> {
   const taken: ClaimedJob[] = [];
   for (const lane of LANES) {
-    const batchSize = most - taken.length;
-    if (batchSize <= 0) break;
+    const batchSize = places(lane, taken.length);
+    if (batchSize <= 0) continue;
     const jobs = await boss.fetch<MerchantJob>(lane, { batchSize });
     taken.push(
       ...jobs.map(({ id, retryCount, data: { runId, merchantNo } }) => ({

@@ -3,9 +3,11 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
+import { openPartsOf } from '../store/backfills.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
 import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { withoutBackfills } from './backfill/days-left.ts';
 import { coverageOf } from './coverage.ts';
 import { nightlyRange, outerRange, type DayRange, type MerchantDays } from './range.ts';
 import { askInParts } from './many-merchants.ts';
@@ -61,14 +63,16 @@ async function nightlyDays(
   );
   const certifiedOf = await certifiedOfEach(db, merchants, ALL_TIME);
   const waitingOf = await changedDaysOfEach(db, merchants);
+  const backfillsOf = Map.groupBy(await openPartsOf(db, merchants), ({ merchantNo }) => merchantNo);
   return merchants.map((merchantNo, nth) => {
     const certified = certifiedOf[nth]!;
-    const { provenThroughMs } = coverageOf(certified, now.getTime());
+    const known = withoutBackfills(certified, backfillsOf.get(merchantNo) ?? [], zone);
+    const { provenThroughMs } = coverageOf(known, now.getTime());
     // A day is proven once its last instant is. So the day of the first unproven instant is read again.
     const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
     const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
     const own = requested.get(merchantNo) ?? [];
-    const beforeProof = daysBeforeProof(range, certified, own, zone);
+    const beforeProof = daysBeforeProof(range, known, own, zone);
     const takenUp = takenUpDays(own, range);
     const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
     const onwards = { beginMs: dayWindow(range.from, zone).beginMs, endMs: ALL_TIME.endMs };

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { isGone } from '../host/process-identity.ts';
 import { lastRunOfHolders, leaseHolders, type RunRow } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { BACKFILL_COMMAND } from './backfill/slices.ts';
 import { REFERENCE_COMMAND } from './reference-run.ts';
 
 export type RunState = 'ended' | 'running' | 'killed';
@@ -28,8 +29,8 @@ export async function withStates(
   const holding = new Set(await leaseHolders(db));
   const lastOf = await lastRunOfHolders(db, [...new Set(open.map(({ holder }) => holder))]);
   const isRunning = (row: RunRow): boolean => {
-    // Any worker does what is left of it.
-    if (row.isQueued) return true;
+    // Any worker, or the schedule, does what is left of it.
+    if (row.isQueued || row.command === BACKFILL_COMMAND) return true;
     if (isGone(row.holder) || lastOf.get(row.holder) !== row.id) return false;
     const leaseless = row.command === REFERENCE_COMMAND;
     return leaseless

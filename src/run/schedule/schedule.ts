@@ -1,6 +1,7 @@
 /** The loop of the schedule: each tick asks the database what is due and runs it. */
 import cron from 'node-cron';
 import type { SlotEnd } from '../../store/runs.ts';
+import { Interrupted } from '../verdict/exit-codes.ts';
 import { dueJobs, lastSlot, type DueJob, type ScheduledJob } from './due.ts';
 
 /** The database is asked at each full minute. When a job runs is in its own cron expression. */
@@ -17,6 +18,11 @@ export interface ScheduleOptions {
   readonly slotEnds: (slots: readonly DueJob[], now: Date) => Promise<readonly SlotEnd[]>;
   /** Runs one job to its end. If another run is at work, the job stays due. */
   readonly runJob: (due: DueJob) => Promise<void>;
+  /**
+   * Does a piece of work that gives way to every job, and returns false if there is none now. It is called while no job
+   * is due; the signal aborts once one is. Left out: there is no such work.
+   */
+  readonly beside?: (signal: AbortSignal) => Promise<boolean>;
   /** Called with what went wrong; with `job` if it concerns one job only. */
   readonly onFault: (error: unknown, job?: string) => void;
 }
@@ -26,7 +32,19 @@ export interface ScheduleOptions {
  * others still run.
  */
 export async function tick(options: ScheduleOptions): Promise<void> {
-  const { jobs, zone, now, signal, slotEnds, runJob, onFault } = options;
+  const { signal, runJob, onFault } = options;
+  for (const due of await dueNow(options)) {
+    if (signal.aborted) return;
+    try {
+      await runJob(due);
+    } catch (error) {
+      onFault(error, due.job);
+    }
+  }
+}
+
+/** The jobs that are due now. */
+async function dueNow({ jobs, zone, now, slotEnds, onFault }: ScheduleOptions): Promise<DueJob[]> {
   const at = now();
   const slots = jobs.flatMap(({ job, when }): DueJob[] => {
     try {
@@ -36,14 +54,50 @@ export async function tick(options: ScheduleOptions): Promise<void> {
       return [];
     }
   });
-  for (const due of dueJobs(slots, at, await slotEnds(slots, at))) {
-    if (signal.aborted) return;
+  return dueJobs(slots, at, await slotEnds(slots, at));
+}
+
+/** The work beside the jobs. */
+export interface Beside {
+  /** Stops the piece at work if a job is due. Resolves once none is at work then. */
+  readonly giveWay: () => Promise<void>;
+  /** Begins with the work, unless it is under way. */
+  readonly goOn: () => void;
+  /** Stops the piece at work. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Does the work of `options.beside` piece by piece, until there is none or a job is due. Before each piece it is asked
+ * what is due, so no job waits for more than the piece at work, and that one is told to stop by `giveWay`.
+ */
+export function createBeside(options: ScheduleOptions): Beside {
+  const { beside, signal, onFault } = options;
+  let stopPiece = new AbortController();
+  let working: Promise<void> | null = null;
+  const work = async (): Promise<void> => {
+    const piece = AbortSignal.any([signal, stopPiece.signal]);
     try {
-      await runJob(due);
+      while (!piece.aborted && (await dueNow(options)).length === 0) if (!(await beside!(piece))) return;
     } catch (error) {
-      onFault(error, due.job);
+      if (!piece.aborted) onFault(error);
     }
-  }
+  };
+  const stop = async (): Promise<void> => {
+    stopPiece.abort(new Interrupted());
+    await working;
+  };
+  return {
+    giveWay: async () => {
+      if (working !== null && (await dueNow(options)).length > 0) await stop();
+    },
+    goOn: () => {
+      if (beside === undefined || working !== null || signal.aborted) return;
+      stopPiece = new AbortController();
+      working = work().finally(() => (working = null));
+    },
+    stop,
+  };
 }
 
 /**
@@ -54,6 +108,7 @@ export async function tick(options: ScheduleOptions): Promise<void> {
  */
 export async function keepSchedule(options: ScheduleOptions): Promise<void> {
   const { signal, onFault } = options;
+  const beside = createBeside(options);
   let working: Promise<void> = Promise.resolve();
   let isWorking = false;
   let standIn: NodeJS.Timeout | undefined;
@@ -63,9 +118,14 @@ export async function keepSchedule(options: ScheduleOptions): Promise<void> {
     standIn = setTimeout(beat, TICK_MISSED_MS);
     if (isWorking) return;
     isWorking = true;
-    working = tick(options)
+    working = beside
+      .giveWay()
+      .then(() => tick(options))
       .catch(onFault)
-      .finally(() => (isWorking = false));
+      .finally(() => {
+        isWorking = false;
+        beside.goOn();
+      });
   };
   const ticking = cron.schedule(TICK, beat, { timezone: 'UTC', suppressMissedWarning: true });
   beat();
@@ -76,4 +136,5 @@ export async function keepSchedule(options: ScheduleOptions): Promise<void> {
   clearTimeout(standIn);
   await ticking.destroy();
   await working;
+  await beside.stop();
 }

@@ -233,6 +233,103 @@ export interface AuditEntry {
   subject: string;
 }
 
+export interface Backfill {
+  /**
+   * When its last slice was done, or when it was cancelled. Null while it is open.
+   */
+  ended_at: Date | null;
+  /**
+   * First business day.
+   */
+  from_day: string;
+  /**
+   * Its number, which `daybook backfill list` shows.
+   */
+  id: Generated<number>;
+  /**
+   * Whether somebody cancelled it. What was read until then stays.
+   */
+  is_cancelled: Generated<boolean>;
+  /**
+   * When it was asked for.
+   */
+  requested_at: Date;
+  /**
+   * The run under which all its slices write.
+   */
+  run_id: number;
+  /**
+   * Last business day.
+   */
+  to_day: string;
+}
+
+export interface BackfillMerchant {
+  /**
+   * The backfill.
+   */
+  backfill_id: number;
+  /**
+   * When the merchant's last slice was done, or when it was left out or cancelled. Null while days are left.
+   */
+  ended_at: Date | null;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * First day of its next slice; every day of the backfill before it is done. The day after the last one once all are done.
+   */
+  next_day: string;
+  /**
+   * Why the next slice failed last, or why the merchant was left out. Null if neither.
+   */
+  problem: string | null;
+  /**
+   * How often the next slice has failed.
+   */
+  tries: Generated<number>;
+  /**
+   * The next slice is not begun before this time: it failed, or the merchant was busy.
+   */
+  try_at: Date;
+}
+
+export interface BackfillSlice {
+  /**
+   * The backfill.
+   */
+  backfill_id: number;
+  /**
+   * 0: done. 3: done, and something in it needs a person.
+   */
+  exit_code: number;
+  /**
+   * When it was done.
+   */
+  finished_at: Date;
+  /**
+   * First business day.
+   */
+  from_day: string;
+  /**
+   * The process that did it, as host:pid:boot.
+   */
+  holder: string;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * When the work on it began.
+   */
+  started_at: Date;
+  /**
+   * Last business day.
+   */
+  to_day: string;
+}
+
 export interface Beneficiary {
   /**
    * The platform's number of the registration (bizFlowNo). Null until a reply told it.
@@ -1593,6 +1690,9 @@ export interface DB {
   account_day: AccountDay;
   application: Application;
   audit_entry: AuditEntry;
+  backfill: Backfill;
+  backfill_merchant: BackfillMerchant;
+  backfill_slice: BackfillSlice;
   beneficiary: Beneficiary;
   break_step: BreakStep;
   certified_span: CertifiedSpan;

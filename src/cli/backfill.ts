@@ -1,0 +1,147 @@
+/** `backfill`: days of long ago, read slice by slice beside the nightly work. */
+import type { Command } from 'commander';
+import type { Logger } from 'pino';
+import { dayOf, parseDay } from '../ledger/business-day.ts';
+import { runDeps, type PlatformApp } from '../run/app.ts';
+import { beginBackfill } from '../run/backfill/begin.ts';
+import { endCancelled } from '../run/backfill/end.ts';
+import { backfillStatuses } from '../run/backfill/progress.ts';
+import { BackfillSlices } from '../run/backfill/slice-work.ts';
+import { workOnBackfill } from '../run/backfill/work.ts';
+import { chosenMerchants } from '../run/chosen-merchants.ts';
+import { askedRange, type DayRange } from '../run/range.ts';
+import { EXIT, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { runById } from '../store/runs.ts';
+import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
+import { deedOf, doneBy, withBy } from './deeds.ts';
+import { backfillsTable, backfillText, failureTexts, leftName } from './output/backfill-text.ts';
+import { lines } from './output/text.ts';
+import { timesOf } from './output/times.ts';
+import { collect, merchantsOf } from './range-flags.ts';
+
+interface BackfillFlags {
+  readonly from?: string;
+  readonly to?: string;
+  readonly merchant: readonly string[];
+  readonly now?: boolean;
+}
+
+const HELP = `
+It is recorded and cut into slices of a month. \`daybook schedule\` does them one by one whenever none of its jobs is due, or
+\`daybook worker\` where there are workers; the nightly run does not wait for them. Done slices stay done, whatever is killed.
+\`daybook status\` tells how far it is.
+
+Examples:
+  daybook backfill --from 2024-01-01 --to 2025-12-31
+  daybook backfill list
+  daybook backfill cancel 3`;
+
+export function addBackfillCommand(program: Command): void {
+  const backfill = program
+    .command('backfill')
+    .description('read, prove and publish days of long ago, slice by slice beside the nightly work')
+    .option('--from <day>', 'first business day, YYYY-MM-DD')
+    .option('--to <day>', 'last business day, included; it has to be over (default: yesterday)')
+    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
+    .option('--now', 'do the slices here, until none is left; Ctrl-C leaves the rest to the schedule')
+    .addHelpText('after', HELP)
+    .action(async (flags: BackfillFlags, self: Command) => {
+      await withPlatform(platformSettings(self), (app, log) => begin(app, log, flags, self));
+    });
+  backfill
+    .command('list')
+    .description('all backfills: days done, days left, and how long that takes')
+    .action(async (_flags: object, self: Command) => {
+      const times = timesOf(offlineSettings(self));
+      await withApp(offlineSettings(self), async ({ database: { db } }) => {
+        const all = await backfillStatuses(db);
+        print(self, {
+          document: all,
+          text:
+            all.length === 0
+              ? 'no backfill yet'
+              : lines(
+                  backfillsTable(all, times),
+                  ...all.flatMap((one) => failureTexts(one, times)),
+                  `\n${times.note}`,
+                ),
+        });
+      });
+    });
+  withBy(backfill.command('cancel'))
+    .argument('<id>', 'the backfill’s number, as `daybook backfill list` shows it')
+    .description('give up what is left of a backfill; what was read stays')
+    .action(async (id: string, _flags: object, self: Command) => {
+      const unknown = `no open backfill has the number ${id}; \`daybook backfill list\` shows them.`;
+      if (!/^\d{1,15}$/.test(id)) throw new UsageError(unknown);
+      await withApp(offlineSettings(self), async ({ database, now }) => {
+        await doneBy(database.db, deedOf(self, Number(id)), now(), async (trx) => {
+          if (!(await endCancelled(trx, Number(id), now()))) throw new UsageError(unknown);
+        });
+        print(self, { document: { id: Number(id), cancelled: true }, text: `backfill ${id} is cancelled` });
+      });
+    });
+}
+
+async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: Command): Promise<void> {
+  const { db } = app.database;
+  const range = rangeOf(flags, app);
+  const merchants = (await chosenMerchants(app, merchantsOf(flags))).map(({ merchantNo }) => merchantNo);
+  const signal = stopSignal();
+  const id = await beginBackfill({ ...range, merchants }, runDeps(app, signal));
+  const exitCode = flags.now === true ? await workHere(app, log, id, signal) : EXIT.done;
+  const [status] = await backfillStatuses(db, { id });
+  const times = timesOf(app.settings);
+  const by = app.settings.workers === 'queue' ? 'daybook worker' : 'daybook schedule';
+  print(self, {
+    document: status,
+    text: lines(
+      backfillText(status!),
+      ...failureTexts(status!, times),
+      status!.endedAt === null && `\`${by}\` does what is left beside the nightly work`,
+    ),
+    exitCode,
+  });
+}
+
+function rangeOf({ from, to }: BackfillFlags, { settings, now }: PlatformApp): DayRange {
+  const zone = settings.platform.timeZone;
+  if (from === undefined) throw new UsageError('say from which day with --from YYYY-MM-DD.');
+  const asked = { from: parseDay(from), to: to === undefined ? undefined : parseDay(to) };
+  return askedRange(asked, dayOf(now().getTime(), zone), zone)!;
+}
+
+/** Does the slices in this process, showing how far it is. 4 if some are left, else as the backfill ended. */
+async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<ExitCode> {
+  const { db } = app.database;
+  const terminal = process.stderr.isTTY ? process.stderr : null;
+  const slices = new BackfillSlices(app, {
+    onTrouble: (merchantNo, error) =>
+      log.debug(
+        { merchantNo, stack: error instanceof Error ? error.stack : String(error) },
+        'a stage failed',
+      ),
+  });
+  const show = async (): Promise<void> => {
+    if (terminal === null) return;
+    const [{ daysDone, daysLeft, leftMs } = { daysDone: 0, daysLeft: 0, leftMs: null }] =
+      await backfillStatuses(db, {
+        id,
+      });
+    const all = (daysDone + daysLeft).toLocaleString('en');
+    terminal.write(
+      `\r\u001b[Kday ${daysDone.toLocaleString('en')} of ${all}, time left: ${leftName(leftMs)}`,
+    );
+  };
+  try {
+    const atOnce = app.settings.merchantsAtOnce;
+    await workOnBackfill(slices, { backfillId: id, atOnce, signal, onSlice: show });
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+  } finally {
+    terminal?.write('\r\u001b[K');
+  }
+  const [status] = await backfillStatuses(db, { id });
+  const run = await runById(db, status!.runId);
+  return (run?.exitCode ?? EXIT.incomplete) as ExitCode;
+}

@@ -1,0 +1,41 @@
+/** The end of a backfill: its run gets an exit code and a summary. */
+import type { Kysely, Transaction } from 'kysely';
+import { counted } from '../../ledger/text.ts';
+import { sliceTotals } from '../../store/backfill-progress.ts';
+import { cancelBackfill, endDoneBackfills } from '../../store/backfills.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { finishRun } from '../../store/runs.ts';
+import { EXIT } from '../verdict/exit-codes.ts';
+
+/** Ends the backfills of which nothing is left. Throws what the database throws. */
+export const endBackfills = (db: Kysely<DB>, now: Date): Promise<void> =>
+  db.transaction().execute(async (trx) => {
+    for (const { id, runId } of await endDoneBackfills(trx, now)) {
+      const { slices, days, needPerson } = await sliceTotals(trx, id);
+      const notes =
+        needPerson === 0
+          ? []
+          : [
+              `in ${counted(needPerson, 'slice')} something needs a person: the nightly run tells what is open`,
+            ];
+      const figures = { backfill: id, slices, days, notes, interrupted: false };
+      const exitCode = needPerson === 0 ? EXIT.done : EXIT.needsPerson;
+      await finishRun(trx, runId, { exitCode, figures, now });
+    }
+  });
+
+/** Cancels an open backfill, and ends its run with 4. False if no open backfill has the number. */
+export async function endCancelled(trx: Transaction<DB>, id: number, now: Date): Promise<boolean> {
+  const runId = await cancelBackfill(trx, id, now);
+  if (runId === null) return false;
+  const { slices, days } = await sliceTotals(trx, id);
+  const figures = {
+    backfill: id,
+    slices,
+    days,
+    notes: ['it was cancelled; what was read stays'],
+    interrupted: true,
+  };
+  await finishRun(trx, runId, { exitCode: EXIT.incomplete, figures, now });
+  return true;
+}

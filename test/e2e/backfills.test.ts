@@ -1,0 +1,413 @@
+/** Backfills: days of long ago, read slice by slice beside the nightly work. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { beginBackfill } from '../../src/run/backfill/begin.ts';
+import { endCancelled } from '../../src/run/backfill/end.ts';
+import { backfillStatuses } from '../../src/run/backfill/progress.ts';
+import { BackfillSlices, type SliceEnd } from '../../src/run/backfill/slice-work.ts';
+import { workOnBackfill } from '../../src/run/backfill/work.ts';
+import { executeScheduled } from '../../src/run/run.ts';
+import { createBeside, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
+import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
+import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
+import { slotEnds } from '../../src/store/runs.ts';
+import { addMerchant } from '../../src/store/merchants.ts';
+import {
+  accountDays,
+  bytesOf,
+  footprints,
+  MERCHANT,
+  NIGHT,
+  openStage,
+  OTHER,
+  scenario,
+  storedOf,
+  truthOf,
+  type Stage,
+} from '../support/stage.ts';
+
+/** A hundred days, which are four slices. */
+const LONG = { from: '2025-11-26', to: '2026-03-05' };
+const SLICES = [
+  { from: '2025-11-26', to: '2025-12-26' },
+  { from: '2025-12-27', to: '2026-01-26' },
+  { from: '2026-01-27', to: '2026-02-26' },
+  { from: '2026-02-27', to: '2026-03-05' },
+];
+const KEY = { id: 'k1', key: Buffer.alloc(32, 7) };
+const NUMBERS = [MERCHANT.merchantNo];
+const story = scenario({
+  from: LONG.from,
+  entriesPerDay: 3,
+  merchants: [
+    { ...MERCHANT, currencies: ['USD'] },
+    { ...OTHER, currencies: ['USD'] },
+  ],
+});
+
+const stages: Stage[] = [];
+afterEach(async () => {
+  for (const stage of stages.splice(0)) await stage.close();
+});
+async function open(): Promise<Stage> {
+  const stage = await openStage({ scenario: story, settings: { secretKeys: [KEY] } });
+  stages.push(stage);
+  await addMerchant(stage.app.database.db, { ...OTHER, secretKeys: [KEY], now: new Date(NIGHT) });
+  return stage;
+}
+
+const begin = (stage: Stage, merchants: readonly string[] = NUMBERS, days = LONG): Promise<number> =>
+  beginBackfill({ ...days, merchants }, stage.deps());
+const slicesOf = (stage: Stage, reader = stage.app.reader): BackfillSlices =>
+  new BackfillSlices(stage.app, { reader });
+/** Does slices until none is to be done now. */
+async function workOn(stage: Stage, slices = slicesOf(stage)): Promise<SliceEnd[]> {
+  const ends: SliceEnd[] = [];
+  for (;;) {
+    const end = await slices.doNext(new AbortController().signal);
+    if (end === null) return ends;
+    ends.push(end);
+  }
+}
+const progress = async (stage: Stage) => (await backfillStatuses(stage.app.database.db))[0]!;
+const rowsOf = async (stage: Stage) => {
+  const statements = await stage.app.database.db
+    .selectFrom('statement')
+    .select(['merchant_no', 'currency', 'day', 'revision', 'sha256', 'reason'])
+    .orderBy('merchant_no')
+    .orderBy('currency')
+    .orderBy('day')
+    .orderBy('revision')
+    .execute();
+  const days = (await accountDays(stage)).map((day) =>
+    Object.fromEntries(Object.entries(day).filter(([column]) => !/run_id|reconciled/.test(column))),
+  );
+  return { entries: await storedOf(stage), days, statements, files: await bytesOf(stage) };
+};
+const runs = (stage: Stage) =>
+  stage.app.database.db.selectFrom('run').select(['command', 'exit_code']).orderBy('id').execute();
+const done = (slice: { readonly from: string; readonly to: string }, merchantNo = MERCHANT.merchantNo) => ({
+  ...{ merchantNo, ...slice, outcome: 'done', exitCode: 0 },
+});
+
+/** Reads as usual, until the first call for a window that begins at or after `day`: that one `does`. */
+const from = (stage: Stage, day: string, does: (signal?: AbortSignal) => Promise<never>): LedgerReader => {
+  const fromMs = Date.parse(`${day}T00:00:00+08:00`);
+  return {
+    page: (query, signal) =>
+      query.window.beginMs < fromMs ? stage.app.reader.page(query, signal) : does(signal),
+  };
+};
+
+describe('a backfill', () => {
+  test('of a hundred days has the rows and files of one run over them, and ends its run', async () => {
+    const whole = await open();
+    expect(await whole.run({ range: LONG })).toMatchObject({ exitCode: 0 });
+    const stage = await open();
+    const id = await begin(stage);
+    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: null }]);
+    expect(await workOn(stage)).toMatchObject(SLICES.map((slice) => ({ backfillId: id, ...done(slice) })));
+    expect(await rowsOf(stage)).toEqual(await rowsOf(whole));
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
+    expect(await progress(stage)).toMatchObject({ daysDone: 100, daysLeft: 0, leftMs: 0, merchantsLeft: 0 });
+    // Nothing is left, and nothing is done again.
+    const before = await footprints(stage, ['backfill_slice', 'ledger_entry', 'statement']);
+    expect(await workOn(stage)).toEqual([]);
+    expect(await footprints(stage, ['backfill_slice', 'ledger_entry', 'statement'])).toEqual(before);
+  }, 120_000);
+
+  test('killed at work on a slice begins again with this slice', async () => {
+    const whole = await open();
+    await whole.run({ range: LONG });
+    const stage = await open();
+    await begin(stage);
+    const stop = new AbortController();
+    let isHanging = (): void => undefined;
+    const hanging = new Promise<void>((resolve) => (isHanging = resolve));
+    const killed = workOn(
+      stage,
+      slicesOf(
+        stage,
+        from(stage, '2026-01-10', (signal) => {
+          isHanging();
+          return new Promise((_, reject) => {
+            signal?.addEventListener('abort', () => reject(signal.reason as Error));
+            stop.signal.addEventListener('abort', () => reject(new Error('the test is over')));
+          });
+        }),
+      ),
+    ).catch(() => undefined);
+    await hanging;
+    // What the process held runs out.
+    const { db } = stage.app.database;
+    await db
+      .updateTable('lease')
+      .set({ expires_at: new Date(0) })
+      .execute();
+    expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69 });
+    expect(await workOn(stage)).toMatchObject(SLICES.slice(1).map((slice) => done(slice)));
+    stop.abort();
+    await killed;
+    expect(await rowsOf(stage)).toEqual(await rowsOf(whole));
+  }, 120_000);
+
+  test('told to stop leaves the slice at work, and the rest, to be done', async () => {
+    const stage = await open();
+    await begin(stage);
+    const stop = new AbortController();
+    const slices = slicesOf(
+      stage,
+      from(stage, '2026-01-10', (signal) => {
+        stop.abort(new Interrupted());
+        return Promise.reject(signal!.reason as Error);
+      }),
+    );
+    await slices.doNext(stop.signal);
+    await expect(slices.doNext(stop.signal)).rejects.toThrow(Interrupted);
+    expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, failing: 0 });
+    expect(await workOn(stage)).toHaveLength(3);
+  });
+
+  test('of one merchant that fails goes on for the others, and is tried again after a growing pause', async () => {
+    const stage = await open();
+    await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
+    const failing: LedgerReader = {
+      page: (query, signal) =>
+        query.merchant.merchantNo === MERCHANT.merchantNo
+          ? Promise.reject(new Error('made up'))
+          : stage.app.reader.page(query, signal),
+    };
+    const ends = await workOn(stage, slicesOf(stage, failing));
+    expect(ends).toMatchObject([
+      { merchantNo: MERCHANT.merchantNo, outcome: 'failed', problem: expect.stringContaining('made up') },
+      ...SLICES.map((slice) => done(slice, OTHER.merchantNo)),
+    ]);
+    const failed = async () => (await progress(stage)).failures[0];
+    expect(await failed()).toMatchObject({ tries: 1, tryAt: new Date('2026-03-06T01:31:00+08:00') });
+    expect(await progress(stage)).toMatchObject({
+      failing: 1,
+      merchantsLeft: 1,
+      daysDone: 100,
+      daysLeft: 100,
+    });
+    expect(await workOn(stage)).toEqual([]);
+    stage.setNow('2026-03-06T01:31:00+08:00');
+    expect(await workOn(stage, slicesOf(stage, failing))).toHaveLength(1);
+    expect(await failed()).toMatchObject({ tries: 2, tryAt: new Date('2026-03-06T01:33:00+08:00') });
+    stage.setNow('2026-03-06T01:33:00+08:00');
+    expect(await workOn(stage)).toMatchObject(SLICES.map((slice) => done(slice)));
+    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
+  });
+
+  test('comes back to a merchant that another process is at work on', async () => {
+    const stage = await open();
+    await begin(stage);
+    const { db } = stage.app.database;
+    await db
+      .insertInto('lease')
+      .values({
+        name: `merchant/${MERCHANT.merchantNo}`,
+        epoch: 1,
+        holder: 'elsewhere:1:1',
+        acquired_at: new Date(),
+        expires_at: new Date('2100-01-01'),
+      })
+      .execute();
+    expect(await workOn(stage)).toMatchObject([{ ...SLICES[0], outcome: 'busy' }]);
+    await db.updateTable('lease').set({ expires_at: null }).execute();
+    expect(await workOn(stage)).toEqual([]);
+    stage.setNow('2026-03-06T01:31:00+08:00');
+    expect(await workOn(stage)).toHaveLength(4);
+  });
+
+  test('of a merchant that is not read any more leaves it out', async () => {
+    const stage = await open();
+    await begin(stage, [OTHER.merchantNo, 'GONE']);
+    expect((await workOn(stage))[0]).toMatchObject({ merchantNo: 'GONE', outcome: 'left-out' });
+    expect(await progress(stage)).toMatchObject({
+      merchants: 2,
+      merchantsLeft: 0,
+      daysDone: 100,
+      daysLeft: 0,
+    });
+  });
+
+  test('worked on by two processes does each slice once', async () => {
+    const stage = await open();
+    await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
+    const [one, other] = await Promise.all([workOn(stage), workOn(stage)]);
+    stage.setNow('2026-03-06T01:31:00+08:00');
+    const ends = [...one, ...other, ...(await workOn(stage))].filter(({ outcome }) => outcome === 'done');
+    expect(ends.map((end) => `${end.merchantNo} ${end.from}`).sort()).toEqual(
+      [MERCHANT, OTHER].flatMap(({ merchantNo }) => SLICES.map((slice) => `${merchantNo} ${slice.from}`)),
+    );
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+  });
+
+  test('worked on side by side in one process does each slice once, and tells them', async () => {
+    const stage = await open();
+    const backfillId = await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
+    const ends: SliceEnd[] = [];
+    await workOnBackfill(slicesOf(stage), {
+      ...{ backfillId, atOnce: 8, signal: new AbortController().signal },
+      onSlice: (end) => Promise.resolve(void ends.push(end)),
+    });
+    expect(ends.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 8 }, () => 'done'));
+    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
+  });
+
+  test('cancelled does no further slice, and keeps what was read', async () => {
+    const stage = await open();
+    const id = await begin(stage);
+    await slicesOf(stage).doNext(new AbortController().signal);
+    const { db } = stage.app.database;
+    const cancel = () => db.transaction().execute((trx) => endCancelled(trx, id, stage.app.now()));
+    expect(await cancel()).toBe(true);
+    expect(await cancel()).toBe(false);
+    expect(await workOn(stage)).toEqual([]);
+    expect(await progress(stage)).toMatchObject({ isCancelled: true, daysDone: 31, daysLeft: 0 });
+    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 4 }]);
+    expect((await storedOf(stage)).length).toBeGreaterThan(0);
+  });
+
+  test('cannot be asked for twice, nor for a day that is not over', async () => {
+    const stage = await open();
+    await begin(stage);
+    await expect(begin(stage)).rejects.toThrow(/backfill 1 has these days of SBX-M-1 already/);
+    await expect(begin(stage, NUMBERS, { ...LONG, to: '2026-03-06' })).rejects.toThrow(/not over yet/);
+  });
+
+  test('tells days done, days left, and the time left by the pace of its slices', async () => {
+    const stage = await open();
+    await begin(stage);
+    expect(await progress(stage)).toMatchObject({ daysDone: 0, daysLeft: 100, leftMs: null });
+    const slices = slicesOf(stage, {
+      page: (query, signal) => {
+        // The first slice takes 31 minutes.
+        stage.setNow('2026-03-06T02:01:00+08:00');
+        return stage.app.reader.page(query, signal);
+      },
+    });
+    await slices.doNext(new AbortController().signal);
+    expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, leftMs: 69 * 60_000 });
+  });
+});
+
+describe('the night beside a backfill', () => {
+  const NIGHTLY = { job: 'nightly', when: '30 1 * * *' };
+  const told: string[] = [];
+  function scheduler(stage: Stage, change: Partial<ScheduleOptions> = {}): ScheduleOptions {
+    const slices = slicesOf(stage);
+    told.length = 0;
+    return {
+      jobs: [NIGHTLY],
+      zone: stage.app.settings.schedule.zone,
+      now: stage.app.now,
+      signal: new AbortController().signal,
+      slotEnds: (slots, now) => slotEnds(stage.app.database.db, slots, now),
+      runJob: async (due) => {
+        const request = { command: 'run', range: null, merchants: [MERCHANT], currencies: null } as const;
+        const report = await executeScheduled({ ...request, scheduled: due }, stage.deps({ resweepDays: 1 }));
+        told.push(`night ${report!.sync[0]!.from} to ${report!.sync[0]!.to}: ${report!.exitCode}`);
+      },
+      beside: async (signal) => {
+        const end = await slices.doNext(signal);
+        if (end !== null) told.push(`${end.from}: ${end.outcome}`);
+        return end !== null;
+      },
+      onFault: (error) => {
+        throw error;
+      },
+      ...change,
+    };
+  }
+
+  test('goes first when it is due between two slices, reads its own days only, and the backfill goes on', async () => {
+    const stage = await open();
+    stage.setNow('2026-03-05T12:00:00+08:00');
+    await begin(stage, NUMBERS, { from: LONG.from, to: '2026-03-04' });
+    const options = scheduler(stage);
+    await tick(options);
+    const beside = createBeside({
+      ...options,
+      beside: async (signal) => {
+        const isMore = await options.beside!(signal);
+        if (told.length === 3) stage.setNow(NIGHT);
+        return isMore;
+      },
+    });
+    beside.goOn();
+    await expect.poll(() => told).toHaveLength(3);
+    await beside.giveWay();
+    await tick(options);
+    beside.goOn();
+    await expect.poll(() => told, { timeout: 20_000 }).toHaveLength(6);
+    await beside.stop();
+    expect(told).toEqual([
+      'night 2026-03-03 to 2026-03-04: 0',
+      '2025-11-26: done',
+      '2025-12-27: done',
+      'night 2026-03-04 to 2026-03-05: 0',
+      '2026-01-27: done',
+      '2026-02-27: done',
+    ]);
+  });
+
+  test('stops the slice at work when it comes due, and that slice is done afterwards', async () => {
+    const stage = await open();
+    stage.setNow('2026-03-05T12:00:00+08:00');
+    await begin(stage, NUMBERS, { from: LONG.from, to: '2026-03-04' });
+    let isHanging = (): void => undefined;
+    const hanging = new Promise<void>((resolve) => (isHanging = resolve));
+    const hung = slicesOf(
+      stage,
+      from(stage, LONG.from, (signal) => {
+        isHanging();
+        return new Promise((_, reject) =>
+          signal!.addEventListener('abort', () => reject(signal!.reason as Error)),
+        );
+      }),
+    );
+    const options = scheduler(stage);
+    await tick(options);
+    const beside = createBeside({
+      ...options,
+      beside: async (signal) => (await hung.doNext(signal)) !== null,
+    });
+    beside.goOn();
+    await hanging;
+    await beside.giveWay();
+    stage.setNow(NIGHT);
+    await beside.giveWay();
+    await tick(options);
+    expect(told).toEqual(['night 2026-03-03 to 2026-03-04: 0', 'night 2026-03-04 to 2026-03-05: 0']);
+    expect(await workOn(stage)).toHaveLength(4);
+    expect(await storedOf(stage)).toEqual(truthOf(stage));
+  });
+
+  test('leaves alone what a backfill has begun and what a merchant that only it has read lacks', async () => {
+    const stage = await open();
+    await begin(stage);
+    const night = () => stage.run({ range: null }, { resweepDays: 1 });
+    await slicesOf(stage).doNext(new AbortController().signal);
+    const own = { from: '2026-03-04', to: '2026-03-05', takenUp: [] };
+    expect((await night()).sync).toMatchObject([own]);
+    const broken = slicesOf(
+      stage,
+      from(stage, '2026-01-10', () => Promise.reject(new Error('made up'))),
+    );
+    expect(await broken.doNext(new AbortController().signal)).toMatchObject({ outcome: 'failed' });
+    expect((await night()).sync).toMatchObject([own]);
+    stage.setNow('2026-03-06T01:45:00+08:00');
+    const slices = slicesOf(stage);
+    await slices.doNext(new AbortController().signal);
+    await slices.doNext(new AbortController().signal);
+    // A week is left: short enough to be taken for days that downtime left unread.
+    expect((await night()).sync).toMatchObject([own]);
+    expect(await workOn(stage)).toHaveLength(1);
+    const { db } = stage.app.database;
+    expect(await db.selectFrom('requested_range').selectAll().where('done_at', 'is', null).execute()).toEqual(
+      [],
+    );
+  });
+});
