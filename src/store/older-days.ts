@@ -1,6 +1,7 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
+import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
@@ -61,29 +62,36 @@ export interface OlderDaysComparison extends Days {
 }
 
 /** Null if older days were never compared. */
-export async function olderDaysComparison(
+export const olderDaysComparison = async (
   db: Kysely<DB>,
   merchantNo: string,
-): Promise<OlderDaysComparison | null> {
-  const row = await db
-    .selectFrom('older_days_look')
-    .selectAll()
-    .where('merchant_no', '=', merchantNo)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return {
-    from: row.from_day,
-    to: row.to_day,
-    total: row.total,
-    isHeld: row.is_held,
-    lookedAt: row.looked_at,
-    round: {
-      read: row.round_read,
-      of: row.round_of,
-      beganAt: row.round_began_at,
-      order: row.page_order as OlderDaysComparison['round']['order'],
-    },
-  };
+): Promise<OlderDaysComparison | null> =>
+  (await olderDaysComparisons(db, [merchantNo])).get(merchantNo) ?? null;
+
+/** The same by merchant. Merchants whose older days were never compared are left out. */
+export async function olderDaysComparisons(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, OlderDaysComparison>> {
+  const rows = await db.selectFrom('older_days_look').selectAll().where(ofMerchants(merchants)).execute();
+  return new Map(
+    rows.map((row) => [
+      row.merchant_no,
+      {
+        from: row.from_day,
+        to: row.to_day,
+        total: row.total,
+        isHeld: row.is_held,
+        lookedAt: row.looked_at,
+        round: {
+          read: row.round_read,
+          of: row.round_of,
+          beganAt: row.round_began_at,
+          order: row.page_order as OlderDaysComparison['round']['order'],
+        },
+      },
+    ]),
+  );
 }
 
 /** Stores how far the comparison has come, with the sum of the days' figures. Throws `LeaseLost` or `StoreUnreachable`. */
