@@ -58,7 +58,15 @@ export async function* statusesOf(
   merchants: readonly string[],
   options: StatusOptions,
 ): AsyncGenerator<MerchantStatus[]> {
-  for (const some of inParts(merchants)) yield await statusOf(db, some, options);
+  let asked: Promise<MerchantStatus[]> | null = null;
+  for (const some of inParts(merchants)) {
+    // The database works on the next part while this one is told.
+    const next = statusOf(db, some, options);
+    next.catch(() => undefined);
+    if (asked !== null) yield await asked;
+    asked = next;
+  }
+  if (asked !== null) yield await asked;
 }
 
 /** The same of a few merchants. */

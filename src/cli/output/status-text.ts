@@ -7,7 +7,7 @@ import type { MerchantStatus } from '../../run/status.ts';
 import { reasonsOfNotices } from '../../run/verdict/notice-reasons.ts';
 import type { OlderDaysComparison } from '../../store/older-days.ts';
 import { requestedText, spanText } from './run-text.ts';
-import { counted, lines, table } from './text.ts';
+import { counted, lines, longTable } from './text.ts';
 import type { Times } from './times.ts';
 
 /** Up to so many merchants, each has a line. Of more, so many that have something to say. */
@@ -124,7 +124,7 @@ export class StatusText {
 
   #table(shown: readonly MerchantStatus[]): string {
     const { times, maxAge } = this.#options;
-    return table(
+    return longTable(
       [
         'merchant',
         'last good run',
