@@ -88,15 +88,17 @@ export async function breaksToHeal(
   };
 }
 
-/** Records that the spans of the breaks were read again, so that other breaks come first next time. */
+/** Records that the spans of the merchant's breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
   trx: Transaction<DB>,
+  merchantNo: string,
   ids: readonly number[],
   now: Date,
 ): Promise<void> {
   await trx
     .updateTable('continuity_break')
     .set({ healing_read_at: now })
+    .where('merchant_no', '=', merchantNo)
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .execute();
 }
