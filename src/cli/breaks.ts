@@ -6,10 +6,10 @@ import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { addCaseCommands } from './breaks-case.ts';
 import { addShowCommand } from './breaks-show.ts';
-import { offlineSettings, print, withApp } from './context.ts';
+import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
 import { collect, merchantsOf } from './range-flags.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
-import { counted, line, lines } from './output/text.ts';
+import { counted, cutLine, line, lines, LIST_SHOWN_MAX } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
 const EXAMPLES = `
@@ -44,11 +44,13 @@ export function addBreaksCommand(program: Command): void {
 
 async function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
-  const { all = false, ...flags } = self.optsWithGlobals<ListFlags>();
+  const { all = false, json = false, ...flags } = self.optsWithGlobals<ListFlags & GlobalFlags>();
   const settings = offlineSettings(self);
   await withApp(settings, async ({ database }) => {
     const accounts = { merchants: merchantsOf(flags), currencies: null };
-    const rows = await casesOf(database.db, await listBreaks(database.db, { ...accounts, all }));
+    const limit = json ? undefined : LIST_SHOWN_MAX + 1;
+    const found = await listBreaks(database.db, { ...accounts, all, limit });
+    const rows = await casesOf(database.db, found);
     print(self, { document: rows, text: listText(rows, timesOf(settings)) });
   });
 }
@@ -67,14 +69,20 @@ async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseR
   });
 }
 
-function listText(rows: readonly CaseRow[], times: Times): string {
-  if (rows.length === 0) return 'no open break';
+function listText(found: readonly CaseRow[], times: Times): string {
+  if (found.length === 0) return 'no open break';
+  const rows = found.slice(0, LIST_SHOWN_MAX);
   const open = rows.filter(({ status }) => status === 'open');
   const takers = new Map(open.flatMap(({ id, taken_by: by }) => (by === null ? [] : [[id, by] as const])));
   return lines(
     counted(rows.length, 'break'),
     ...breakTexts(open, times.zone, takers).map((text) => `\n${text}`),
     ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, times)),
+    cutLine(
+      found.length > rows.length,
+      'breaks',
+      '`--merchant NO` shows those of one merchant, `--json` has all',
+    ),
     `\n${times.note}`,
   );
 }

@@ -113,6 +113,30 @@ export function print(command: Command, told: CommandOutput): void {
   process.exitCode = told.exitCode ?? EXIT.done;
 }
 
+/** The result of a command about very many things: its documents come in parts, and together are one list. */
+export interface CommandOutputInParts {
+  readonly parts: AsyncIterable<readonly unknown[]>;
+  /** Both are asked for once all parts have come. */
+  readonly text: () => string;
+  readonly exitCode: () => ExitCode;
+}
+
+/** The same for a list in parts. With `--json`, each part is printed when it comes, so that none is kept. */
+export async function printParts(command: Command, told: CommandOutputInParts): Promise<void> {
+  const { json } = command.optsWithGlobals<GlobalFlags>();
+  let isEmpty = true;
+  for await (const part of told.parts) {
+    if (json !== true || part.length === 0) continue;
+    const items = JSON.stringify(part, null, 2).slice('[\n'.length, -'\n]'.length);
+    process.stdout.write(`${isEmpty ? '[' : ','}\n${showableLines(items)}`);
+    isEmpty = false;
+  }
+  process.stdout.write(
+    json === true ? (isEmpty ? '[]\n' : '\n]\n') : `${fitted(showableLines(told.text()))}\n`,
+  );
+  process.exitCode = told.exitCode();
+}
+
 /**
  * Prints an error as a sentence. For a fault in daybook, asks for a report instead; the stack is only shown at log
  * level debug.

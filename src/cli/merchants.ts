@@ -7,11 +7,11 @@ import { UsageError } from '../run/verdict/exit-codes.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
-import { addMerchant, listMerchants, setMerchantStatus } from '../store/merchants.ts';
+import { addMerchant, listMerchants, setMerchantStatus, type MerchantRow } from '../store/merchants.ts';
 import { offlineSettings, platformSettings, stopSignal, print, withApp } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
-import { table } from './output/text.ts';
-import { timesOf } from './output/times.ts';
+import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
+import { timesOf, type Times } from './output/times.ts';
 
 interface AddFlags {
   readonly merchantNo: string;
@@ -82,8 +82,9 @@ async function tryToken(
 function addListCommand(merchants: Command): void {
   merchants
     .command('list')
-    .description('every merchant, tokens left out')
-    .action(async (_flags: object, self: Command) => {
+    .description('the merchants, tokens left out')
+    .option('--all', `not only the first ${LIST_SHOWN_MAX.toLocaleString('en')}; \`--json\` always has all`)
+    .action(async ({ all = false }: { readonly all?: boolean }, self: Command) => {
       const settings = offlineSettings(self);
       const times = timesOf(settings);
       await withApp(settings, async ({ database }) => {
@@ -99,28 +100,38 @@ function addListCommand(merchants: Command): void {
             joinedAt: null,
             source: 'settings',
           });
-        print(self, {
-          document: rows,
-          text:
-            rows.length === 0
-              ? 'no merchant yet; add one with `daybook merchants add`'
-              : `${table(
-                  ['merchant', 'status', '~token', '?added', '~joined the nightly job'],
-                  rows.map(({ merchantNo, status, hasToken, addedAt, joinedAt, source }) => [
-                    merchantNo,
-                    status,
-                    hasToken ? (source === 'settings' ? 'from the settings' : 'stored') : 'none',
-                    source === 'settings' ? '' : times.at(addedAt),
-                    source === 'settings'
-                      ? 'yes'
-                      : joinedAt === null
-                        ? 'not yet: known by its approval'
-                        : times.at(joinedAt),
-                  ]),
-                )}\n${times.note}`,
-        });
+        print(self, { document: rows, text: listText(rows, all, times) });
       });
     });
+}
+
+type ListedMerchant = MerchantRow & { readonly source: string };
+
+function listText(rows: readonly ListedMerchant[], all: boolean, times: Times): string {
+  if (rows.length === 0) return 'no merchant yet; add one with `daybook merchants add`';
+  const shown = all ? rows : rows.slice(0, LIST_SHOWN_MAX);
+  return lines(
+    longTable(
+      ['merchant', 'status', '~token', '?added', '~joined the nightly job'],
+      shown.map(({ merchantNo, status, hasToken, addedAt, joinedAt, source }) => [
+        merchantNo,
+        status,
+        hasToken ? (source === 'settings' ? 'from the settings' : 'stored') : 'none',
+        source === 'settings' ? '' : times.at(addedAt),
+        source === 'settings'
+          ? 'yes'
+          : joinedAt === null
+            ? 'not yet: known by its approval'
+            : times.at(joinedAt),
+      ]),
+    ),
+    cutLine(
+      shown.length < rows.length,
+      `of ${counted(rows.length, 'merchant')}`,
+      '`--all` shows the others, too',
+    ),
+    times.note,
+  );
 }
 
 function addStatusCommand(merchants: Command, word: 'enable' | 'disable', description: string): void {

@@ -11,7 +11,7 @@ import type { StatementFormat } from '../statements/formats/format.ts';
 import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
 import { fileOf, manifestFileBeside, manifestKey, nameIn } from '../statements/keys.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
-import { offlineSettings, print, withApp } from './context.ts';
+import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
 import {
   accountsFlagged,
   collect,
@@ -24,7 +24,7 @@ import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
-import { line, lines, table } from './output/text.ts';
+import { cutLine, line, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
 export function addStatementsCommand(program: Command): void {
@@ -35,17 +35,22 @@ export function addStatementsCommand(program: Command): void {
     .action(async (flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
       const accounts = accountsFlagged(flags);
       const settings = offlineSettings(self);
+      const { json = false } = self.optsWithGlobals<GlobalFlags>();
       await withApp(settings, async ({ database }) => {
-        const rows = await listStatements(database.db, {
+        const found = await listStatements(database.db, {
           ...accounts,
           fromDay: flags.from === undefined ? undefined : dayFlag('--from', flags.from),
           toDay: flags.to === undefined ? undefined : dayFlag('--to', flags.to),
+          limit: json ? undefined : LIST_SHOWN_MAX + 1,
         });
+        const rows = json ? found : wholeDays(found);
         const superseded = new Set(rows.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? rows : rows.filter((row) => !superseded.has(nameOf(row)));
+        const listed = listText(shown, flags.all === true ? timesOf(settings) : null);
+        const rest = 'say which with `--merchant`, `--from` and `--to`; `--json` has all';
         print(self, {
           document: shown,
-          text: listText(shown, flags.all === true ? timesOf(settings) : null),
+          text: lines(listed, cutLine(rows.length < found.length, 'statements', rest)),
         });
       });
     });
@@ -125,6 +130,14 @@ interface GetFlags {
   readonly stdout?: boolean;
 }
 
+/** Of rows cut after `LIST_SHOWN_MAX`, those of account days of which every revision is there. */
+function wholeDays(rows: readonly StatementRow[]): readonly StatementRow[] {
+  const next = rows[LIST_SHOWN_MAX];
+  if (next === undefined) return rows;
+  const begin = rows.findIndex((row) => nameOf(row, 0) === nameOf(next, 0));
+  return rows.slice(0, begin === 0 ? LIST_SHOWN_MAX : begin);
+}
+
 const nameOf = (row: StatementRow, revision = row.revision): string =>
   JSON.stringify([row.merchant_no, row.currency, row.day, revision]);
 
@@ -158,7 +171,7 @@ async function downloadManifest({ objects }: App, row: StatementRow, folder: str
 function listText(rows: readonly StatementRow[], times: Times | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
   const history = times === null ? [] : ['published'];
-  const listed = table(
+  const listed = longTable(
     [
       'merchant',
       'day',

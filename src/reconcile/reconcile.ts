@@ -125,7 +125,7 @@ async function updateHints(options: ReconcileOptions): Promise<void> {
   for (const merchantNo of await merchantsWithBreaks(db, accounts.merchants)) {
     signal.throwIfAborted();
     const hints = await hintsToChange(db, merchantNo, currencies.minorUnits, readQuarantined);
-    if (hints.size > 0) await writeTransaction(db, lease, (trx) => writeHints(trx, hints));
+    if (hints.size > 0) await writeTransaction(db, lease, (trx) => writeHints(trx, merchantNo, hints));
   }
 }
 

@@ -1,7 +1,9 @@
 /** Says how the last runs ended: the very last one, and those whose work is still undone. */
 import type { Kysely } from 'kysely';
+import { countRead } from '../store/run-merchants.ts';
 import { latestOfEachJob, latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { inParts } from './many-merchants.ts';
 import { isGoodEnd } from './verdict/exit-codes.ts';
 import { withStates, type KnownRun } from './run-state.ts';
 
@@ -42,19 +44,34 @@ export async function lastRunsOf(
   const lastEnded = async (jobs: readonly string[]): Promise<KnownRun | undefined> =>
     (await states(await latestOfEachJob(db, jobs, RUNS_LOOKED_AT))).find(({ state }) => state !== 'running');
   const ledger = (await lastEnded(ledgerJobs)) ?? byHand.find(({ state }) => state !== 'running');
-  const madeUpFor = (run: KnownRun): boolean =>
-    byHand.some((later) => later.id > run.id && endedWell(later) && hasRead(later, merchants));
+  const madeUpFor = (run: KnownRun): Promise<boolean> => {
+    const later = byHand.filter((one) => one.id > run.id && endedWell(one));
+    return hasReadAll(
+      db,
+      later.map(({ id }) => id),
+      merchants,
+    );
+  };
   const others = await Promise.all(otherJobs.map((job) => lastEnded([job])));
   return {
     last: last ?? null,
     notMadeUpFor: [
-      ...(ledger === undefined || endedWell(ledger) || madeUpFor(ledger) ? [] : [ledger]),
+      ...(ledger === undefined || endedWell(ledger) || (await madeUpFor(ledger)) ? [] : [ledger]),
       ...others.filter((run) => run !== undefined && !endedWell(run)),
     ] as KnownRun[],
   };
 }
 
-function hasRead({ figures }: KnownRun, merchants: readonly string[]): boolean {
-  const read = figures['merchants'];
-  return Array.isArray(read) && merchants.every((merchantNo) => read.includes(merchantNo));
+/** Whether one of the runs has read the ledgers of all these merchants. */
+async function hasReadAll(
+  db: Kysely<DB>,
+  runs: readonly number[],
+  merchants: readonly string[],
+): Promise<boolean> {
+  let whole = [...runs];
+  for (const some of inParts(merchants)) {
+    const read = await countRead(db, whole, some);
+    whole = whole.filter((run) => read.get(run) === some.length);
+  }
+  return whole.length > 0;
 }

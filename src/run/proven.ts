@@ -30,17 +30,18 @@ export function provenOf(
   requested: readonly Pick<OpenRange, 'merchantNo' | 'currency' | 'missing'>[],
   { zone, now }: { readonly zone: string; readonly now: Date },
 ): Promise<Proven[]> {
-  const yesterday = addDays(dayOf(now.getTime(), zone), -1);
+  const readBeforeMs = dayWindow(addDays(dayOf(now.getTime(), zone), -1), zone).endMs;
   const ofAllCurrencies = requested.filter(({ currency }) => currency === null);
   const requestedOf = Map.groupBy(ofAllCurrencies, ({ merchantNo }) => merchantNo);
+  const stretchOf = eachOnce(provenStretch);
   return askInParts(merchants, async (some) => {
     const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
     const unreconciledOf = await changedDaysOfEach(db, some);
     const brokenOf = await brokenDays(db, some, zone);
     return some.map((merchantNo, nth) => {
       const certified = certifiedOf[nth]!;
-      const { missing: unread } = coverageOf(certified, dayWindow(yesterday, zone).endMs);
-      const stretch = provenStretch(
+      const { missing: unread } = coverageOf(certified, readBeforeMs);
+      const stretch = stretchOf(
         certified,
         [...unread, ...(requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing)],
         [...(brokenOf.get(merchantNo) ?? []), ...(unreconciledOf.get(merchantNo) ?? [])],
@@ -49,4 +50,19 @@ export function provenOf(
       return { merchantNo, provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
     });
   });
+}
+
+/** The same function, which works out equal questions once: most merchants are read at the same times. */
+function eachOnce<Asked extends readonly unknown[], Answer>(
+  answer: (...asked: Asked) => Answer,
+): (...asked: Asked) => Answer {
+  const known = new Map<string, Answer>();
+  return (...asked) => {
+    const key = JSON.stringify(asked);
+    const held = known.get(key);
+    if (held !== undefined) return held;
+    const made = answer(...asked);
+    known.set(key, made);
+    return made;
+  };
 }

@@ -153,6 +153,18 @@ function merchantsDone(read: readonly string[], reasons: readonly Reason[]): str
   return undone.includes(undefined) ? [] : read.filter((merchantNo) => !undone.includes(merchantNo));
 }
 
+/** Most merchants whose numbers are stored with a run. Each merchant's end has a row of its own in any case. */
+const NAMED_MAX = 500;
+
+/** Which merchants a run read, and for which of them nothing was left undone; how many, if they are very many. */
+export const merchantFigures = (
+  merchants: readonly string[],
+  done: readonly string[],
+): Record<string, unknown> =>
+  merchants.length <= NAMED_MAX
+    ? { merchants, merchantsDone: done }
+    : { merchantsRead: merchants.length, merchantsReadWell: done.length };
+
 /** The figures that are stored with the run: only counts, nothing from any entry. */
 export function runFigures(report: RunReport): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
@@ -161,9 +173,10 @@ export function runFigures(report: RunReport): Record<string, unknown> {
     .filter(({ notJoined }) => notJoined === undefined)
     .map(({ merchantNo }) => merchantNo);
   return {
-    merchants,
-    merchantsDone: merchantsDone(merchants, report.reasons),
-    ...(report.busy.length === 0 ? {} : { busy: report.busy.map(({ merchantNo }) => merchantNo) }),
+    ...merchantFigures(merchants, merchantsDone(merchants, report.reasons)),
+    ...(report.busy.length === 0
+      ? {}
+      : { busy: report.busy.slice(0, NAMED_MAX).map((one) => one.merchantNo) }),
     requests: read.requests,
     windows: read.windows,
     uncertified: read.uncertified.length,

@@ -35,7 +35,7 @@ export async function closeReadRanges(
   const open = await openRanges(db, merchants, { zone, now });
   await finishRequestedRanges(
     db,
-    open.filter((range) => isRead(range, { zone, now })).map(({ id }) => id),
+    open.filter((range) => isRead(range, { zone, now })),
     now,
   );
   return open.filter((range) => !isRead(range, { zone, now }));

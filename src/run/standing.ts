@@ -4,7 +4,7 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
 import { openBreaksByMerchant } from '../store/breaks/open-breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { untoldNotices } from '../store/notices.ts';
+import { noticesByMerchant, untoldNotices } from '../store/notices.ts';
 import { untoldChanges, type UntoldChanges } from '../store/untold-changes.ts';
 import { untoldRevisions } from '../store/statements/untold-revisions.ts';
 import { askInParts } from './many-merchants.ts';
@@ -56,7 +56,7 @@ export async function standingsOf(
     untoldChanges(db, merchants).then(byMerchant),
     untoldRevisions(db, merchants).then(byMerchant),
     unreadableByMerchant(db, merchants),
-    untoldNotices(db, merchants),
+    untoldNotices(db, merchants).then(noticesByMerchant),
   ]);
   return new Map(
     merchants.map((merchantNo): [string, MerchantStanding] => {
@@ -72,11 +72,7 @@ export async function standingsOf(
         },
         revised: revised.get(merchantNo) ?? [],
         quarantined: quarantined.get(merchantNo) ?? 0,
-        notices: notices.filter(
-          (notice) =>
-            notice.merchantNo === merchantNo ||
-            (notice.kind === 'shared' && notice.otherMerchantNo === merchantNo),
-        ),
+        notices: notices.get(merchantNo) ?? [],
         requested: reads ? own : [],
         proven: [{ merchantNo, provenFrom, provenThrough }],
       };

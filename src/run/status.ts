@@ -2,20 +2,20 @@
  * For each merchant: the last good run, the days its ledger is proven for, what is missing, and what needs a person.
  */
 import type { Kysely } from 'kysely';
-import { accountsOf } from '../ledger/account-filter.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
-import { countUnreadable } from '../store/amendments.ts';
+import { unreadableByMerchant } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
 import { notJoined } from '../store/merchants.ts';
-import { noticesSince, type KnownNotice } from '../store/notices.ts';
-import { olderDaysComparison, type OlderDaysComparison } from '../store/older-days.ts';
-import { lastGoodReading } from '../store/runs.ts';
+import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
+import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
+import { lastGoodReadings } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { uncertifiedWindows } from '../store/windows.ts';
+import { uncertifiedOfEach } from '../store/windows.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
-import { provenOf } from './proven.ts';
+import { inParts } from './many-merchants.ts';
+import { provenOf, type Proven } from './proven.ts';
 import { isRead, openRanges, type OpenRange } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 
@@ -49,38 +49,79 @@ export interface StatusOptions {
   readonly maxAgeMs: number | null;
 }
 
-/** The status of each merchant, in the order given. Writes nothing. */
+/**
+ * The status of each merchant, in the order given, some hundred merchants at a time, so that very many of them need
+ * neither many statements nor much memory. Writes nothing.
+ */
+export async function* statusesOf(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  options: StatusOptions,
+): AsyncGenerator<MerchantStatus[]> {
+  let asked: Promise<MerchantStatus[]> | null = null;
+  for (const some of inParts(merchants)) {
+    // The database works on the next part while this one is told.
+    const next = statusOf(db, some, options);
+    next.catch(() => undefined);
+    if (asked !== null) yield await asked;
+    asked = next;
+  }
+  if (asked !== null) yield await asked;
+}
+
+/** The same of a few merchants. */
 export async function statusOf(
   db: Kysely<DB>,
   merchants: readonly string[],
   options: StatusOptions,
 ): Promise<MerchantStatus[]> {
-  // A merchant that has not joined yet has no good run; its age counts from when it became known.
-  const knownAt = await notJoined(db, merchants);
-  const requested = Map.groupBy(await openRanges(db, merchants, options), ({ merchantNo }) => merchantNo);
-  return Promise.all(
-    merchants.map((merchantNo) =>
-      statusOfMerchant(db, merchantNo, {
-        ...options,
-        knownAt: knownAt.get(merchantNo) ?? null,
-        requested: (requested.get(merchantNo) ?? []).filter((range) => !isRead(range, options)),
-      }),
-    ),
-  );
+  const requested = (await openRanges(db, merchants, options)).filter((range) => !isRead(range, options));
+  const found = await foundOf(db, merchants, requested, options);
+  const requestedOf = Map.groupBy(requested, ({ merchantNo }) => merchantNo);
+  return found.proven.map((proven) => {
+    const own = requestedOf.get(proven.merchantNo) ?? [];
+    return statusOfMerchant(proven, { ...found, requested: own }, options);
+  });
 }
 
-async function statusOfMerchant(
+/** All that is stored about some merchants, by merchant. What is not in a map is nothing. */
+async function foundOf(
   db: Kysely<DB>,
-  merchantNo: string,
-  options: StatusOptions & {
-    readonly knownAt: Date | null;
-    readonly requested: readonly OpenRange[];
-  },
-): Promise<MerchantStatus> {
-  const { now, maxAgeMs, requested } = options;
-  const [proven] = await provenOf(db, [merchantNo], requested, options);
-  const { provenFrom, provenThrough, unread } = proven!;
-  const uncertified = await uncertifiedWindows(db, merchantNo, ALL_TIME);
+  merchants: readonly string[],
+  requested: readonly OpenRange[],
+  options: StatusOptions,
+) {
+  const noticesFrom = new Date(options.now.getTime() - NOTICES_SHOWN_MS);
+  const [proven, knownAt, uncertified, lastGood, openBreaks, unreadable, notices, olderDays] =
+    await Promise.all([
+      provenOf(db, merchants, requested, options),
+      // A merchant that has not joined yet has no good run; its age counts from when it became known.
+      notJoined(db, merchants),
+      uncertifiedOfEach(db, merchants, ALL_TIME),
+      lastGoodReadings(db, merchants),
+      countOpenBreaks(db, { merchants, currencies: null }),
+      unreadableByMerchant(db, merchants),
+      noticesSince(db, merchants, noticesFrom),
+      olderDaysComparisons(db, merchants),
+    ]);
+  return {
+    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays },
+    notices: noticesByMerchant(notices),
+  };
+}
+
+type Found = Omit<Awaited<ReturnType<typeof foundOf>>, 'proven'> & {
+  /** Of this merchant. */
+  readonly requested: readonly OpenRange[];
+};
+
+function statusOfMerchant(
+  { merchantNo, provenFrom, provenThrough, unread }: Proven,
+  found: Found,
+  { zone, now, maxAgeMs }: StatusOptions,
+): MerchantStatus {
+  const { requested } = found;
+  const uncertified = found.uncertified.get(merchantNo) ?? [];
   const missing = uncertified.map(({ beginMs, endMs, problem }) => ({ beginMs, endMs, why: problem }));
   const alsoMissing = (span: Window, why: string): void => {
     missing.push(...subtractWindows([span], missing).map((left) => ({ ...left, why })));
@@ -88,27 +129,23 @@ async function statusOfMerchant(
   for (const span of unread) alsoMissing(span, 'not read yet');
   for (const { id, requestedAt, missing: spans } of requested) {
     for (const span of spans) {
-      alsoMissing(
-        span,
-        `asked for ${wallSecond(requestedAt.getTime(), options.zone)} (range ${id}), not read yet`,
-      );
+      alsoMissing(span, `asked for ${wallSecond(requestedAt.getTime(), zone)} (range ${id}), not read yet`);
     }
   }
-  const lastGood = await lastGoodReading(db, merchantNo);
-  const lastGoodRunAt = lastGood?.at ?? null;
-  const since = lastGoodRunAt ?? options.knownAt;
+  const lastGood = found.lastGood.get(merchantNo);
+  const since = lastGood?.at ?? found.knownAt.get(merchantNo) ?? null;
   return {
     merchantNo,
-    lastGoodRunAt,
+    lastGoodRunAt: lastGood?.at ?? null,
     checked: lastGood?.checked ?? [],
     provenFrom,
     provenThrough,
     missing,
     requested,
-    openBreaks: await countOpenBreaks(db, accountsOf(merchantNo)),
-    quarantined: await countUnreadable(db, [merchantNo]),
-    notices: await noticesSince(db, [merchantNo], new Date(now.getTime() - NOTICES_SHOWN_MS)),
-    olderDays: await olderDaysComparison(db, merchantNo),
+    openBreaks: found.openBreaks.get(merchantNo) ?? 0,
+    quarantined: found.unreadable.get(merchantNo) ?? 0,
+    notices: found.notices.get(merchantNo) ?? [],
+    olderDays: found.olderDays.get(merchantNo) ?? null,
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }

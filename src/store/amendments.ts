@@ -139,19 +139,7 @@ export function listQuarantine(
   return query.execute();
 }
 
-/** Counts the merchants' unreadable entries that the platform still sends and that nobody has acknowledged. */
-export async function countUnreadable(db: Kysely<DB>, merchants: readonly string[]): Promise<number> {
-  const { count } = await db
-    .selectFrom('quarantined_entry')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where(ofMerchants(merchants))
-    .where('released_at', 'is', null)
-    .where('acknowledged_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-/** The same for each merchant that has any. */
+/** How many unreadable entries, which the platform still sends and nobody has acknowledged, each merchant has that has any. */
 export async function unreadableByMerchant(
   db: Kysely<DB>,
   merchants: readonly string[],

@@ -2,7 +2,7 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY, ofCurrency, storedCurrency } from './account-filter.ts';
+import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency } from './account-filter.ts';
 import { joinSpans } from './certified-windows.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
@@ -153,31 +153,40 @@ export function provenSpans(
 const isAbout = (proven: string, currency: string | null): boolean =>
   proven === EVERY_CURRENCY || proven === currency;
 
-/** The spans inside `within` whose last reading was not certified, or in which entries are absent, with the reason. */
-export async function uncertifiedWindows(
+/**
+ * By merchant, the spans inside `within` whose last reading was not certified, or in which entries are absent, with the
+ * reason. Merchants without such spans are left out.
+ */
+export async function uncertifiedOfEach(
   db: Kysely<DB>,
-  merchantNo: string,
+  merchants: readonly string[],
   within: Window,
-): Promise<UncertifiedWindow[]> {
-  const { rows } = await sql<Span & { problem: string }>`
-    SELECT begin_ms, end_ms, problem FROM sync_window
-    WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
+): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
+  const { rows } = await sql<SpanOfMerchant & { problem: string }>`
+    SELECT merchant_no, begin_ms, end_ms, problem FROM sync_window
+    WHERE ${ofMerchants(merchants)} AND certified_at IS NULL
       AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`.execute(db);
-  const waiting = (await waitingWindows(db, merchantNo, within)).map((span) => ({
+  const waiting = (await waitingWindows(db, merchants, within)).map((span) => ({
     ...span,
     problem:
       `${span.absent} stored ${span.absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and a ` +
       'later run has to miss them too before they count as vanished',
   }));
-  return [...rows, ...waiting]
-    .map((row) => ({ ...clip(row, within), problem: row.problem }))
+  const open = [...rows, ...waiting]
+    .map((row) => ({ merchantNo: row.merchant_no, ...clip(row, within), problem: row.problem }))
     .sort((a, b) => a.beginMs - b.beginMs || a.endMs - b.endMs);
+  const windows = new Map<string, UncertifiedWindow[]>();
+  for (const { merchantNo, ...window } of open)
+    windows.set(merchantNo, [...(windows.get(merchantNo) ?? []), window]);
+  return windows;
 }
 
 export interface Span {
   readonly begin_ms: number;
   readonly end_ms: number;
 }
+
+type SpanOfMerchant = Span & { readonly merchant_no: string };
 
 const clip = (row: Span, within: Window): Window => ({
   beginMs: Math.max(row.begin_ms, within.beginMs),
@@ -189,12 +198,12 @@ const clip = (row: Span, within: Window): Window => ({
  */
 async function waitingWindows(
   db: Kysely<DB>,
-  merchantNo: string,
+  merchants: readonly string[],
   within: Window,
-): Promise<(Span & { readonly absent: number })[]> {
-  const { rows } = await sql<Span & { absent: number }>`
-    SELECT begin_ms, end_ms, count(*) AS absent FROM absent_entry
-    WHERE merchant_no = ${merchantNo} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
-    GROUP BY begin_ms, end_ms`.execute(db);
+): Promise<(SpanOfMerchant & { readonly absent: number })[]> {
+  const { rows } = await sql<SpanOfMerchant & { absent: number }>`
+    SELECT merchant_no, begin_ms, end_ms, count(*) AS absent FROM absent_entry
+    WHERE ${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}
+    GROUP BY merchant_no, begin_ms, end_ms`.execute(db);
   return rows;
 }

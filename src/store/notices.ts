@@ -71,6 +71,19 @@ export const noticesSince = (
   since: Date,
 ): Promise<KnownNotice[]> => noticesWhere(db, merchants, sql`found_at >= ${since}`);
 
+/** The notices by merchant. What two merchants have is a notice of both. */
+export function noticesByMerchant(
+  notices: readonly KnownNotice[],
+): ReadonlyMap<string, readonly KnownNotice[]> {
+  const byMerchant = new Map<string, KnownNotice[]>();
+  for (const notice of notices) {
+    const others = notice.kind === 'shared' ? [notice.otherMerchantNo] : [];
+    for (const merchantNo of new Set([notice.merchantNo, ...others]))
+      byMerchant.set(merchantNo, [...(byMerchant.get(merchantNo) ?? []), notice]);
+  }
+  return byMerchant;
+}
+
 /** Marks these notices as reported, once the run that reports them is on record. One that has grown meanwhile stays. */
 export async function noticesTold(
   trx: Transaction<DB>,

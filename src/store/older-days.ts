@@ -87,13 +87,6 @@ export async function olderDaysComparisons(
   );
 }
 
-/** Null if older days were never compared. */
-export const olderDaysComparison = async (
-  db: Kysely<DB>,
-  merchantNo: string,
-): Promise<OlderDaysComparison | null> =>
-  (await olderDaysComparisons(db, [merchantNo])).get(merchantNo) ?? null;
-
 /**
  * Stores how far the comparison has come, with the sum of the days' figures, in one statement that asks for the lease
  * itself. Throws `LeaseLost` or `StoreUnreachable`.

@@ -80,13 +80,15 @@ export async function openRequestedRanges(
 /** Closes ranges whose days are all under certificate. */
 export async function finishRequestedRanges(
   db: Kysely<DB>,
-  ids: readonly number[],
+  ranges: readonly Pick<RequestedRange, 'id' | 'merchantNo'>[],
   now: Date,
 ): Promise<void> {
-  if (ids.length === 0) return;
+  if (ranges.length === 0) return;
+  const ids = ranges.map(({ id }) => id);
   await db
     .updateTable('requested_range')
     .set({ done_at: now })
+    .where(ofMerchants([...new Set(ranges.map(({ merchantNo }) => merchantNo))]))
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .where('forgotten_at', 'is', null)
     .execute();

@@ -1,6 +1,7 @@
 /** Stores how a run ended for each of its merchants. */
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { storableText } from '../ledger/text.ts';
+import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB, JsonObject } from './engine/schema.ts';
 
@@ -54,6 +55,24 @@ export async function merchantsDoneInSlot(
     .where('run_merchant.exit_code', 'in', [0, 3])
     .execute();
   return new Set(rows.map((row) => row.merchant_no));
+}
+
+/** How many of these merchants' ledgers each of the runs has read. Runs that read none of them are left out. */
+export async function countRead(
+  db: Kysely<DB>,
+  runs: readonly number[],
+  merchants: readonly string[],
+): Promise<ReadonlyMap<number, number>> {
+  if (runs.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('run_merchant')
+    .select(['run_id', (eb) => eb.fn.countAll<number>().as('count')])
+    .where(ofMerchants(merchants))
+    .where('run_id', '=', sql<number>`ANY (${[...runs]}::bigint[])`)
+    .where('reads', '=', true)
+    .groupBy('run_id')
+    .execute();
+  return new Map(rows.map((row) => [row.run_id, row.count]));
 }
 
 /** How a run ended for one of its merchants. */

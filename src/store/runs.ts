@@ -1,6 +1,7 @@
 /** Stores runs: what ran, when, over which days, and how it ended. */
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { storableJson } from './run-merchants.ts';
 import type { DB, JsonObject } from './engine/schema.ts';
@@ -160,16 +161,22 @@ export interface GoodReading {
 }
 
 /**
- * The last run that read the merchant's ledger and ended well for this merchant, however it ended for others; null if
- * there was none. Uses run_merchant_good.
+ * By merchant, the last run that read its ledger and ended well for this merchant, however it ended for others.
+ * Merchants without such a run are left out. One jump along run_merchant_good for each merchant.
  */
-export async function lastGoodReading(db: Kysely<DB>, merchantNo: string): Promise<GoodReading | null> {
-  const { rows } = await sql<GoodReading>`
-    SELECT own.finished_at AS at, coalesce(own.figures->'checked', run.figures->'checked', '[]') AS checked
-    FROM run_merchant own JOIN run ON run.id = own.run_id
-    WHERE own.merchant_no = ${merchantNo} AND own.reads AND own.exit_code IN (0, 3)
-    ORDER BY own.run_id DESC LIMIT 1`.execute(db);
-  return rows[0] ?? null;
+export async function lastGoodReadings(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, GoodReading>> {
+  const { rows } = await sql<GoodReading & { merchantNo: string }>`
+    SELECT last.merchant_no AS "merchantNo", last.finished_at AS at,
+      coalesce(last.checked, (SELECT run.figures->'checked' FROM run WHERE run.id = last.run_id), '[]') AS checked
+    FROM unnest(${arrayLiteral(merchants)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
+      SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM run_merchant own
+      WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
+      ORDER BY own.run_id DESC LIMIT 1
+    ) AS last`.execute(db);
+  return new Map(rows.map(({ merchantNo, ...reading }) => [merchantNo, reading]));
 }
 
 /** The last `limit` runs of each job of the schedule, newest first. Uses run_command. */

@@ -116,7 +116,7 @@ async function amendKnown(
       SET currency = c.currency, transaction_type = c.transaction_type, credit = c.credit, debit = c.debit,
         balance = c.balance, booked_at = c.booked_at, booked_ms = c.booked_ms,
         version = c.version + c.differs::int, vanished_at = NULL
-      FROM changed c WHERE e.ctid = c.place
+      FROM changed c WHERE e.merchant_no = ${merchantNo} AND e.ctid = c.place
       RETURNING 1
     ), days AS (
       INSERT INTO changed_day (merchant_no, currency, day)

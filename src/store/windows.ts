@@ -25,7 +25,7 @@ import {
 } from './window-reading.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
-export { uncertifiedWindows, type UncertifiedWindow } from './certificates.ts';
+export { uncertifiedOfEach, type UncertifiedWindow } from './certificates.ts';
 export { certifiedOfEach, certifiedWindows, certifiedWindowsOf } from './certified-windows.ts';
 export type { StoredWindow, WindowReading, WindowToStore } from './window-reading.ts';
 

@@ -1,51 +1,26 @@
 /** What a run asks of its past at its beginning and at its end takes few statements, however many merchants it has. */
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { standingOfAll } from '../../src/run/outcomes.ts';
+import { statusesOf, type MerchantStatus } from '../../src/run/status.ts';
 import { standingsOf } from '../../src/run/standing.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
-import { DAY, NOW } from '../store/support.ts';
+import { fillMerchants } from '../store/many-merchants.ts';
+import { NOW } from '../store/support.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const MERCHANTS = 1_100;
+/** A dozen lists, and one question about certificates more where ranges are open. */
+const STATEMENTS_A_PART_MAX = 14;
 const ALL = Array.from({ length: MERCHANTS }, (_, n) => merchantOf(n + 1));
 const clock = { zone: 'UTC', now: () => NOW };
-const DAY_MS = 86_400_000;
-
-/**
- * The n-th merchant has ten certified days up to yesterday, less the last n % 4. Every fifth has an open range of days
- * before them, every seventh a changed day, every eleventh a break.
- */
-async function fill({ db }: Database): Promise<void> {
-  const merchant = sql`SELECT 'M' || lpad(n::text, 4, '0') AS merchant_no, n FROM generate_series(1, ${MERCHANTS}::int) n`;
-  await sql`
-    INSERT INTO certified_span (merchant_no, currency, spans)
-    SELECT merchant_no, '', int8range(${DAY.endMs + 1 - 10 * DAY_MS}, ${DAY.endMs + 1} - n % 4 * ${DAY_MS}::bigint)::int8multirange
-    FROM (${merchant}) AS m`.execute(db);
-  await sql`
-    INSERT INTO requested_range (merchant_no, from_day, to_day, requested_at)
-    SELECT merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM (${merchant}) AS m WHERE n % 5 = 0`.execute(
-    db,
-  );
-  await sql`INSERT INTO changed_day SELECT merchant_no, 'USD', '2026-03-03' FROM (${merchant}) AS m WHERE n % 7 = 0`.execute(
-    db,
-  );
-  await sql`
-    INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
-      missing_net, hint, begin_ms, end_ms, found_at)
-    SELECT merchant_no, 'USD', '2026-03-05', 'B', 0, 1, 1, 'unexplained', ${DAY.endMs - 4 * DAY_MS}::bigint,
-      ${DAY.endMs - 4 * DAY_MS}::bigint, ${NOW}::timestamptz FROM (${merchant}) AS m WHERE n % 11 = 0`.execute(
-    db,
-  );
-}
 
 describe('of very many merchants', () => {
   let database: Database;
   beforeAll(async () => {
     database = await freshDatabase();
-    await fill(database);
+    await fillMerchants(database.db, { merchants: MERCHANTS, troubled: true });
   });
   afterAll(() => database.close());
 
@@ -94,5 +69,41 @@ describe('of very many merchants', () => {
     expect(new Set(all.proven.map((one) => `${one.provenFrom} ${one.provenThrough}`)).size).toBeGreaterThan(
       3,
     );
+  });
+
+  test('the status of all is found with a few statements for some hundred merchants, part after part', async () => {
+    const { db, statements } = counting(database.db);
+    const statuses = async (merchants: readonly string[], on = database.db) => {
+      const parts: MerchantStatus[][] = [];
+      const asked = { zone: 'UTC', now: NOW, maxAgeMs: 60_000 };
+      for await (const some of statusesOf(on, merchants, asked)) parts.push(some);
+      return parts;
+    };
+    const parts = await statuses(ALL, db);
+    expect(parts.map(({ length }) => length)).toEqual([500, 500, 100]);
+    expect(statements()).toBeLessThanOrEqual(3 * STATEMENTS_A_PART_MAX);
+    const all = parts.flat();
+    for (const n of [1, 9, 11, 13, 17, 19, 20, 23, 35, 46, 500, 501, 1_001, 1_100])
+      expect(all[n - 1]).toEqual((await statuses([merchantOf(n)])).flat()[0]);
+    const having = (is: (status: MerchantStatus) => boolean) => all.filter(is).length;
+    expect({
+      neverRead: having(({ lastGoodRunAt }) => lastGoodRunAt === null),
+      tooOld: having(({ tooOld }) => tooOld),
+      ranges: having(({ requested }) => requested.length === 1),
+      breaks: having(({ openBreaks }) => openBreaks === 1),
+      quarantined: having(({ quarantined }) => quarantined === 1),
+      failed: having(({ missing }) => missing.some(({ why }) => why === 'one page of two came')),
+      noticed: having(({ notices }) => notices.length === 1),
+      compared: having(({ olderDays }) => olderDays !== null),
+    }).toEqual({
+      neverRead: 122,
+      tooOld: 122,
+      ranges: 220,
+      breaks: 100,
+      quarantined: 84,
+      failed: 64,
+      noticed: 57 * 2,
+      compared: 47,
+    });
   });
 });

@@ -31,6 +31,11 @@ const SENTENCE_WIDTH_GOOD = 30;
 /** It never gets narrower than this; then the terminal breaks the line. */
 const SENTENCE_WIDTH_MIN = 16;
 const GAP = '  ';
+/** The time that drawing takes grows with the square of the rows. */
+const TABLE_ROWS_MAX = 500;
+
+/** Most items of a list that are shown to a person who did not ask for all. */
+export const LIST_SHOWN_MAX = 1_000;
 
 /**
  * Draws a table. Columns named `>like this` are aligned to the right. If the table is too wide for the terminal,
@@ -56,6 +61,14 @@ export function table(columns: readonly string[], rows: readonly Row[], width = 
     }
     shown = shown.filter((at) => at !== droppable);
   }
+}
+
+/** The rows in tables of `TABLE_ROWS_MAX` rows, one below the other, each with the names of its columns. */
+export function longTable(columns: readonly string[], rows: readonly Row[]): string {
+  const tables: string[] = [];
+  for (let from = 0; from < rows.length; from += TABLE_ROWS_MAX)
+    tables.push(table(columns, rows.slice(from, from + TABLE_ROWS_MAX)));
+  return tables.join('\n');
 }
 
 const widthOf = (text: string): number => longest(text.split('\n'));
@@ -111,6 +124,10 @@ function draw(
 /** `1 day`, `3 days`. */
 export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+
+/** The line below a list that was cut after `LIST_SHOWN_MAX` items; null if it was not. */
+export const cutLine = (isCut: boolean, noun: string, rest: string): string | null =>
+  isCut ? `\nonly the first ${LIST_SHOWN_MAX.toLocaleString('en')} ${noun} are shown; ${rest}` : null;
 
 /** Joins the parts, one on each line. False and null are left out. */
 export const lines = (...parts: readonly (string | false | null)[]): string =>

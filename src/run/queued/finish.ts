@@ -13,7 +13,7 @@ import {
 } from '../../store/queued-runs.ts';
 import type { RunDeps } from '../active-run.ts';
 import { checkedBy } from '../checked.ts';
-import { TIME_ZONE_ON_TRUST } from '../report.ts';
+import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
 import { STAGES } from '../stages/stages-of.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
 import { EXIT, gravest } from '../verdict/exit-codes.ts';
@@ -51,8 +51,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const exitCode = gravest([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);
   const { platformBehindMs = 0, platformAheadMs = 0 } = totals.largest;
   const figures = {
-    merchants,
-    merchantsDone: totals.merchantsDone,
+    ...merchantFigures(merchants, totals.merchantsDone),
     ...totals.sums,
     ...{ platformBehindMs, platformAheadMs },
     checked: checkedBy(request, deps),

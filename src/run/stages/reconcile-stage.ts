@@ -80,7 +80,7 @@ async function readAgain(
   outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];
   const { sync } = outcome;
   if (sync !== null) outcome.sync = { ...sync, report: afterReadingAgain(sync.report, report, window) };
-  await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, breakIds, deps.now()));
+  await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, merchantNo, breakIds, deps.now()));
   return report;
 }
 

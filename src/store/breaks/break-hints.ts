@@ -165,8 +165,8 @@ async function netsBeside(db: Kysely<DB>, ids: readonly number[]) {
   return new Map(rows.map(({ id, before, after }) => [id, { before, after }]));
 }
 
-/** Stores all hints in one statement. */
-export async function writeHints(trx: Transaction<DB>, hints: Hints): Promise<void> {
+/** Stores all hints of a merchant's breaks in one statement. */
+export async function writeHints(trx: Transaction<DB>, merchantNo: string, hints: Hints): Promise<void> {
   const rows = [...hints];
   await sql`
     UPDATE continuity_break b SET hint = sent.hint, hint_batch_no = sent.batch_no
@@ -175,11 +175,11 @@ export async function writeHints(trx: Transaction<DB>, hints: Hints): Promise<vo
       ${arrayLiteral(rows.map(([, { hint }]) => hint))}::text[],
       ${arrayLiteral(rows.map(([, { hintBatchNo }]) => hintBatchNo))}::text[]
     ) AS sent (id, hint, batch_no)
-    WHERE b.id = sent.id`.execute(trx);
+    WHERE b.merchant_no = ${merchantNo} AND b.id = sent.id`.execute(trx);
 }
 
 /** Replaces the hints of `rows` by the stored ones, which may have been settled after the rows were read. */
-export async function withHints<Row extends { readonly id: number }>(
+export async function withHints<Row extends { readonly id: number; readonly merchant_no: string }>(
   db: Pick<Transaction<DB>, 'selectFrom'>,
   rows: readonly Row[],
 ): Promise<Row[]> {
@@ -187,6 +187,7 @@ export async function withHints<Row extends { readonly id: number }>(
   const stored = await db
     .selectFrom('continuity_break')
     .select(['id', 'hint', 'hint_batch_no'])
+    .where(ofMerchants([...new Set(rows.map((row) => row.merchant_no))]))
     .where('id', '=', sql<number>`ANY (${rows.map(({ id }) => id)}::bigint[])`)
     .execute();
   const byId = new Map(stored.map((row) => [row.id, row]));

@@ -29,7 +29,7 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 /** Breaks to show to a person, oldest day first. Without `all`: only open ones. */
 export function listBreaks(
   db: Kysely<DB>,
-  filter: DayFilter & { readonly all?: boolean } = EVERY_ACCOUNT,
+  filter: DayFilter & { readonly all?: boolean; readonly limit?: number | undefined } = EVERY_ACCOUNT,
 ): Promise<BreakRow[]> {
   let query = db
     .selectFrom('continuity_break')
@@ -41,6 +41,7 @@ export function listBreaks(
   if (filter.all !== true) query = query.where('status', '=', 'open');
   if (filter.fromDay !== undefined) query = query.where('day', '>=', filter.fromDay);
   if (filter.toDay !== undefined) query = query.where('day', '<=', filter.toDay);
+  if (filter.limit !== undefined) query = query.limit(filter.limit);
   return query.execute();
 }
 

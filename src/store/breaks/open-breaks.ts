@@ -14,16 +14,18 @@ export interface OpenBreakCount {
   readonly known: number;
 }
 
-/** Open breaks of the accounts, of whatever day. Served by continuity_break_open. */
-export async function countOpenBreaks(db: Kysely<DB>, accounts: AccountFilter): Promise<number> {
-  const { rows } = await sql<{ open: number }>`
-    SELECT count(*) AS open FROM continuity_break WHERE status = 'open' AND ${ofAccounts(accounts)}`.execute(
-    db,
-  );
-  return rows[0]!.open;
+/** How many open breaks each merchant has that has any, of whatever day. Served by continuity_break_open. */
+export async function countOpenBreaks(
+  db: Kysely<DB>,
+  accounts: AccountFilter,
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ merchantNo: string; open: number }>`
+    SELECT merchant_no AS "merchantNo", count(*) AS open FROM continuity_break
+    WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
+  return new Map(rows.map(({ merchantNo, open }) => [merchantNo, open]));
 }
 
-/** The same for each merchant that has any, told apart by whether the run opened them. */
+/** The same, told apart by whether the run opened them. */
 export async function openBreaksByMerchant(
   db: Kysely<DB>,
   accounts: AccountFilter,
@@ -86,15 +88,17 @@ export async function breaksToHeal(
   };
 }
 
-/** Records that the spans of the breaks were read again, so that other breaks come first next time. */
+/** Records that the spans of the merchant's breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
   trx: Transaction<DB>,
+  merchantNo: string,
   ids: readonly number[],
   now: Date,
 ): Promise<void> {
   await trx
     .updateTable('continuity_break')
     .set({ healing_read_at: now })
+    .where('merchant_no', '=', merchantNo)
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .execute();
 }

@@ -149,7 +149,10 @@ export async function revisionsOnDay(
 }
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
-export const listStatements = (db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT): Promise<StatementRow[]> =>
+export const listStatements = (
+  db: Kysely<DB>,
+  filter: DayFilter & { readonly limit?: number | undefined } = EVERY_ACCOUNT,
+): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
@@ -160,6 +163,7 @@ export const listStatements = (db: Kysely<DB>, filter: DayFilter = EVERY_ACCOUNT
     .orderBy('day')
     .orderBy('currency')
     .orderBy('revision')
+    .$if(filter.limit !== undefined, (query) => query.limit(filter.limit!))
     .execute();
 
 /** All revisions of the day's summary, oldest first. */

@@ -1,0 +1,208 @@
+/**
+ * Tells a person the status of merchants. Of very many merchants it shows totals, and those that have something to say;
+ * it takes their statuses one part after the other and keeps only what it shows.
+ */
+import { checkedText } from '../../run/checked.ts';
+import type { MerchantStatus } from '../../run/status.ts';
+import { reasonsOfNotices } from '../../run/verdict/notice-reasons.ts';
+import type { OlderDaysComparison } from '../../store/older-days.ts';
+import { requestedText, spanText } from './run-text.ts';
+import { counted, lines, longTable } from './text.ts';
+import type { Times } from './times.ts';
+
+/** Up to so many merchants, each has a line. Of more, so many that have something to say. */
+const MERCHANTS_SHOWN_MAX = 20;
+/** Shown where no merchant has anything to say. */
+const FIRST_SHOWN = 5;
+const LINES_SHOWN_MAX = 10;
+const NO_MERCHANT = 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
+
+export interface StatusTextOptions {
+  readonly times: Times;
+  /** How many statuses will come. */
+  readonly merchants: number;
+  /** As the person wrote it. */
+  readonly maxAge: string | undefined;
+  /** Whether each merchant gets a line, however many there are. */
+  readonly all: boolean;
+}
+
+export class StatusText {
+  readonly #options: StatusTextOptions;
+  readonly #merchants = new First<MerchantStatus>(FIRST_SHOWN);
+  readonly #shown: First<MerchantStatus>;
+  readonly #missing = new First<string>(LINES_SHOWN_MAX);
+  readonly #requested = new First<string>(LINES_SHOWN_MAX);
+  /** A notice about two merchants is in the status of both. */
+  readonly #notices = new Set<string>();
+  readonly #checked = new Map<string, First<string>>();
+  readonly #totals = { neverRead: 0, tooOld: 0, openBreaks: 0, quarantined: 0 };
+
+  constructor(options: StatusTextOptions) {
+    this.#options = options;
+    this.#shown = new First(options.all ? Infinity : MERCHANTS_SHOWN_MAX);
+  }
+
+  add(statuses: readonly MerchantStatus[]): void {
+    const { zone } = this.#options.times;
+    for (const status of statuses) {
+      const { merchantNo, lastGoodRunAt } = status;
+      this.#merchants.add(status);
+      if (this.#showsEach || hasSomethingToSay(status)) this.#shown.add(status);
+      for (const span of status.missing)
+        this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
+      for (const range of status.requested) this.#requested.add(() => requestedText(range, zone));
+      for (const { what } of reasonsOfNotices(status.notices)) this.#notices.add(what);
+      if (lastGoodRunAt !== null) {
+        const text = checkedText(status.checked);
+        const own = this.#checked.get(text) ?? new First<string>(MERCHANTS_SHOWN_MAX);
+        this.#checked.set(text, own);
+        own.add(merchantNo);
+      }
+      this.#totals.neverRead += Number(lastGoodRunAt === null);
+      this.#totals.tooOld += Number(status.tooOld);
+      this.#totals.openBreaks += status.openBreaks;
+      this.#totals.quarantined += status.quarantined;
+    }
+  }
+
+  /** What was added, told. */
+  toString(): string {
+    if (this.#options.merchants === 0) return NO_MERCHANT;
+    const shown = this.#shown.items.length > 0 ? this.#shown.items : this.#merchants.items;
+    const { times } = this.#options;
+    const notices = new First<string>(LINES_SHOWN_MAX, this.#notices);
+    return lines(
+      !this.#showsEach && this.#totalsText(),
+      this.#table(shown),
+      !this.#showsEach && this.#restText(shown.length),
+      ...this.#checkedLines(),
+      ...listed(
+        'older days, compared with the platform:',
+        new First(
+          Infinity,
+          shown.flatMap(({ merchantNo, olderDays }) =>
+            olderDays === null ? [] : [`${merchantNo} ${olderDaysText(olderDays, times)}`],
+          ),
+        ),
+      ),
+      ...listed(
+        'asked for, and not proven whole yet (the nightly run reads on; `daybook runs forget-range ID` gives one up):',
+        this.#requested,
+      ),
+      ...listed('noticed in the last 31 days, each reported once:', notices),
+      ...listed('missing:', this.#missing),
+    );
+  }
+
+  get #showsEach(): boolean {
+    return this.#options.all || this.#options.merchants <= MERCHANTS_SHOWN_MAX;
+  }
+
+  #totalsText(): string {
+    const { neverRead, tooOld, openBreaks, quarantined } = this.#totals;
+    const { maxAge, merchants } = this.#options;
+    return lines(
+      [
+        counted(merchants, 'merchant'),
+        `${this.#shown.count.toLocaleString('en')} with something to say`,
+        `${neverRead.toLocaleString('en')} never read well`,
+        ...(maxAge === undefined ? [] : [`${tooOld.toLocaleString('en')} older than ${maxAge}`]),
+        counted(openBreaks, 'open break'),
+        counted(quarantined, 'unreadable entry', 'unreadable entries'),
+      ].join(', '),
+      '',
+    );
+  }
+
+  /** What the table leaves out, and how to see it. */
+  #restText(shown: number): string {
+    const rest = this.#shown.count > shown ? this.#shown.count - shown : this.#options.merchants - shown;
+    const what = this.#shown.count > shown ? 'more with something to say' : 'more without anything to say';
+    return `and ${rest.toLocaleString('en')} ${what}: \`--all\` shows each merchant, \`--merchant NO\` one`;
+  }
+
+  #table(shown: readonly MerchantStatus[]): string {
+    const { times, maxAge } = this.#options;
+    return longTable(
+      [
+        'merchant',
+        'last good run',
+        '?proven from',
+        'proven through',
+        '>open breaks',
+        '>quarantined',
+        maxAge === undefined ? '' : 'age',
+      ],
+      shown.map((status) => [
+        status.merchantNo,
+        status.lastGoodRunAt === null ? 'never' : times.at(status.lastGoodRunAt),
+        status.provenFrom ?? 'nothing yet',
+        status.provenThrough ?? 'nothing yet',
+        status.openBreaks,
+        status.quarantined,
+        status.tooOld ? `older than ${maxAge ?? ''}` : '',
+      ]),
+    );
+  }
+
+  /** One line if it is the same for all merchants, as it mostly is. */
+  #checkedLines(): string[] {
+    return [...this.#checked].map(([text, own]) => {
+      const more = own.count - own.items.length;
+      const named = `${own.items.join(', ')}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}`;
+      const of = this.#checked.size === 1 ? '' : ` of ${named}`;
+      return `checked${of} beyond the days read, by the last good run: ${text}`;
+    });
+  }
+}
+
+/** Whether a person would miss this merchant if its line were left out. */
+const hasSomethingToSay = (status: MerchantStatus): boolean =>
+  status.lastGoodRunAt === null ||
+  status.tooOld ||
+  status.openBreaks + status.quarantined > 0 ||
+  status.missing.length + status.requested.length + status.notices.length > 0 ||
+  status.olderDays?.isHeld === false;
+
+/** The first few of many things, and how many there were. */
+class First<Item> {
+  readonly items: Item[] = [];
+  readonly #max: number;
+  count = 0;
+
+  constructor(max: number, items: Iterable<Item> = []) {
+    this.#max = max;
+    for (const item of items) this.add(item);
+  }
+
+  /** Takes an item, or what makes it: it is made only if it is one of the first. */
+  add(item: Item | (() => Item)): void {
+    if (this.items.length < this.#max)
+      this.items.push(typeof item === 'function' ? (item as () => Item)() : item);
+    this.count += 1;
+  }
+}
+
+/** The texts under a heading, after an empty line; nothing where there are none. */
+function listed(heading: string, { items, count }: First<string>): string[] {
+  if (count === 0) return [];
+  const more = count - items.length;
+  return [
+    `\n${heading}`,
+    ...items.map((text) => `  ${text}`),
+    ...(more === 0 ? [] : [`  and ${more.toLocaleString('en')} more`]),
+  ];
+}
+
+/** `2026-01-01 to 2026-02-28: total of 1234 held at ..., 300 of 1234 entries re-read since ...`. */
+function olderDaysText(
+  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
+  times: Times,
+): string {
+  const held = isHeld ? 'held' : 'did not hold';
+  return (
+    `${from} to ${to}: total of ${total} ${held} at ${times.at(lookedAt)}, ` +
+    `${round.read} of ${round.of} entries re-read since ${times.at(round.beganAt)}`
+  );
+}

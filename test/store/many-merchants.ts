@@ -1,0 +1,58 @@
+/** Fills a database with what nights leave of very many merchants. */
+import { sql, type Kysely } from 'kysely';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { DAY, NOW } from './support.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The n-th merchant has ten certified days up to yesterday, less the last n % 4, and a good reading, but for every
+ * ninth. `troubled`: every fifth has an open range of days before them, every seventh a changed day, every eleventh a
+ * break, every 13th an unreadable entry, every 17th a failed window, every 19th a notice with the merchant after it,
+ * every 23rd a comparison of older days. Otherwise all have their ten days and a good reading, and nothing is open.
+ */
+export async function fillMerchants(
+  db: Kysely<DB>,
+  { merchants, troubled }: { readonly merchants: number; readonly troubled: boolean },
+): Promise<void> {
+  const numbered = (n: ReturnType<typeof sql>) =>
+    sql`'M' || lpad((${n})::text, greatest(4, length((${n})::text)), '0')`;
+  const every = (nth: number) =>
+    sql`(SELECT ${numbered(sql`n`)} AS merchant_no, n FROM generate_series(1, ${merchants}::int) n
+      WHERE n % ${sql.lit(nth)} = 0) AS m`;
+  const left = troubled ? sql`n % 4` : sql`0`;
+  const statements = [
+    sql`INSERT INTO merchant (merchant_no, added_at, joined_at)
+      SELECT merchant_no, ${NOW}::timestamptz, ${NOW}::timestamptz FROM ${every(1)}`,
+    sql`INSERT INTO certified_span (merchant_no, currency, spans)
+      SELECT merchant_no, '', int8range(${DAY.endMs + 1 - 10 * DAY_MS},
+        ${DAY.endMs + 1} - ${left} * ${DAY_MS}::bigint)::int8multirange
+      FROM ${every(1)}`,
+    sql`INSERT INTO run (command, slot, holder, started_at, finished_at, exit_code)
+      VALUES ('nightly', '2026-03-10T01:30', 'test', ${NOW}::timestamptz, ${NOW}::timestamptz, 0)`,
+    sql`INSERT INTO run_merchant (merchant_no, run_id, state, exit_code, reads, figures, finished_at)
+      SELECT merchant_no, run.id, 'ended', 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
+      FROM run, ${every(1)} WHERE ${troubled ? sql`n % 9 <> 0` : sql`true`}`,
+  ];
+  const troubles = [
+    sql`INSERT INTO requested_range (merchant_no, from_day, to_day, requested_at)
+      SELECT merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
+    sql`INSERT INTO changed_day SELECT merchant_no, 'USD', '2026-03-03' FROM ${every(7)}`,
+    sql`INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
+        missing_net, hint, begin_ms, end_ms, found_at)
+      SELECT merchant_no, 'USD', '2026-03-05', 'B', 0, 1, 1, 'unexplained', ${DAY.endMs - 4 * DAY_MS}::bigint,
+        ${DAY.endMs - 4 * DAY_MS}::bigint, ${NOW}::timestamptz FROM ${every(11)}`,
+    sql`INSERT INTO quarantined_entry (merchant_no, raw, reason, fingerprint, span, first_seen_at)
+      SELECT merchant_no, '{}', 'no amount', merchant_no, '{[1,2)}', ${NOW}::timestamptz FROM ${every(13)}`,
+    sql`INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, problem)
+      SELECT merchant_no, '', ${DAY.beginMs}, ${DAY.endMs}, 1, 0, 1, 'one page of two came' FROM ${every(17)}`,
+    sql`INSERT INTO notice (merchant_no, kind, currency, day, other_merchant_no, figures, found_at, run_id)
+      SELECT merchant_no, 'shared', 'USD', '2026-03-05', ${numbered(sql`n + 1`)},
+        '{"count": 1, "batchNos": ["B"]}', ${NOW}::timestamptz, run.id FROM run, ${every(19)}`,
+    sql`INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
+        round_began_at, page_order)
+      SELECT merchant_no, '2026-01-01', '2026-02-01', n, n % 2 = 0, ${NOW}::timestamptz, 1, n, ${NOW}::timestamptz,
+        'oldest first' FROM ${every(23)}`,
+  ];
+  for (const statement of [...statements, ...(troubled ? troubles : [])]) await statement.execute(db);
+}
