@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
+import { PublishedNow } from '../../src/statements/published-now.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -26,10 +27,13 @@ interface Night {
   readonly accounts: number;
   /** To the database, in each direction. */
   readonly delayMs?: number;
+  /** Set: takes what the run records together with other merchants. */
+  readonly publishedNow?: PublishedNow;
 }
 
 /** How many statements publishing and comparing take, for a merchant with twenty entries a day in each account. */
-async function statementsOf({ days, accounts, delayMs = 0 }: Night) {
+async function statementsOf({ days, accounts, delayMs = 0, publishedNow }: Night) {
+  const now = publishedNow === undefined ? {} : { publishedNow };
   const database = await freshDatabase();
   close.push(() => database.close());
   const wire = await startFaultyWire(database.url);
@@ -69,7 +73,7 @@ async function statementsOf({ days, accounts, delayMs = 0 }: Night) {
   await db.selectFrom('lease').selectAll().execute();
   counted();
   wire.delayMs = delayMs;
-  const { published } = await book.published(objects, { db });
+  const { published } = await book.published(objects, { db, ...now });
   expect(published).toHaveLength(days * accounts);
   const publishing = counted();
   const { repaired } = await repairFiles({
@@ -84,6 +88,7 @@ async function statementsOf({ days, accounts, delayMs = 0 }: Night) {
     merchantNo: MERCHANT,
     fromDay: FIRST,
     toDay: all.at(-1)!,
+    ...now,
   });
   expect(repaired).toEqual([]);
   return { publishing, comparing: counted() };
@@ -109,6 +114,13 @@ test.each([
     expect(comparing).toEqual({ asks: 0, others: 1 });
   },
 );
+
+test('of a run of many merchants, each leaves its last transaction to all of them', async () => {
+  const publishedNow = new PublishedNow();
+  const { publishing, comparing } = await statementsOf({ days: 6, accounts: 1, publishedNow });
+  expect(publishing.others).toBe(OTHERS - 3);
+  expect(comparing).toEqual({ asks: 0, others: 1 });
+});
 
 test('the slower the connection, the more files share a question for the lease', async () => {
   const { publishing } = await statementsOf({ days: 24, accounts: 1, delayMs: 20 });
