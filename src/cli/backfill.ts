@@ -10,7 +10,7 @@ import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { workOnBackfill } from '../run/backfill/work.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
-import { EXIT, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { EXIT, gravest, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
@@ -33,6 +33,7 @@ It is recorded and cut into slices of a month. \`daybook schedule\` does them on
 
 Examples:
   daybook backfill --from 2024-01-01 --to 2025-12-31
+  daybook backfill --now                # what is left of all of them, in this process
   daybook backfill list
   daybook backfill cancel 3`;
 
@@ -43,10 +44,14 @@ export function addBackfillCommand(program: Command): void {
     .option('--from <day>', 'first business day, YYYY-MM-DD')
     .option('--to <day>', 'last business day, included; it has to be over (default: yesterday)')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
-    .option('--now', 'do the slices here, until none is left; Ctrl-C leaves the rest to the schedule')
+    .option('--now', 'do the slices here, until none is left; without --from those of all open backfills')
     .addHelpText('after', HELP)
     .action(async (flags: BackfillFlags, self: Command) => {
-      await withPlatform(platformSettings(self), (app, log) => begin(app, log, flags, self));
+      const { from, to, merchant, now } = flags;
+      const isNew = from !== undefined || to !== undefined || merchant.length > 0 || now !== true;
+      await withPlatform(platformSettings(self), (app, log) =>
+        isNew ? begin(app, log, flags, self) : goOn(app, log, self),
+      );
     });
   backfill
     .command('list')
@@ -101,6 +106,25 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
       status!.endedAt === null && `\`${by}\` does what is left beside the nightly work`,
     ),
     exitCode,
+  });
+}
+
+/** Does what is left of all open backfills, the oldest first. */
+async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void> {
+  const { db } = app.database;
+  const signal = stopSignal();
+  const codes: ExitCode[] = [];
+  const open = (await backfillStatuses(db, { isOpen: true })).map(({ id }) => id).reverse();
+  for (const id of open) if (!signal.aborted) codes.push(await workHere(app, log, id, signal));
+  const all = (await backfillStatuses(db)).filter(({ id }) => open.includes(id));
+  const times = timesOf(app.settings);
+  print(self, {
+    document: all,
+    text:
+      all.length === 0
+        ? 'no backfill is open'
+        : lines(...all.flatMap((one) => [backfillText(one), ...failureTexts(one, times)])),
+    exitCode: signal.aborted ? EXIT.incomplete : gravest(codes),
   });
 }
 

@@ -5,6 +5,7 @@ import { dayOf } from '../ledger/business-day.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
+import { LONG_RUN_DAYS } from '../run/backfill/slices.ts';
 import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
@@ -23,7 +24,8 @@ const ABOUT: Readonly<Record<RunCommand, string>> = {
 const BREAKS_COUNT = `An open break of the merchants and currencies asked for ends it with 3, of whatever day and however old it is:
 \`daybook breaks resolve ID --note TEXT\` says that somebody has looked.`;
 const ASKED_FOR = `Days asked for with --from or --to stay open until each is proven: what a failed or killed run left of them is
-taken up by the next one without dates, and told by \`daybook status\`.`;
+taken up by the next one without dates, and told by \`daybook status\`. More than ${LONG_RUN_DAYS} days are done in slices; what is left
+of them is a backfill, which \`daybook schedule\` or \`daybook backfill --now\` goes on with.`;
 const AFTER: Readonly<Record<RunCommand, string>> = {
   run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   sync: `${ASKED_FOR}\n${BREAKS_COUNT}`,

@@ -15,6 +15,13 @@ export interface StoreTrouble {
   error: Error | null;
 }
 
+export interface MerchantWorkOptions {
+  readonly stages: readonly Stage[];
+  /** Aborts if the whole run stops. */
+  readonly runSignal: AbortSignal;
+  readonly storeTrouble: StoreTrouble;
+}
+
 /** The outcome before the first stage. */
 export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
   merchantNo,
@@ -43,15 +50,7 @@ const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome
 export async function workOnMerchant(
   work: MerchantWork,
   outcome: MerchantOutcome,
-  {
-    stages,
-    runSignal,
-    storeTrouble,
-  }: {
-    readonly stages: readonly Stage[];
-    readonly runSignal: AbortSignal;
-    readonly storeTrouble: StoreTrouble;
-  },
+  { stages, runSignal, storeTrouble }: MerchantWorkOptions,
 ): Promise<void> {
   const { deps, merchantNo } = work;
   for (const stage of stages) {

@@ -5,6 +5,8 @@ import { merchantsDoneInSlot } from '../store/run-merchants.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
+import { endBackfills } from './backfill/end.ts';
+import { isLong, recordLongRun } from './backfill/long-run.ts';
 import { checkedBy } from './checked.ts';
 import { underLeases, type HeldLeases } from './leases.ts';
 import { MerchantEnds } from './merchant-ends.ts';
@@ -150,6 +152,7 @@ async function work(
     outcomes,
     onDone: (outcome) => ends.add({ outcome, lease: held.leaseOf(outcome.merchantNo) }),
   });
+  if (isLong(run.request)) await endBackfills(run.deps.db, run.deps.now());
 }
 
 /** Works out the days of the run, and records its start. */
@@ -177,7 +180,14 @@ async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): 
   return runId;
 }
 
-export async function recordAsked(request: RunRequest, { db, now }: RunDeps, runId: number): Promise<void> {
-  if (request.range === null || !STAGES[request.command].includes('sync')) return;
-  await recordRequestedRanges(db, { ...accountsAsked(request), ...request.range, runId, now: now() });
+export async function recordAsked(
+  request: RunRequest,
+  { db, now, zone }: RunDeps,
+  runId: number,
+): Promise<void> {
+  const { range } = request;
+  if (range === null || !STAGES[request.command].includes('sync')) return;
+  const left = await recordLongRun({ ...request, range }, { db, runId, now: now(), zone });
+  if (left === null) return;
+  await recordRequestedRanges(db, { ...accountsAsked(request), ...left, runId, now: now() });
 }

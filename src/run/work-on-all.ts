@@ -1,9 +1,10 @@
 /** Works on many merchants side by side. None waits for another one, and trouble of one is its own. */
 import { dayOf } from '../ledger/business-day.ts';
+import { workInSlices } from './backfill/long-run.ts';
 import { createJoining } from './join-merchants.ts';
 import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
-import { nothingDoneFor, workOnMerchant, type StoreTrouble } from './merchant-work.ts';
+import { nothingDoneFor, type StoreTrouble } from './merchant-work.ts';
 import type { MerchantDays } from './range.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { Stage } from './stages/stages-of.ts';
@@ -53,7 +54,7 @@ export async function workOnAll(
       const lease = held.leaseOf(merchantNo);
       const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
       const own = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
-      await workOnMerchant(
+      await workInSlices(
         { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join },
         outcome,
         { stages, runSignal, storeTrouble },

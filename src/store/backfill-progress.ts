@@ -12,6 +12,8 @@ export interface BackfillProgress {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly runId: number;
+  /** Whether it was asked for with `run`. */
+  readonly isRun: boolean;
   readonly requestedAt: Date;
   /** Null while it is open. */
   readonly endedAt: Date | null;
@@ -33,7 +35,8 @@ export async function listBackfills(
   { isOpen = false, id }: { readonly isOpen?: boolean; readonly id?: number } = {},
 ): Promise<BackfillProgress[]> {
   const { rows } = await sql<BackfillProgress>`
-    SELECT backfill.id, from_day AS "from", to_day AS "to", run_id AS "runId", requested_at AS "requestedAt",
+    SELECT backfill.id, from_day AS "from", to_day AS "to", run_id AS "runId",
+      (SELECT command = 'run' FROM run WHERE run.id = run_id) AS "isRun", requested_at AS "requestedAt",
       backfill.ended_at AS "endedAt", is_cancelled AS "isCancelled", part.*
     FROM backfill CROSS JOIN LATERAL (
       SELECT count(*) AS merchants, count(*) FILTER (WHERE ended_at IS NULL) AS "merchantsLeft",

@@ -19,9 +19,12 @@ export interface OpenPart {
   readonly tries: number;
 }
 
-/** Records a backfill whose slices write under the run `runId`. Returns its number. */
+/**
+ * Records a backfill whose slices write under the run `runId`, or adds merchants to it. Returns its number. Open parts of
+ * other backfills with the very same days of a merchant end with this, as it takes their place.
+ */
 export async function recordBackfill(
-  trx: Transaction<DB>,
+  db: Kysely<DB>,
   asked: {
     readonly from: BusinessDay;
     readonly to: BusinessDay;
@@ -31,16 +34,24 @@ export async function recordBackfill(
   },
 ): Promise<number> {
   const { from, to, merchants, runId, now } = asked;
-  const { id } = await trx
-    .insertInto('backfill')
-    .values({ from_day: from, to_day: to, run_id: runId, requested_at: now })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  await sql`
-    INSERT INTO backfill_merchant (merchant_no, backfill_id, next_day, try_at)
-    SELECT merchant_no, ${id}::bigint, ${from}::date, ${now}::timestamptz
-    FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(trx);
-  return id;
+  const { rows } = await sql<{ id: number }>`
+    WITH own AS (
+      INSERT INTO backfill (from_day, to_day, run_id, requested_at)
+      VALUES (${from}::date, ${to}::date, ${runId}, ${now})
+      ON CONFLICT (run_id) DO UPDATE SET ended_at = NULL
+      RETURNING id
+    ), asked AS (
+      SELECT merchant_no FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)
+    ), replaced AS (
+      UPDATE backfill_merchant part SET ended_at = ${now}, problem = 'another backfill took its place'
+      FROM backfill WHERE backfill.id = part.backfill_id AND part.ended_at IS NULL AND backfill.run_id <> ${runId}
+        AND from_day = ${from}::date AND to_day = ${to}::date AND merchant_no IN (SELECT merchant_no FROM asked)
+    ), parts AS (
+      INSERT INTO backfill_merchant (merchant_no, backfill_id, next_day, try_at)
+      SELECT merchant_no, id, ${from}::date, ${now}::timestamptz FROM own, asked
+    )
+    SELECT id FROM own`.execute(db);
+  return rows[0]!.id;
 }
 
 const openParts = (db: Kysely<DB>) =>

@@ -1,8 +1,13 @@
 /** Backfills: days of long ago, read slice by slice beside the nightly work. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { enqueue } from '../../src/queue/enqueue.ts';
+import { installQueue } from '../../src/queue/install.ts';
+import { openQueue, type Queue } from '../../src/queue/queue.ts';
+import { keepWorking } from '../../src/queue/worker.ts';
 import { beginBackfill } from '../../src/run/backfill/begin.ts';
 import { endCancelled } from '../../src/run/backfill/end.ts';
-import { backfillStatuses } from '../../src/run/backfill/progress.ts';
+import { backfillsExitCode, backfillStatuses } from '../../src/run/backfill/progress.ts';
+import { enqueueBackfills, workOnBackfillJob } from '../../src/run/backfill/queued.ts';
 import { BackfillSlices, type SliceEnd } from '../../src/run/backfill/slice-work.ts';
 import { workOnBackfill } from '../../src/run/backfill/work.ts';
 import { executeScheduled } from '../../src/run/run.ts';
@@ -69,6 +74,14 @@ async function workOn(stage: Stage, slices = slicesOf(stage)): Promise<SliceEnd[
   }
 }
 const progress = async (stage: Stage) => (await backfillStatuses(stage.app.database.db))[0]!;
+/** Without what each certificate in a manifest was asked for: one currency, or null for all. */
+const filesOf = async (stage: Stage) =>
+  new Map(
+    [...(await bytesOf(stage))].map(([key, text]) => [
+      key,
+      text.replace(/("endMs": \d+,\n\s+)"currency": [^,]+,/g, '$1'),
+    ]),
+  );
 const rowsOf = async (stage: Stage) => {
   const statements = await stage.app.database.db
     .selectFrom('statement')
@@ -81,7 +94,7 @@ const rowsOf = async (stage: Stage) => {
   const days = (await accountDays(stage)).map((day) =>
     Object.fromEntries(Object.entries(day).filter(([column]) => !/run_id|reconciled/.test(column))),
   );
-  return { entries: await storedOf(stage), days, statements, files: await bytesOf(stage) };
+  return { entries: await storedOf(stage), days, statements, files: await filesOf(stage) };
 };
 const runs = (stage: Stage) =>
   stage.app.database.db.selectFrom('run').select(['command', 'exit_code']).orderBy('id').execute();
@@ -101,7 +114,8 @@ const from = (stage: Stage, day: string, does: (signal?: AbortSignal) => Promise
 describe('a backfill', () => {
   test('of a hundred days has the rows and files of one run over them, and ends its run', async () => {
     const whole = await open();
-    expect(await whole.run({ range: LONG })).toMatchObject({ exitCode: 0 });
+    // A run of one currency is not cut into slices.
+    expect(await whole.run({ range: LONG, currencies: ['USD'] })).toMatchObject({ exitCode: 0 });
     const stage = await open();
     const id = await begin(stage);
     expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: null }]);
@@ -290,6 +304,107 @@ describe('a backfill', () => {
     });
     await slices.doNext(new AbortController().signal);
     expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, leftMs: 69 * 60_000 });
+  });
+});
+
+describe('a long run', () => {
+  test('is done in slices, and its report tells of all its days', async () => {
+    const whole = await open();
+    const one = await whole.run({ range: LONG, currencies: ['USD'] });
+    const stage = await open();
+    const report = await stage.run({ range: LONG });
+    expect(report).toMatchObject({ exitCode: 0, ...LONG, sync: [LONG], reconcile: { accounts: 1 } });
+    expect(report.publish!.published).toEqual(one.publish!.published);
+    expect(report.reconcile!.daysChanged).toEqual(one.reconcile!.daysChanged);
+    expect(report.sync[0]!.report.inserted).toBe(one.sync[0]!.report.inserted);
+    expect(await rowsOf(stage)).toEqual(await rowsOf(whole));
+    expect(await progress(stage)).toMatchObject({
+      isRun: true,
+      daysDone: 100,
+      daysLeft: 0,
+      endedAt: stage.app.now(),
+    });
+    expect(await runs(stage)).toEqual([{ command: 'run', exit_code: 0 }]);
+    expect(await stage.app.database.db.selectFrom('requested_range').selectAll().execute()).toEqual([]);
+  });
+
+  test('that ends early is a backfill that goes on where it ended, and the run keeps its own end', async () => {
+    const stage = await open();
+    const broken = from(stage, '2026-01-10', () => Promise.reject(new Error('made up')));
+    const report = await stage.run({ range: LONG }, { reader: broken });
+    expect(report.exitCode).toBe(70);
+    expect(await progress(stage)).toMatchObject({ isRun: true, daysDone: 31, daysLeft: 69 });
+    expect(backfillsExitCode([await progress(stage)])).toBe(4);
+    expect((await stage.run({ range: null }, { resweepDays: 1 })).sync).toMatchObject([
+      { from: '2026-03-04' },
+    ]);
+    expect(await workOn(stage)).toMatchObject(SLICES.slice(1).map((slice) => done(slice)));
+    expect((await runs(stage))[0]).toEqual({ command: 'run', exit_code: 70 });
+    expect(backfillsExitCode([await progress(stage)])).toBe(0);
+  });
+
+  test('asked for again takes the place of what the first one left; a day that is not over stays a requested one', async () => {
+    const stage = await open();
+    const broken: LedgerReader = { page: () => Promise.reject(new Error('made up')) };
+    const days = { from: LONG.from, to: '2026-03-06' };
+    await stage.run({ range: days }, { reader: broken });
+    await stage.run({ range: days });
+    expect(await backfillStatuses(stage.app.database.db)).toMatchObject([
+      { id: 2, daysDone: 100, daysLeft: 0 },
+      { id: 1, daysDone: 0, daysLeft: 0 },
+    ]);
+    const asked = stage.app.database.db
+      .selectFrom('requested_range')
+      .select(['from_day', 'to_day', 'done_at']);
+    expect(await asked.execute()).toEqual([{ from_day: '2026-03-06', to_day: '2026-03-06', done_at: null }]);
+  });
+});
+
+describe('workers', () => {
+  async function withQueue(): Promise<{ readonly stage: Stage; readonly queue: Queue }> {
+    const stage = await open();
+    await installQueue(stage.app.database.db);
+    const queue = await openQueue(stage.app.database.db, { supervises: false, onProblem: () => undefined });
+    return { stage, queue };
+  }
+  const job = { runId: 1, merchantNo: MERCHANT.merchantNo };
+
+  test('get one job for each merchant, however often they ask, and do all its slices', async () => {
+    const { stage, queue } = await withQueue();
+    const { db } = stage.app.database;
+    await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
+    await begin(stage, NUMBERS, { from: LONG.from, to: '2025-12-01' });
+    expect(await enqueueBackfills(queue, stage.app.now())).toBe(2);
+    expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
+    const slices = slicesOf(stage);
+    await keepWorking(queue, {
+      atOnce: 4,
+      work: (taken, signal) => workOnBackfillJob(slices, queue, taken, { now: stage.app.now, signal }),
+      lookAfter: () => Promise.resolve(),
+      onEnd: ({ error }) => expect(error).toBeUndefined(),
+      onProblem: (error) => expect(error).toBeUndefined(),
+      signal: new AbortController().signal,
+      untilEmpty: true,
+    });
+    expect(await backfillStatuses(db)).toMatchObject([{ daysDone: 0 }, { daysDone: 200, daysLeft: 0 }]);
+    // The merchant's other backfill follows.
+    expect(await enqueueBackfills(queue, stage.app.now())).toBe(1);
+    await queue.close();
+  });
+
+  test('end a job between two slices where one of the night waits', async () => {
+    const { stage, queue } = await withQueue();
+    const { db } = stage.app.database;
+    await begin(stage);
+    await db.transaction().execute((trx) => enqueue(queue, trx, 'night', [{ runId: 2, merchantNo: 'N1' }]));
+    const options = { now: stage.app.now, signal: new AbortController().signal };
+    expect(await workOnBackfillJob(slicesOf(stage), queue, job, options)).toBe(0);
+    expect(await progress(stage)).toMatchObject({ daysDone: 31 });
+    const failing: LedgerReader = { page: () => Promise.reject(new Error('made up')) };
+    expect(await workOnBackfillJob(slicesOf(stage, failing), queue, job, options)).toBe(4);
+    // It is not put on the queue before its pause is over.
+    expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
+    await queue.close();
   });
 });
 

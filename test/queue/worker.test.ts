@@ -75,6 +75,20 @@ describe('a worker', () => {
     expect(begun.map(([lane]) => lane)).toEqual(['N', 'N', 'N', 'B', 'B', 'B']);
   });
 
+  it('keeps half of its places free of backfills, so that a night that comes finds room at once', async () => {
+    stage = await queueStage();
+    await stage.send(['B1', 'B2', 'B3', 'B4'], { lane: 'backfill' });
+    const { work, begun, letGo } = held();
+    const { ended, stop } = worker(work, { atOnce: 4, finishWithinMs: 0 });
+    await expect.poll(() => begun.length).toBe(2);
+    await stage.send(['N1', 'N2', 'N3']);
+    await expect.poll(() => begun.length, { timeout: 5_000 }).toBe(4);
+    expect(begun.map(([lane]) => lane)).toEqual(['B', 'B', 'N', 'N']);
+    letGo();
+    stop();
+    await ended;
+  });
+
   it('comes back to a merchant on whom another process is at work, and uses up no attempt', async () => {
     stage = await queueStage();
     await stage.send(['M1']);

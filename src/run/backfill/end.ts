@@ -4,7 +4,7 @@ import { counted } from '../../ledger/text.ts';
 import { sliceTotals } from '../../store/backfill-progress.ts';
 import { cancelBackfill, endDoneBackfills } from '../../store/backfills.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { finishRun } from '../../store/runs.ts';
+import { finishRun, runById } from '../../store/runs.ts';
 import { EXIT } from '../verdict/exit-codes.ts';
 
 /** Ends the backfills of which nothing is left. Throws what the database throws. */
@@ -20,7 +20,7 @@ export const endBackfills = (db: Kysely<DB>, now: Date): Promise<void> =>
             ];
       const figures = { backfill: id, slices, days, notes, interrupted: false };
       const exitCode = needPerson === 0 ? EXIT.done : EXIT.needsPerson;
-      await finishRun(trx, runId, { exitCode, figures, now });
+      await finishOpenRun(trx, runId, { exitCode, figures, now });
     }
   });
 
@@ -36,6 +36,15 @@ export async function endCancelled(trx: Transaction<DB>, id: number, now: Date):
     notes: ['it was cancelled; what was read stays'],
     interrupted: true,
   };
-  await finishRun(trx, runId, { exitCode: EXIT.incomplete, figures, now });
+  await finishOpenRun(trx, runId, { exitCode: EXIT.incomplete, figures, now });
   return true;
+}
+
+/** A long `run` that came to its own end keeps that. */
+async function finishOpenRun(
+  trx: Transaction<DB>,
+  runId: number,
+  end: Parameters<typeof finishRun>[2],
+): Promise<void> {
+  if ((await runById(trx, runId))?.exitCode === null) await finishRun(trx, runId, end);
 }

@@ -36,6 +36,13 @@ export async function backfillStatuses(
   );
 }
 
-/** The exit code of open backfills: 4 once a slice has failed, as its days are missing; else 0, however much is left. */
-export const backfillsExitCode = (backfills: readonly Pick<BackfillStatus, 'failing'>[]): ExitCode =>
-  backfills.some(({ failing }) => failing > 0) ? EXIT.incomplete : EXIT.done;
+/**
+ * The exit code of open backfills: 4 once a slice has failed, or where days are left that `run` was asked for; else 0,
+ * however much is left.
+ */
+export const backfillsExitCode = (
+  backfills: readonly Pick<BackfillStatus, 'failing' | 'isRun' | 'daysLeft'>[],
+): ExitCode =>
+  backfills.some(({ failing, isRun, daysLeft }) => failing > 0 || (isRun && daysLeft > 0))
+    ? EXIT.incomplete
+    : EXIT.done;

@@ -1,13 +1,10 @@
 /** Does the slices of backfills: each is the work on one merchant, from reading to published, under its lease. */
 import pLimit from 'p-limit';
-import { dayWindow } from '../../ledger/business-day.ts';
-import { covers } from '../../ledger/window.ts';
 import type { MerchantAccess } from '../../platform/ledger-reader.ts';
 import { leaveOut, openPart, partsToDo, putOff, storeSlice, type OpenPart } from '../../store/backfills.ts';
 import { isDatabaseTrouble } from '../../store/engine/errors.ts';
 import { LeaseHeld, LeaseLost } from '../../store/engine/lease.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
-import { certifiedWindows } from '../../store/windows.ts';
 import {
   runZoneGate,
   type ActiveRun,
@@ -21,16 +18,14 @@ import { chosenMerchants } from '../chosen-merchants.ts';
 import { underLeases, type HeldLeases } from '../leases.ts';
 import { runRanges } from '../merchant-ranges.ts';
 import { nothingDoneFor } from '../merchant-work.ts';
-import { outcomeOfAll } from '../outcomes.ts';
 import type { DayRange } from '../range.ts';
 import { prepare } from '../run.ts';
-import { NOTHING_STANDS } from '../standing.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
 import { STAGES } from '../stages/stages-of.ts';
-import { isGoodEnd, UsageError, type ExitCode } from '../verdict/exit-codes.ts';
-import { judge } from '../verdict/judge.ts';
+import { UsageError, type ExitCode } from '../verdict/exit-codes.ts';
 import { workOnAll } from '../work-on-all.ts';
 import { endBackfills } from './end.ts';
+import { exitCodeOfSlice } from './slice-verdict.ts';
 import { pauseMs, sliceFrom } from './slices.ts';
 
 /** A merchant that another process is at work on is come back to after this time. */
@@ -169,28 +164,13 @@ export class BackfillSlices {
     const outcomes = new Map<string, MerchantOutcome>();
     await workOnAll(run, { held, ranges, stages: STAGES.run, outcomes });
     await noticeShared(deps, { runId, merchants: [merchantNo] });
-    const outcome = ofSlice(outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo), range);
-    // What else is open of this merchant is told by the next night.
-    const verdict = judge(outcomeOfAll([outcome]), NOTHING_STANDS, {
-      id: runId,
-      failures: [],
-      zone: deps.zone,
-    });
-    if (!isGoodEnd(verdict.exitCode)) throw new SliceUndone(verdict.reasons[0]!.what);
-    if (outcome.sync?.notJoined !== undefined) throw new SliceUndone(outcome.sync.notJoined.problem);
-    await assertRead(deps, merchantNo, range);
-    return verdict.exitCode;
+    return exitCodeOfSlice(run, outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo));
   }
 
   #zoneGateOf(runId: number, deps: RunDeps): ActiveRun['zoneGate'] {
     if (this.#zoneGate?.runId !== runId) this.#zoneGate = { runId, gate: runZoneGate(deps) };
     return this.#zoneGate.gate;
   }
-}
-
-/** A slice that was worked on and is not done. */
-class SliceUndone extends Error {
-  override readonly name = 'SliceUndone';
 }
 
 const PASSED: Ended = { outcome: 'passed', exitCode: null, problem: null };
@@ -201,20 +181,3 @@ const endOf = (part: OpenPart, ended: Ended): SliceEnd => ({
   ...sliceFrom(part.nextDay, part.toDay),
   ...ended,
 });
-
-/** The outcome without days outside the slice that wait to be published: they are no part of it. */
-function ofSlice(outcome: MerchantOutcome, { from, to }: DayRange): MerchantOutcome {
-  const { publish } = outcome;
-  if (publish === null) return outcome;
-  return {
-    ...outcome,
-    publish: { ...publish, withheld: publish.withheld.filter(({ day }) => from <= day && day <= to) },
-  };
-}
-
-/** Throws `SliceUndone` unless all of these days are under certificate. */
-async function assertRead({ db, zone }: RunDeps, merchantNo: string, { from, to }: DayRange): Promise<void> {
-  const span = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
-  if (covers(await certifiedWindows(db, merchantNo, span), span)) return;
-  throw new SliceUndone(`${merchantNo}: not all of ${from} to ${to} could be read yet`);
-}

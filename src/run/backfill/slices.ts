@@ -10,7 +10,7 @@ export const BACKFILL_COMMAND = 'backfill';
 /**
  * Days of a slice: long enough that its first calls weigh little, short enough that a killed process loses little.
  */
-export const SLICE_DAYS = 31;
+const SLICE_DAYS = 31;
 /** A `run` over more days is done in slices, as a backfill is. */
 export const LONG_RUN_DAYS = 92;
 
