@@ -10,7 +10,7 @@ import { startServer } from './server.ts';
 const MILLIONS = Number(process.argv[2] ?? 5);
 const MONTHS = 24;
 const MERCHANTS = 500;
-const ROUNDS = 5;
+const ROUNDS = 3;
 const TABLES = ['whole', 'parts'] as const;
 
 /** Entries of all merchants, spread evenly over the time from one instant to another. */
