@@ -1,6 +1,6 @@
 /** Says which ledger tables a statement reads or writes without saying of which merchants. It knows SQL as daybook writes it. */
 
-export const LEDGER_TABLES = [
+const LEDGER_TABLES = [
   'absent_entry',
   'account_day',
   'certified_span',
