@@ -72,7 +72,8 @@ try {
       await query(merchant).execute(db);
     }, Promise.resolve());
   const work = (table: string, round: number) => ({
-    [`a night of ${(MERCHANTS * 20).toLocaleString('en')} new entries`]: () => night(table, round).execute(db),
+    [`a night of ${(MERCHANTS * 20).toLocaleString('en')} new entries`]: () =>
+      night(table, round).execute(db),
     'the chain’s read, 40 merchants, 12 days': ofMerchants((one) => chain(table, one)),
     'the comparison, 40 merchants, 1,000 batch numbers': ofMerchants((one) => comparison(table, one, sql``)),
     'the same, with the month known': ofMerchants((one) =>
