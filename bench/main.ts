@@ -18,6 +18,7 @@ import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
 import { merchants } from './measures/merchants.ts';
 
+import { merchantsHistory } from './measures/merchants-history.ts';
 import { merchantsLatency } from './measures/merchants-latency.ts';
 import { merchantsMemory } from './measures/merchants-memory.ts';
 import { naive } from './measures/naive.ts';
@@ -39,6 +40,7 @@ const MEASURES: readonly Measure[] = [
   nightly,
   merchants,
   merchantsLatency,
+  merchantsHistory,
 
   merchantsMemory,
   workers,

@@ -106,6 +106,8 @@ export const lastNights = (
     readonly what: string;
     readonly nights: number;
     readonly entriesPerDay: number;
+    /** Called once the merchants are known, to give them a past before the first day that is read. */
+    readonly seed?: (database: BenchDatabase) => Promise<void>;
     /** Called when the days before are done. */
     readonly onReady?: () => Promise<void>;
   },
@@ -113,6 +115,7 @@ export const lastNights = (
   withDatabase(bench, async (database) => {
     const { what, nights, entriesPerDay, onReady } = options;
     const places = { ...options, database, keys: await addMerchants(database, many) };
+    await options.seed?.(database);
     const before = addDays(many.range.to, -nights);
     await bench.daybook({
       what: `${what}: the days before`,

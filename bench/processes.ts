@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
+import type { PastPlatform } from './past.ts';
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
@@ -109,6 +110,10 @@ export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProc
     stop,
   };
 }
+
+/** Starts a platform whose merchants have entries long before the first day of the scenario. */
+export const startPastPlatform = (input: PastPlatform): Promise<Listening> =>
+  startListening('./past-platform.ts', input);
 
 export interface ObjectServer {
   readonly url: string;
