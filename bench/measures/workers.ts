@@ -104,9 +104,12 @@ async function nightMs(
         .select(['exit_code', 'figures'])
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
-      if (end.exit_code === 0) return performance.now() - startedMs;
-      if (end.exit_code !== null)
+      if (end.exit_code !== null) {
+        const elapsedMs = performance.now() - startedMs;
+        const { merchantsDone } = end.figures as { merchantsDone?: readonly string[] };
+        if (end.exit_code === 0 && merchantsDone?.length === merchants) return elapsedMs;
         throw new Error(`the night of ${of} workers ended: ${JSON.stringify(end.figures)}`);
+      }
       await sleep(LOOK_EVERY_MS);
     }
   } finally {
