@@ -1,7 +1,7 @@
 /**
  * The fastest possible script for a night of many merchants, without any proof. For each merchant it reads as few
  * pages as the total needs, does one upsert, and writes one CSV file of the last day. It works on as many merchants
- * at once as daybook makes calls at once.
+ * at once as daybook does.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -17,11 +17,16 @@ import { chain } from './measures/chain.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
 import { merchants } from './measures/merchants.ts';
+
+import { merchantsHistory } from './measures/merchants-history.ts';
+import { merchantsLatency } from './measures/merchants-latency.ts';
+import { merchantsMemory } from './measures/merchants-memory.ts';
 import { naive } from './measures/naive.ts';
 import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
 import { publish } from './measures/publish.ts';
 import { sync } from './measures/sync.ts';
+import { workers } from './measures/workers.ts';
 import { runDaybook, startSandbox } from './processes.ts';
 import { startServer } from './server.ts';
 
@@ -34,6 +39,11 @@ const MEASURES: readonly Measure[] = [
   publish,
   nightly,
   merchants,
+  merchantsLatency,
+  merchantsHistory,
+
+  merchantsMemory,
+  workers,
   notifications,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
 import type { ScenarioInput } from '../src/sandbox/scenario.ts';
+import type { PastPlatform } from './past.ts';
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
@@ -107,6 +108,63 @@ export async function startSandbox(scenario: ScenarioInput): Promise<SandboxProc
       return state.requests;
     },
     stop,
+  };
+}
+
+/** Starts a platform whose merchants have entries long before the first day of the scenario. */
+export const startPastPlatform = (input: PastPlatform): Promise<Listening> =>
+  startListening('./past-platform.ts', input);
+
+export interface ObjectServer {
+  readonly url: string;
+  /** How many objects were put so far. */
+  readonly uploads: () => Promise<number>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts an object store that answers each request after `latencyMs`. Its bucket is called `bench`. */
+export async function startObjectServer(input: { readonly latencyMs: number }): Promise<ObjectServer> {
+  const { url, stop } = await startListening('./object-server.ts', input);
+  return {
+    url,
+    uploads: async () => {
+      const state = (await (await fetch(`${url}/uploads`)).json()) as { uploads: number };
+      return state.uploads;
+    },
+    stop,
+  };
+}
+
+export interface StartedCommand {
+  /** Resolves when a line of its log has this text. Throws if it ends before. */
+  readonly tells: (text: string) => Promise<void>;
+  /** Tells it to stop, and waits until it has ended. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a command of daybook that runs until it is stopped. */
+export function startCommand(args: readonly string[], env: Env): StartedCommand {
+  const child = spawn(process.execPath, [pathOf('../src/cli/main.ts'), ...args], {
+    env: { ...BARE_ENV, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  return {
+    tells: async (text) => {
+      let last = '';
+      for await (const line of createInterface({ input: child.stderr })) {
+        last = line;
+        if (!line.includes(text)) continue;
+        // The rest of the log is thrown away, or the command would wait for somebody to read it.
+        child.stderr.resume();
+        return;
+      }
+      throw new Error(`daybook ${args.join(' ')} ended: ${last}`);
+    },
+    stop: async () => {
+      child.kill();
+      await ended;
+    },
   };
 }
 

@@ -9,14 +9,11 @@ import { pathToFileURL } from 'node:url';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { FewestCallsInput } from '../fewest-calls.ts';
 import { count, withDatabase, withSandbox, type Bench, type Measure, type Measured } from '../measure.ts';
-import { addMerchants, manyMerchants, type ManyMerchants } from '../merchants.ts';
+import { AT_ONCE, lastNights, manyMerchants, RESWEEP_DAYS, type ManyMerchants } from '../merchants.ts';
 import { runScript } from '../processes.ts';
 import { ZONE } from '../scenario.ts';
 
-const RESWEEP_DAYS = 7;
 const ENTRIES_PER_DAY = 20;
-/** How many calls daybook makes at once, and how many merchants the script reads at once. */
-const AT_ONCE = 16;
 const TARGET = { atLeast: 0.4 } as const;
 
 /** How many nights are done at once: a single one, or several after days without daybook. */
@@ -73,39 +70,12 @@ interface Where {
 }
 
 /** How many ms daybook takes for the last nights, once it has the days before. */
-const daybookMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> =>
-  withDatabase(bench, async (database) => {
-    const last = many.range.to;
-    const env = (yesterday: string) => ({
-      ...keys,
-      PLATFORM_BASE_URL: url,
-      PLATFORM_TIME_ZONE: ZONE,
-      PLATFORM_CONCURRENCY: String(AT_ONCE),
-      DATABASE_URL: database.url,
-      STATEMENTS_URL: pathToFileURL(join(folder, 'daybook')).href,
-      DAYBOOK_NOW: new Date(dayWindow(yesterday, ZONE).endMs + 3_600_000).toISOString(),
-    });
-    const keys = await addMerchants(database, many);
-    const before = addDays(last, -nights);
-    const what = `${nights === 1 ? 'a night' : `${nights} nights`} of ${count(many.merchants.length)} merchants`;
-    await bench.daybook({
-      what: `${what}: the days before`,
-      command: 'run',
-      range: { from: many.range.from, to: before },
-      env: env(before),
-    });
-    await database.settle();
-    const { elapsedMs, figures } = await bench.daybook({ what, command: 'run', range: null, env: env(last) });
-    const expected = {
-      inserted: many.merchants.length * nights * ENTRIES_PER_DAY,
-      published: many.merchants.length * nights,
-    };
-    for (const [name, value] of Object.entries(expected)) {
-      const found = figures[name as keyof typeof expected];
-      if (found !== value) throw new Error(`${what}: ${name} ${found}, not ${value}`);
-    }
-    return elapsedMs;
-  });
+async function daybookMs(bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> {
+  const what = `${nights === 1 ? 'a night' : `${nights} nights`} of ${count(many.merchants.length)} merchants`;
+  const statementsUrl = pathToFileURL(join(folder, 'daybook')).href;
+  const options = { what, url, statementsUrl, nights, entriesPerDay: ENTRIES_PER_DAY };
+  return (await lastNights(bench, many, options)).elapsedMs;
+}
 
 /** How many ms the script takes for the same windows. It has the days before stored too. */
 const scriptMs = (bench: Bench, many: ManyMerchants, { url, nights, folder }: Where): Promise<number> =>
