@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLine } from '../../src/platform/line.ts';
 import type { SharedLimit } from '../../src/platform/shared-limit.ts';
+import { Slices } from '../../src/platform/slices.ts';
 import { virtualTime } from '../support/virtual-time.ts';
 import { virtualLimit } from './virtual-limit.ts';
 
@@ -134,6 +135,15 @@ test('whatever the processes do, no span of time holds more calls than the rate 
     ),
     { numRuns: 25 },
   );
+});
+
+test('a call that was reserved is lost half a second after its instant, so that those of an idle process do not pile up', () => {
+  const slices = new Slices(10, 8);
+  slices.add(3, 0);
+  expect([slices.dueMs(0), slices.dueMs(500), slices.dueMs(501), slices.dueMs(650)]).toEqual([
+    0, 0, 100, 200,
+  ]);
+  expect(slices.dueMs(701)).toBe(Number.POSITIVE_INFINITY);
 });
 
 describe('a hold', () => {
