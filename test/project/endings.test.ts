@@ -21,6 +21,7 @@ const CAUGHT = [
   'Refused',
   'Unreadable',
   'UnreadableRows',
+  'SliceUndone',
   'Wrong',
 ];
 

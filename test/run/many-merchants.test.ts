@@ -41,7 +41,7 @@ describe('of very many merchants', () => {
   };
 
   test.each([
-    ['the days of a night', null, 12],
+    ['the days of a night', null, 15],
     ['days asked for', { from: '2026-03-01', to: '2026-03-09' }, 6],
   ])(
     '%s are worked out with a few statements for some hundred merchants',
