@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
+import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UntoldChanges } from '../store/untold-changes.ts';
@@ -72,6 +73,18 @@ export async function endMerchants(
   await retry(record, { isPassing: isLostOrRolledBack });
   for (const { outcome } of ended) outcome.publishedNow.clear();
   return ended.map(({ outcome }) => ({ outcome, ...standings.get(outcome.merchantNo)! }));
+}
+
+/** Records what one merchant's work has published, where its end is not recorded with those of others. */
+export async function recordPublished(
+  db: ActiveRun['deps']['db'],
+  lease: Lease,
+  { publishedNow }: MerchantOutcome,
+): Promise<void> {
+  const { stored, settled } = publishedNow;
+  if (stored.size + settled.length > 0)
+    await writeTransaction(db, lease, (trx) => recordSettled(trx, [...stored.values()], settled));
+  publishedNow.clear();
 }
 
 function endRow(

@@ -6,6 +6,7 @@ import type { DB } from '../../store/engine/schema.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import type { MerchantOutcome, MerchantWork, RunRequest } from '../active-run.ts';
 import { knownAhead, type KnownAhead } from '../known-ahead.ts';
+import { recordPublished } from '../merchant-ends.ts';
 import { nothingDoneFor, workOnMerchant, type MerchantWorkOptions } from '../merchant-work.ts';
 import { outcomeOfAll } from '../outcomes.ts';
 import type { DayRange } from '../range.ts';
@@ -65,6 +66,7 @@ export async function workInSlices(
     };
     try {
       await workOnMerchant(ownWork, own, options);
+      await recordPublished(deps.db, work.lease, own);
     } finally {
       addSlice(outcome, own);
     }

@@ -16,6 +16,7 @@ import { runDeps, type PlatformApp } from '../app.ts';
 import { checkedBy } from '../checked.ts';
 import { chosenMerchants } from '../chosen-merchants.ts';
 import { underLeases, type HeldLeases } from '../leases.ts';
+import { recordPublished } from '../merchant-ends.ts';
 import { runRanges } from '../merchant-ranges.ts';
 import { nothingDoneFor } from '../merchant-work.ts';
 import type { DayRange } from '../range.ts';
@@ -163,8 +164,10 @@ export class BackfillSlices {
     await prepare(run, held);
     const outcomes = new Map<string, MerchantOutcome>();
     await workOnAll(run, { held, ranges, stages: STAGES.run, outcomes });
+    const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
+    await recordPublished(deps.db, held.leaseOf(merchantNo), outcome);
     await noticeShared(deps, { runId, merchants: [merchantNo] });
-    return exitCodeOfSlice(run, outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo));
+    return exitCodeOfSlice(run, outcome);
   }
 
   #zoneGateOf(runId: number, deps: RunDeps): ActiveRun['zoneGate'] {
