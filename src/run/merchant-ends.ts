@@ -20,6 +20,9 @@ const ENDED_TOGETHER = 64;
 /** Figures that say nothing about a single merchant. */
 const OF_WHOLE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
 
+/** There is a row for each merchant and night, so nothing that is zero or empty is stored in it. */
+const isTold = (value: unknown): boolean => value !== 0 && !(Array.isArray(value) && value.length === 0);
+
 /** The end of one merchant's part of a run. */
 export interface MerchantEnd {
   readonly outcome: MerchantOutcome;
@@ -100,7 +103,9 @@ function endRow(
     elapsedMs: 0,
   };
   const figures = Object.fromEntries(
-    Object.entries(runFigures(report)).filter(([name]) => !OF_WHOLE_RUNS.includes(name)),
+    Object.entries(runFigures(report)).filter(
+      ([name, value]) => !OF_WHOLE_RUNS.includes(name) && isTold(value),
+    ),
   );
   const reads = outcome.sync !== null && outcome.sync.notJoined === undefined;
   return { merchantNo: outcome.merchantNo, exitCode, reads, figures };

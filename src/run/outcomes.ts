@@ -1,6 +1,6 @@
 /** Puts what was done for each merchant together into the outcome of a run. Pure. */
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
-import type { PublishOutcome, Standing } from './report.ts';
+import { runFigures, type PublishOutcome, type RunReport, type Standing } from './report.ts';
 import type { BusyMerchant, MerchantOutcome, StageOutcome } from './active-run.ts';
 
 /** The outcome of all merchants, in the order given. */
@@ -18,6 +18,19 @@ export function outcomeOfAll(
     troubles: present(({ trouble }) => trouble),
     busy,
   };
+}
+
+/** The counts that are stored with a run, of a run in which nothing was done: each is 0. */
+export function zeroFigures(): Record<string, number> {
+  const report: RunReport = {
+    ...{ command: 'run', runId: 0, from: '', to: '', exitCode: 0, ...outcomeOfAll([]), checked: [] },
+    ...{ standing: standingOfAll([]), reasons: [], notes: [], elapsedMs: 0 },
+  };
+  return Object.fromEntries(
+    Object.entries(runFigures(report)).flatMap(([name, value]) =>
+      typeof value === 'number' ? [[name, value]] : [],
+    ),
+  );
 }
 
 const sumOf = <Item>(items: readonly Item[], figure: (item: Item) => number): number =>

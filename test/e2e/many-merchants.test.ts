@@ -1,6 +1,7 @@
 /** Many merchants in one run: each under its own lease, none waits for another, and what happens to one is its own. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
+import { zeroFigures } from '../../src/run/outcomes.ts';
 import { executeScheduled } from '../../src/run/run.ts';
 import { acquireLease, merchantLease, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
 import { merchantEnds } from '../../src/store/run-merchants.ts';
@@ -72,6 +73,20 @@ describe('a merchant that another process is at work on', () => {
     await expect(stage.run({ merchants: ALL })).rejects.toThrow(/^all 3 merchants are busy with other runs/);
     expect(await dbOf(stage).selectFrom('run').selectAll().execute()).toEqual([]);
   });
+});
+
+test('the row of a merchant has its counts without zeros, the row of a run has all', async () => {
+  const stage = await open();
+  const { runId } = await stage.run({ merchants: ALL });
+  const [first] = await merchantEnds(dbOf(stage), runId);
+  const { inserted, published, checked } = first!.figures;
+  expect({ inserted, published, checked }).toEqual({
+    ...{ inserted: 240, published: 4, checked: expect.arrayContaining(['zone']) },
+  });
+  expect(Object.values(first!.figures)).not.toContain(0);
+  const { figures } = await dbOf(stage).selectFrom('run').select('figures').executeTakeFirstOrThrow();
+  const counts = Object.entries(figures as object).filter(([, value]) => typeof value === 'number');
+  expect(counts.map(([name]) => name).sort()).toEqual(Object.keys(zeroFigures()).sort());
 });
 
 test('two runs for different merchants both work at the same time', async () => {

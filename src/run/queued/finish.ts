@@ -12,6 +12,7 @@ import {
   type MerchantsReason,
 } from '../../store/queued-runs.ts';
 import type { RunDeps } from '../active-run.ts';
+import { zeroFigures } from '../outcomes.ts';
 import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
 import { STAGES } from '../stages/stages-of.ts';
@@ -52,6 +53,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const { platformBehindMs = 0, platformAheadMs = 0 } = totals.largest;
   const figures = {
     ...merchantFigures(merchants, totals.merchantsDone),
+    ...zeroFigures(),
     ...totals.sums,
     ...{ platformBehindMs, platformAheadMs },
     checked: checkedBy(request, deps),
