@@ -17,7 +17,6 @@ import { chain } from './measures/chain.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
 import { merchants } from './measures/merchants.ts';
-
 import { merchantsHistory } from './measures/merchants-history.ts';
 import { merchantsLatency } from './measures/merchants-latency.ts';
 import { merchantsMemory } from './measures/merchants-memory.ts';
@@ -41,7 +40,6 @@ const MEASURES: readonly Measure[] = [
   merchants,
   merchantsLatency,
   merchantsHistory,
-
   merchantsMemory,
   workers,
   notifications,

@@ -59,11 +59,12 @@ async function bucketOn(server: S3Server): Promise<Place> {
 }
 
 const gateway = gatewayServer();
+const GATEWAY = 'the gateway';
 /** For each store, whether it refuses a late write. If not, the write must be repaired. */
 const places: readonly (readonly [string, boolean, () => Promise<Place>])[] = [
   ['a directory', true, directory],
   ['fauxqs, which ignores conditions', false, async () => bucketOn(await startFauxqsServer())],
-  ...(gateway === null ? [] : ([['the gateway', true, () => bucketOn(gateway)]] as const)),
+  ...(gateway === null ? [] : ([[GATEWAY, true, () => bucketOn(gateway)]] as const)),
 ];
 
 /** What the platform shows: the days with that many entries each. */
@@ -172,12 +173,13 @@ async function lateEffect(freezeAt: number, standing: number, days: readonly str
   return { frozenAt, end, afterwards: await repaired(calm), damaged };
 }
 
-describe.each(places)('late writes to %s', (_, keepsOut, openPlace) => {
+describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
   test.each([
     ['the first statement of a day', 0, DAYS.slice(0, 1)],
     ['a later revision', 1, DAYS.slice(0, 1)],
-    ['two days that are published together', 1, DAYS],
-  ])(
+    // Each effect of two days takes the gateway a second. It obeys the same conditions as a directory.
+    ...(store === GATEWAY ? [] : [['two days that are published together', 1, DAYS] as const]),
+  ] as const)(
     'of %s: refused or repaired, before whatever effect the run was frozen',
     async (__, standing, days) => {
       const frozenAt: string[] = [];
