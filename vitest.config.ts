@@ -14,7 +14,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // What is waited for comes as soon as it can; how soon is the machine's affair.
     expect: { poll: { timeout: 30_000 } },
-    maxWorkers: 2,
+    // Many tests wait more than they work.
+    maxWorkers: 3,
     reporters: ['default', 'json'],
     outputFile: { json: '.vitest-report.json' },
     projects: [

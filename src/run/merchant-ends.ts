@@ -29,6 +29,8 @@ export interface MerchantEnd {
   readonly standing: Standing;
   /** The notes behind `standing.untold`. */
   readonly untold: readonly UntoldChanges[];
+  /** False if the merchant's lease was lost: another process is at work on it, and its run tells what is open. */
+  readonly isRecorded: boolean;
 }
 
 export interface EndedMerchant {
@@ -54,7 +56,7 @@ export async function endMerchants(
     now,
   });
   const rows = ended.map(({ outcome }) => endRow(run, outcome, standings.get(outcome.merchantNo)!, failures));
-  const record = (): Promise<void> =>
+  const record = (): Promise<ReadonlySet<Lease>> =>
     deps.db.transaction().execute(async (trx) => {
       const held = new Set(
         await heldStill(
@@ -72,10 +74,15 @@ export async function endMerchants(
         published.flatMap(({ settled }) => settled),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
+      return held;
     });
-  await retry(record, { isPassing: isLostOrRolledBack });
+  const held = await retry(record, { isPassing: isLostOrRolledBack });
   for (const { outcome } of ended) outcome.publishedNow.clear();
-  return ended.map(({ outcome }) => ({ outcome, ...standings.get(outcome.merchantNo)! }));
+  return ended.map(({ outcome, lease }) => ({
+    outcome,
+    ...standings.get(outcome.merchantNo)!,
+    isRecorded: held.has(lease),
+  }));
 }
 
 /** Records what one merchant's work has published, where its end is not recorded with those of others. */

@@ -132,10 +132,18 @@ async function clocksWereApart(
 /** Marks changes as reported, once the report is stored. If this fails, a later run reports them again. */
 export async function forgetTold(
   { deps }: Pick<ActiveRun, 'deps'>,
-  { notices, revised }: Standing,
+  standing: Standing,
   ends: readonly MerchantEnd[],
 ): Promise<void> {
-  const untold = ends.flatMap((end) => end.untold);
+  // What is open of a merchant whose lease was lost is told by the run that has it now.
+  const own = ends.filter(({ isRecorded }) => isRecorded);
+  const merchants = new Set(own.map(({ outcome }) => outcome.merchantNo));
+  const untold = own.flatMap((end) => end.untold);
+  const revised = standing.revised.filter(({ merchantNo }) => merchants.has(merchantNo));
+  const notices = standing.notices.filter(
+    (notice) =>
+      merchants.has(notice.merchantNo) || (notice.kind === 'shared' && merchants.has(notice.otherMerchantNo)),
+  );
   if (untold.length + revised.length + notices.length === 0) return;
   const forget = (): Promise<void> =>
     deps.db.transaction().execute(async (trx) => {
