@@ -33,14 +33,22 @@ const holds = (outer: Window, inner: Window): boolean =>
 const overlaps = (one: Window, other: Window): boolean =>
   one.beginMs <= other.endMs && one.endMs >= other.beginMs;
 
+/** Whether the parts leave nothing of the window out. */
+function coverAll(window: Window, parts: readonly Window[]): boolean {
+  let fromMs = window.beginMs;
+  for (const { beginMs, endMs } of [...parts].sort((a, b) => a.beginMs - b.beginMs))
+    if (beginMs <= fromMs) fromMs = Math.max(fromMs, endMs + 1);
+  return fromMs > window.endMs;
+}
+
 const isWiderThan =
   (window: Window) =>
   ({ query }: Call): boolean =>
     !holds({ beginMs: window.beginMs - SLACK_MS, endMs: window.endMs + SLACK_MS }, query.window);
 
 /**
- * The calls from the first to the last that read a certified window: those for it or parts of it, or, if there are none,
- * those for the wide window that holds it and was read last.
+ * The calls from the first to the last that read a certified window: those for it or parts of it, or, if these do not
+ * cover it, those for the wide window that holds it and was read last.
  */
 function readingOf(window: Window, calls: readonly Call[]): readonly Call[] {
   const isWider = isWiderThan(window);
@@ -48,8 +56,14 @@ function readingOf(window: Window, calls: readonly Call[]): readonly Call[] {
   const own = windows.filter((call) => !isWider(call) && overlaps(window, call.query.window));
   const wider = windows.filter((call) => isWider(call) && holds(call.query.window, window));
   const last = wider.at(-1)?.query.window;
-  const reading =
-    own.length > 0 ? own : wider.filter(({ query }) => last !== undefined && holds(query.window, last));
+  // Calls that cover only a part of it ask where an entry lies, for the proof of the zone.
+  const isRead =
+    wider.length === 0 ||
+    coverAll(
+      window,
+      own.map(({ query }) => query.window),
+    );
+  const reading = isRead ? own : wider.filter(({ query }) => last !== undefined && holds(query.window, last));
   return reading.length === 0
     ? []
     : calls.slice(calls.indexOf(reading[0]!), calls.indexOf(reading.at(-1)!) + 1);
