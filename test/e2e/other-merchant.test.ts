@@ -209,7 +209,9 @@ describe('a fault in the rows of one merchant', () => {
       const report = await stage.run(both);
       if (code === '53100') {
         expect([report.exitCode, report.notes[0]]).toEqual([4, expect.stringContaining(message)]);
-        expect(report.publish).toBeNull();
+        // The other merchant may be done by then.
+        const published = report.publish?.published.map(({ account }) => account.merchantNo) ?? [];
+        expect(published).not.toContain(OTHER.merchantNo);
       } else {
         expect([report.exitCode, report.notes[0]]).toEqual([
           70,
