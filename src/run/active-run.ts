@@ -2,7 +2,6 @@
 import type { Kysely } from 'kysely';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
-import type { ExitCode } from '../ledger/ending.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
@@ -74,27 +73,6 @@ export const accountsAsked = ({
 }: Pick<RunRequest, 'merchants' | 'currencies'>): AccountFilter & {
   readonly merchants: readonly string[];
 } => ({ merchants: merchants.map(({ merchantNo }) => merchantNo), currencies });
-
-/** A merchant that another process is at work on. */
-export interface BusyMerchant {
-  readonly merchantNo: string;
-  /** 5 if it was asked for by name, 4 if the schedule has to come back to it, else 0. */
-  readonly exitCode: ExitCode;
-  /** A sentence that names the other process. */
-  readonly message: string;
-}
-
-/** What the stages did for all merchants. */
-export interface StageOutcome {
-  readonly sync: readonly MerchantSync[];
-  readonly reconcile: ReconcileReport | null;
-  readonly healingReads: readonly HealingRead[];
-  readonly publish: PublishOutcome | null;
-  /** Merchants for whom a stage failed while the run went on for the others. */
-  readonly troubles: readonly MerchantTrouble[];
-  /** Merchants that were left out because another process is at work on them. */
-  readonly busy: readonly BusyMerchant[];
-}
 
 /** A run at work: what was asked for and what it works with. */
 export interface ActiveRun {

@@ -1,5 +1,6 @@
 /** Ends the work on merchants, many at a time: finds out what is still open, judges each, and records its end. */
 import pLimit from 'p-limit';
+import type { ExitCode } from '../ledger/ending.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
@@ -31,6 +32,8 @@ export interface MerchantEnd {
   readonly untold: readonly UntoldChanges[];
   /** False if the merchant's lease was lost: another process is at work on it, and its run tells what is open. */
   readonly isRecorded: boolean;
+  /** The exit code of a run of this merchant alone. */
+  readonly exitCode: ExitCode;
 }
 
 export interface EndedMerchant {
@@ -78,10 +81,11 @@ export async function endMerchants(
     });
   const held = await retry(record, { isPassing: isLostOrRolledBack });
   for (const { outcome } of ended) outcome.publishedNow.clear();
-  return ended.map(({ outcome, lease }) => ({
+  return ended.map(({ outcome, lease }, at) => ({
     outcome,
     ...standings.get(outcome.merchantNo)!,
     isRecorded: held.has(lease),
+    exitCode: rows[at]!.exitCode,
   }));
 }
 
@@ -102,7 +106,7 @@ function endRow(
   outcome: MerchantOutcome,
   { standing }: MerchantStanding,
   failures: readonly RunFailure[],
-): MerchantEndRow {
+): MerchantEndRow & { readonly exitCode: ExitCode } {
   const all = outcomeOfAll([outcome]);
   const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
   const report: RunReport = {

@@ -1,7 +1,14 @@
 /** Puts what was done for each merchant together into the outcome of a run. Pure. */
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
-import { runFigures, type PublishOutcome, type RunReport, type Standing } from './report.ts';
-import type { BusyMerchant, MerchantOutcome, StageOutcome } from './active-run.ts';
+import {
+  runFigures,
+  type BusyMerchant,
+  type PublishOutcome,
+  type RunReport,
+  type StageOutcome,
+  type Standing,
+} from './report.ts';
+import type { MerchantOutcome } from './active-run.ts';
 
 /** The outcome of all merchants, in the order given. */
 export function outcomeOfAll(

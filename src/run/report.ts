@@ -15,7 +15,6 @@ import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
 import type { DayRange } from './range.ts';
-import type { BusyMerchant } from './active-run.ts';
 import type { OpenRange } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
@@ -88,20 +87,34 @@ export interface Standing {
 /** What was published, and which published files had to be written again. */
 export type PublishOutcome = PublishReport & RepairReport;
 
-export interface RunReport {
-  readonly command: RunCommand;
-  readonly runId: number;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
+/** A merchant that another process is at work on. */
+export interface BusyMerchant {
+  readonly merchantNo: string;
+  /** 5 if it was asked for by name, 4 if the schedule has to come back to it, else 0. */
   readonly exitCode: ExitCode;
+  /** A sentence that names the other process. */
+  readonly message: string;
+}
+
+/** What the stages did for all merchants. */
+export interface StageOutcome {
   readonly sync: readonly MerchantSync[];
   readonly reconcile: ReconcileReport | null;
   /** Spans that were read again because breaks lie in them. */
   readonly healingReads: readonly HealingRead[];
   readonly publish: PublishOutcome | null;
+  /** Merchants for whom a stage failed while the run went on for the others. */
   readonly troubles: readonly MerchantTrouble[];
   /** Merchants that were left out because another process is at work on them. */
   readonly busy: readonly BusyMerchant[];
+}
+
+export interface RunReport extends StageOutcome {
+  readonly command: RunCommand;
+  readonly runId: number;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly exitCode: ExitCode;
   /** The checks it made beyond the days it read. */
   readonly checked: readonly Check[];
   readonly standing: Standing;

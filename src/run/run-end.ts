@@ -16,10 +16,17 @@ import { inTruerWords } from './stages/sync-stage.ts';
 import { EXIT, Interrupted, exitCodeOf } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import type { Reason } from './verdict/reason.ts';
-import { runFigures, TIME_ZONE_ON_TRUST, type RunReport, type Standing } from './report.ts';
+import {
+  runFigures,
+  TIME_ZONE_ON_TRUST,
+  type BusyMerchant,
+  type RunReport,
+  type StageOutcome,
+  type Standing,
+} from './report.ts';
 import { NOTHING_STANDS } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
-import type { ActiveRun, BusyMerchant, MerchantOutcome, RunDeps, StageOutcome } from './active-run.ts';
+import type { ActiveRun, MerchantOutcome, RunDeps } from './active-run.ts';
 
 /** How a run came to its end. */
 export interface RunEnd {

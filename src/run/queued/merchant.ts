@@ -88,13 +88,11 @@ export class QueuedMerchants {
     const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
     if (outcome.sync !== null) [outcome.sync = null] = await inTruerWords([outcome.sync], deps.db);
     const [end] = await endMerchants(active, [{ outcome, lease: held.leaseOf(merchantNo) }]);
-    const recorded = await merchantEnd(deps.db, runId, merchantNo);
     // A lease that was lost meanwhile records nothing. The one that took over does.
     held.lossOf(merchantNo).throwIfAborted();
-    if (recorded?.exitCode == null)
-      throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
+    if (!end!.isRecorded) throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
     await forgetTold(active, end!.standing, [end!]);
-    return recorded.exitCode as ExitCode;
+    return end!.exitCode;
   }
 
   async #run(runId: number, signal: AbortSignal): Promise<RememberedRun> {

@@ -15,7 +15,7 @@ import { reasonsOfRevised } from './revised.ts';
 import { reasonsOfRepair } from './repair-reasons.ts';
 import type { OpenRange } from '../requested.ts';
 import { sumOfSync } from '../stages/sync-tally.ts';
-import type { BusyMerchant, StageOutcome } from '../active-run.ts';
+import type { BusyMerchant, StageOutcome } from '../report.ts';
 import type { Reason } from './reason.ts';
 
 /** A failure that ended the run early for all merchants. */
