@@ -2,7 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { acquireLease, merchantLease, releaseLease } from '../../src/store/engine/lease.ts';
+import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { FROM, MERCHANT, openStage, scenario, storedOf, TO, truthOf, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
@@ -117,7 +118,7 @@ describe('the end of a run is its exit code', () => {
       stderr: expect.stringContaining(`another run (${holder})`),
     });
     expect(stage.sandbox.requestCount()).toBe(0);
-    await releaseLease(db, lease);
+    await releaseLeases(db, [lease]);
 
     stage.sandbox.setHostility({ timeZoneOffsetHours: -8 });
     const wrongZone = await daybook(['run', ...RANGE], env);

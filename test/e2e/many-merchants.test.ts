@@ -3,7 +3,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { zeroFigures } from '../../src/run/outcomes.ts';
 import { executeScheduled } from '../../src/run/run.ts';
-import { acquireLease, merchantLease, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
+import { acquireLease, merchantLease, type Lease } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { merchantEnds } from '../../src/store/run-merchants.ts';
 import { statusOf } from '../../src/run/status.ts';
 import { MERCHANT, openStage, OTHER, scenario, ZONE, type Stage } from '../support/stage.ts';
@@ -60,7 +61,7 @@ describe('a merchant that another process is at work on', () => {
     const onProgress = (): void => {
       if (isFreed) return;
       isFreed = true;
-      void releaseLease(dbOf(stage), lease);
+      void releaseLeases(dbOf(stage), [lease]);
     };
     const report = await stage.run({ merchants: ALL }, { onProgress });
     expect(report).toMatchObject({ exitCode: 0, busy: [], notes: [] });
@@ -108,7 +109,7 @@ describe('a slot of the schedule', () => {
     const lease = await hold(stage, OTHER);
     const first = await executeScheduled(request, stage.deps());
     expect(first).toMatchObject({ exitCode: 4, busy: [{ merchantNo: OTHER.merchantNo }] });
-    await releaseLease(dbOf(stage), lease);
+    await releaseLeases(dbOf(stage), [lease]);
     const second = await executeScheduled(request, stage.deps());
     expect(second).toMatchObject({ exitCode: 0, busy: [] });
     expect(second!.sync.map(({ merchantNo }) => merchantNo)).toEqual([OTHER.merchantNo]);

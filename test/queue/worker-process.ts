@@ -7,7 +7,8 @@ import { thisHolder } from '../../src/host/process-identity.ts';
 import { openQueue } from '../../src/queue/queue.ts';
 import { keepWorking } from '../../src/queue/worker.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { acquireLease, merchantLease, releaseLease } from '../../src/store/engine/lease.ts';
+import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 
 const [, , databaseUrl, atOnce] = process.argv;
@@ -31,7 +32,7 @@ await keepWorking(queue, {
         trx,
       );
     });
-    await releaseLease(db, lease);
+    await releaseLeases(db, [lease]);
   },
   lookAfter: () => Promise.resolve(),
   onEnd: ({ outcome, job, error }) =>

@@ -9,7 +9,8 @@ import { listAccountDays } from '../../src/store/account-days.ts';
 import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { LeaseLost, releaseLease } from '../../src/store/engine/lease.ts';
+import { LeaseLost } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';
 import { openReadLedger, type ReadLedger } from '../support/read-ledger.ts';
@@ -455,7 +456,7 @@ test('a long account needs several transactions, and each leaves the remaining d
 
 test('without the lease nothing is written, and the changed days stay on the list', async () => {
   await synced(LEDGER, DAYS);
-  await releaseLease(database.db, ledger.lease);
+  await releaseLeases(database.db, [ledger.lease]);
   await expect(reconciled()).rejects.toThrow(LeaseLost);
   expect(await figures()).toEqual([]);
   expect((await sql`SELECT * FROM changed_day`.execute(database.db)).rows).toHaveLength(4);

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
-import { acquireLease, LeaseLost, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
+import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
@@ -50,7 +51,7 @@ test('a question that comes while a statement is on its way waits for one that i
   const first = ask(lease);
   await answered;
   // The server has said that the lease is held. It is lost now: no later question may be answered by that.
-  await releaseLease(database.db, lease);
+  await releaseLeases(database.db, [lease]);
   const later = Promise.allSettled([ask(lease), ask(lease)]);
   arrive(undefined);
   await first;

@@ -2,15 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  LeaseHeld,
-  LeaseLost,
-  acquireLease,
-  assertLease,
-  releaseLease,
-  renewLease,
-  type Lease,
-} from '../../src/store/engine/lease.ts';
+import { LeaseHeld, LeaseLost, acquireLease, assertLease, type Lease } from '../../src/store/engine/lease.ts';
+import { releaseLeases, renewLeases } from '../../src/store/engine/leases.ts';
 import { isGone, thisHolder } from '../../src/host/process-identity.ts';
 import { leaseHolders } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -43,7 +36,7 @@ const pass = async (db: Kysely<DB>, seconds: number): Promise<void> => {
 onBothDatabases((store) => {
   const acquire = (holder: string) =>
     acquireLease(store().db, { name: 'night', holder, ttlMs: 60_000, lockMs: 100 });
-  const renew = (lease: Lease) => renewLease(store().db, lease, { ttlMs: 60_000 });
+  const renew = (lease: Lease) => renewLeases(store().db, [lease], { ttlMs: 60_000 });
   const assertHeld = (lease: Lease) =>
     store()
       .db.transaction()
@@ -67,15 +60,15 @@ onBothDatabases((store) => {
 
   it('is free once it is released or over, and its former holder may then write nothing', async () => {
     const first = await acquire('alpha:1:-');
-    await releaseLease(store().db, first);
+    await releaseLeases(store().db, [first]);
     const second = await acquire('beta:1:-');
     await pass(store().db, 61);
     const third = await acquire('gamma:1:-');
     expect([first.epoch, second.epoch, third.epoch]).toEqual([1, 2, 3]);
     for (const lost of [first, second]) {
       await expect(assertHeld(lost)).rejects.toThrow(LeaseLost);
-      await expect(renew(lost)).rejects.toThrow(LeaseLost);
-      await releaseLease(store().db, lost);
+      expect(await renew(lost)).toEqual([lost]);
+      await releaseLeases(store().db, [lost]);
     }
     await assertHeld(third);
   });
@@ -84,7 +77,7 @@ onBothDatabases((store) => {
     const lease = await acquire('alpha:1:-');
     for (const seconds of [50, 55, 70]) {
       await pass(store().db, seconds);
-      await renew(lease);
+      expect(await renew(lease)).toEqual([]);
     }
     await pass(store().db, 55);
     await expect(acquire('beta:1:-')).rejects.toThrow(LeaseHeld);
@@ -115,7 +108,7 @@ describe('on a host with a wrong clock', () => {
     wrong();
     await expect(acquire('wrong:1:-')).rejects.toThrow(LeaseHeld);
     expect(await leaseHolders(db)).toEqual(['right:1:-']);
-    await renewLease(db, lease, { ttlMs: 60_000 });
+    expect(await renewLeases(db, [lease], { ttlMs: 60_000 })).toEqual([]);
     vi.useRealTimers();
     await pass(db, 61);
     expect(await leaseHolders(db)).toEqual([]);

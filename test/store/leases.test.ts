@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { thisHolder } from '../../src/host/process-identity.ts';
-import { acquireLease, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { acquireLeases, heldStill, releaseLeases, renewLeases } from '../../src/store/engine/leases.ts';
 import { onBothDatabases } from './support.ts';
 
@@ -51,10 +51,7 @@ onBothDatabases((store) => {
 
   it('are renewed together, and those that are lost are told', async () => {
     const { taken } = await take('a:1:-');
-    await releaseLease(
-      store().db,
-      taken.find(({ name }) => name === 'merchant/B')!,
-    );
+    await releaseLeases(store().db, [taken.find(({ name }) => name === 'merchant/B')!]);
     const [lost, ...others] = await renewLeases(store().db, taken, { ttlMs: 120_000 });
     expect([lost?.name, others]).toEqual(['merchant/B', []]);
     const held = await store()

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { LeaseLost, releaseLease } from '../../src/store/engine/lease.ts';
+import { LeaseLost } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { finishRun, runById } from '../../src/store/runs.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
@@ -604,7 +605,7 @@ onBothDatabases((store) => {
   });
 
   it('writes nothing once the lease is lost', async () => {
-    await releaseLease(store().db, store().lease);
+    await releaseLeases(store().db, [store().lease]);
     await expect(keep({ reading: certified(entries(1)) })).rejects.toThrow(LeaseLost);
     expect(await footprints(store().db)).toEqual([]);
   });

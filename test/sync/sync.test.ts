@@ -3,7 +3,8 @@ import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { PlatformRejected, PlatformUnreachable } from '../../src/platform/errors.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { acquireLease, releaseLease, type Lease } from '../../src/store/engine/lease.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import { releaseLeases } from '../../src/store/engine/leases.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { listQuarantine } from '../../src/store/amendments.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/vanishing.ts';
@@ -486,7 +487,7 @@ test('when asked to stop, it stops after a whole window and reports what it stor
 
 test('a lost lease stops everything', async () => {
   const platform = createMemoryPlatform({ bookings: spread(1_000, ALL) });
-  await releaseLease(database.db, lease);
+  await releaseLeases(database.db, [lease]);
   await expect(sync(platform.reader)).rejects.toMatchObject({ name: 'LeaseLost' });
   expect(await rowCount()).toBe(0);
 });

@@ -157,35 +157,6 @@ async function blockerOf(db: Kysely<DB>): Promise<string> {
 }
 
 /**
- * Extends the lease. This also works for a lease that has run out, as long as nobody took it over. Throws
- * `LeaseLost`.
- */
-export async function renewLease(
-  db: Kysely<DB>,
-  lease: Lease,
-  { ttlMs }: { readonly ttlMs: number },
-): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('lease')
-    .set({ expires_at: inMs(ttlMs) })
-    .where('name', '=', lease.name)
-    .where('epoch', '=', lease.epoch)
-    .where('expires_at', 'is not', null)
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) throw new LeaseLost(lease);
-}
-
-/** Ends the lease, so that others can take it. Does nothing if somebody else holds it already. */
-export async function releaseLease(db: Kysely<DB>, lease: Lease): Promise<void> {
-  await db
-    .updateTable('lease')
-    .set({ expires_at: null })
-    .where('name', '=', lease.name)
-    .where('epoch', '=', lease.epoch)
-    .execute();
-}
-
-/**
  * Throws `LeaseLost` unless this run still holds the lease. Until the transaction ends, nobody can take it over.
  * Returns the transaction's id, which later tells whether it was committed.
  */
