@@ -5,6 +5,7 @@ import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { keepOlderDaysComparisons } from '../store/older-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UntoldChanges } from '../store/untold-changes.ts';
@@ -68,13 +69,18 @@ export async function endMerchants(
         ),
       );
       const own = rows.filter((_, at) => held.has(ended[at]!.lease));
-      const published = ended
-        .filter(({ lease }) => held.has(lease))
-        .map(({ outcome }) => outcome.publishedNow);
+      const outcomes = ended.filter(({ lease }) => held.has(lease)).map(({ outcome }) => outcome);
+      const published = outcomes.map(({ publishedNow }) => publishedNow);
       await recordSettled(
         trx,
         published.flatMap(({ stored }) => [...stored.values()]),
         published.flatMap(({ settled }) => settled),
+      );
+      await keepOlderDaysComparisons(
+        trx,
+        outcomes.flatMap(({ merchantNo, olderDaysCompared: comparison }) =>
+          comparison === null ? [] : [{ merchantNo, comparison }],
+        ),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
       return held;
