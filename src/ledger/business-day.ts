@@ -6,6 +6,7 @@ import type { BusinessDay, Window } from './entry.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
 
 /** A day that is not in the calendar, or not written `YYYY-MM-DD`. */
 export class InvalidDay extends ExpectedError {
@@ -58,9 +59,7 @@ export function isTimeZone(name: string): boolean {
 const DAYS_MAX = 4_000;
 
 /** Remembers what `find` gives for each zone and key, as the same few days are asked for with every entry. */
-function remembered<Key, Value>(
-  find: (zone: string, key: Key) => Value,
-): (zone: string, key: Key) => Value {
+function remembered<Key, Value>(find: (zone: string, key: Key) => Value): (zone: string, key: Key) => Value {
   const zones = new Map<string, Map<Key, Value>>();
   return (zone, key) => {
     let known = zones.get(zone);
@@ -121,7 +120,11 @@ const clockOf = remembered((zone, day: string): DayClock => {
   return { utcMs, offsets };
 });
 
-const TIME_OF_DAY = /^ ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
+const TIME_OF_DAY = /^ (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+const ZERO = 48;
+
+const twoDigits = (text: string, at: number): number =>
+  (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
 
 /**
  * The instants that a wall-clock time `YYYY-MM-DD HH:mm:ss` can mean in a zone, earliest first. Nearly always there
@@ -129,10 +132,11 @@ const TIME_OF_DAY = /^ ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
  * hour that a clock repeats.
  */
 export function instantsOf(bookedAt: string, zone: string): readonly number[] {
-  const time = TIME_OF_DAY.exec(bookedAt.slice(10));
-  if (time === null) return [];
+  const time = bookedAt.slice(10);
+  if (!TIME_OF_DAY.test(time)) return [];
   const { utcMs, offsets } = clockOf(zone, bookedAt.slice(0, 10));
-  const wallMs = utcMs + Number(time[1]) * HOUR_MS + Number(time[2]) * MINUTE_MS + Number(time[3]) * 1_000;
+  const wallMs =
+    utcMs + twoDigits(time, 1) * HOUR_MS + twoDigits(time, 4) * MINUTE_MS + twoDigits(time, 7) * SECOND_MS;
   if (offsets.length === 1) return [wallMs - offsets[0]!];
   return offsets
     .map((offset) => wallMs - offset)
@@ -149,12 +153,10 @@ function dayStartMs(day: BusinessDay, zone: string): number {
   return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
 }
 
-const windowOf = remembered(
-  (zone, day: BusinessDay): Window => ({
-    beginMs: dayStartMs(day, zone),
-    endMs: dayStartMs(addDays(day, 1), zone) - 1,
-  }),
-);
+const windowOf = remembered((zone, day: BusinessDay): Window => ({
+  beginMs: dayStartMs(day, zone),
+  endMs: dayStartMs(addDays(day, 1), zone) - 1,
+}));
 
 /** The instants of a business day. The day is 23 or 25 hours long where the clock changes. */
 export const dayWindow = (day: BusinessDay, zone: string): Window => windowOf(zone, day);
