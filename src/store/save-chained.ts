@@ -24,7 +24,7 @@ export interface Chained {
   readonly left: readonly CurrencyDay[];
 }
 
-/** The rows that are taken off are looked up in a subquery with OFFSET 0, which the planner cannot turn into a join. */
+/** Of the listed days, all of the merchant are looked at: `IS TRUE` keeps the planner from joining them with those done. */
 export async function saveChained(
   trx: Transaction<DB>,
   merchantNo: string,
@@ -44,12 +44,8 @@ export async function saveChained(
         last_booked_ms = excluded.last_booked_ms, clean_end = excluded.clean_end, jumps_in = excluded.jumps_in,
         publish_due = true
     ), cleared AS (
-      DELETE FROM changed_day WHERE merchant_no = ${merchantNo} AND ctid = ANY (ARRAY(
-        SELECT listed.ctid FROM ${rowsOf(done)} CROSS JOIN LATERAL (
-          SELECT c.ctid FROM changed_day c
-          WHERE c.merchant_no = ${merchantNo} AND c.currency = one.currency AND c.day = one.day OFFSET 0
-        ) AS listed
-      ))
+      DELETE FROM changed_day
+      WHERE merchant_no = ${merchantNo} AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE
       RETURNING merchant_no, currency, day
     ), listed AS (
       INSERT INTO changed_day (merchant_no, currency, day) SELECT ${merchantNo}, one.* FROM ${rowsOf(left)}
