@@ -37,8 +37,7 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
 const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {
   sync: syncStage,
   reconcile: async (work, outcome) => {
-    await reconcileStage(work, outcome);
-    await noticeFigures(work, outcome);
+    await noticeFigures(work, outcome, await reconcileStage(work, outcome));
   },
   publish: publishStage,
 };

@@ -1,7 +1,6 @@
 /** What a night reads of its own past does not grow with it: a merchant with two years stored costs what one with nine days does. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
@@ -128,7 +127,8 @@ describe('of a merchant with two years stored and of one with nine days, a night
         reconcileAccounts({
           ...{ db: db(), lease, zone: 'UTC', clockToleranceS: 0, currencies: createCurrencies({}) },
           ...{
-            accounts: accountsOf(merchantNo),
+            accounts: { merchantNo, currencies: null },
+            days: { from: addDays(YESTERDAY, -7), to: YESTERDAY },
             runId,
             now: () => NOW,
             signal: new AbortController().signal,
@@ -147,7 +147,13 @@ describe('of a merchant with two years stored and of one with nine days, a night
     const asked = counting(database.db);
     await reconcileAccounts({
       ...{ db: asked.db, lease, zone: 'UTC', clockToleranceS: 0, currencies: createCurrencies({}) },
-      ...{ accounts: accountsOf('M2'), runId, now: () => NOW, signal: new AbortController().signal },
+      ...{
+        accounts: { merchantNo: 'M2', currencies: null },
+        days: { from: YESTERDAY, to: YESTERDAY },
+        runId,
+        now: () => NOW,
+        signal: new AbortController().signal,
+      },
     });
     expect(asked.statements()).toBeLessThanOrEqual(5);
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import { clearChangedDays } from '../../src/store/changed-days.ts';
+import { saveChained } from '../../src/store/save-chained.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
@@ -62,8 +62,8 @@ async function openHistory() {
         ON CONFLICT (merchant_no, currency, day) DO UPDATE SET credit_count = excluded.credit_count`.execute(
         trx,
       );
-      for (const currency of ['USD', 'EUR'])
-        await clearChangedDays(trx, { merchantNo: MERCHANT, currency }, [day]);
+      const done = ['USD', 'EUR'].map((currency) => ({ currency, day }));
+      await saveChained(trx, MERCHANT, { figures: [], done, left: [] });
     });
   const look = (from: string, to: string) =>
     writeTransaction(db, lease, (trx) => {
