@@ -71,19 +71,33 @@ export function freezeRequests(client: S3Client, { before }: Freezer): void {
   );
 }
 
-/** A database in which every transaction is an effect. */
+/** A database in which every transaction is an effect, and every statement outside of one that writes. */
 export const freezableDatabase = (db: Kysely<DB>, { before }: Freezer): Kysely<DB> =>
   new Proxy(db, {
     get: (target, property) => {
-      if (property !== 'transaction') {
-        const value: unknown = Reflect.get(target, property, target);
-        return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
-      }
-      return () => ({
-        execute: async (work: Parameters<ReturnType<Kysely<DB>['transaction']>['execute']>[0]) => {
-          await before('transaction');
-          return target.transaction().execute(work);
-        },
-      });
+      if (property === 'transaction')
+        return () => ({
+          execute: async (work: Parameters<ReturnType<Kysely<DB>['transaction']>['execute']>[0]) => {
+            await before('transaction');
+            return target.transaction().execute(work);
+          },
+        });
+      if (property === 'getExecutor') return () => freezableExecutor(target, before);
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === 'function' ? (value as (...args: unknown[]) => unknown).bind(target) : value;
+    },
+  });
+
+const freezableExecutor = (db: Kysely<DB>, before: Freezer['before']) =>
+  new Proxy(db.getExecutor(), {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== 'function') return value;
+      const call = (value as (...args: unknown[]) => unknown).bind(target);
+      if (property !== 'executeQuery') return call;
+      return async (...args: unknown[]) => {
+        if (/insert into/i.test((args[0] as { readonly sql: string }).sql)) await before('writing statement');
+        return call(...args);
+      };
     },
   });
