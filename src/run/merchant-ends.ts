@@ -150,7 +150,7 @@ export class MerchantEnds {
     this.#added.add(ended.outcome.merchantNo);
     this.#waiting.push(ended);
     if (this.#waiting.length < ENDED_TOGETHER) return;
-    void this.#endWaiting([]).catch((error: unknown) => (this.#failure ??= { error }));
+    void this.#endWaiting(ENDED_TOGETHER).catch((error: unknown) => (this.#failure ??= { error }));
   }
 
   /** Whether the merchant was added. */
@@ -160,14 +160,15 @@ export class MerchantEnds {
 
   /** Ends those that are left. Returns all ends, in the order in which they were recorded. */
   async finish(failures: readonly RunFailure[] = []): Promise<readonly MerchantEnd[]> {
-    await this.#endWaiting(failures);
+    await this.#endWaiting(1, failures);
     if (this.#failure !== null) throw this.#failure.error;
     return this.#ends;
   }
 
-  #endWaiting(failures: readonly RunFailure[]): Promise<void> {
+  /** Ends those that wait, as long as there are so many of them. */
+  #endWaiting(atLeast: number, failures: readonly RunFailure[] = []): Promise<void> {
     return this.#oneAtATime(async () => {
-      while (this.#waiting.length > 0) {
+      while (this.#waiting.length >= atLeast) {
         const batch = this.#waiting.splice(0, ENDED_TOGETHER);
         this.#ends.push(...(await endMerchants(this.#run, batch, failures)));
         for (const { outcome } of batch) await this.#onEnded(outcome.merchantNo);
