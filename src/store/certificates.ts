@@ -32,14 +32,18 @@ export async function storeCertificates(
   if (first !== undefined) await sql`WITH ${keptCertificates(first, readings)} SELECT`.execute(trx);
 }
 
-/** The same for a WITH; all of it is about one merchant, currency and run. `readings` may be empty. */
+/**
+ * The same for a WITH; all of it is about one merchant, currency and run. `readings` may be empty. Stores nothing unless
+ * the condition `isKept` holds.
+ */
 export function keptCertificates(
   { merchantNo, currency: asked, runId, now }: Omit<WindowToStore, 'window' | 'reading'>,
   readings: readonly WindowToStore[],
+  isKept: RawBuilder<unknown> = sql`true`,
 ): RawBuilder<unknown> {
   const currency = storedCurrency(asked);
   return sql`
-    sent AS MATERIALIZED (${sentCertificates(readings)}
+    sent AS MATERIALIZED (${sentCertificates(readings)} WHERE ${isKept}
     ), inside AS (
       DELETE FROM sync_window WHERE ctid = ANY (ARRAY(
         SELECT old.ctid FROM sent CROSS JOIN LATERAL (

@@ -42,16 +42,8 @@ const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
 async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
   const { rows } = await sql<{ inserted: number }>`
-    WITH ${freshEntries(batch)} SELECT count(*) AS inserted FROM fresh`.execute(trx);
-  return withAmended(trx, batch, rows[0]!.inserted);
-}
-
-/** What storing a batch did, of which so many entries were inserted. Those that are known already are amended. */
-export async function withAmended(
-  trx: Transaction<DB>,
-  batch: Batch,
-  inserted: number,
-): Promise<EntriesStored> {
+    WITH ${freshEntries(batch, sql`(SELECT 1)`)} SELECT count(*) AS inserted FROM fresh`.execute(trx);
+  const { inserted } = rows[0]!;
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
   const { touched, amended, returned } = await amendKnown(trx, sentRows(batch.entries), batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
@@ -70,13 +62,16 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 
 /**
  * For a WITH: inserts entries that are not stored yet, as `fresh`, and notes their days. Known ones are skipped by the
- * primary key, without a dead row and without a lock.
+ * primary key, without a dead row and without a lock. Nothing is inserted if the query `held` has no row.
  */
-export const freshEntries = ({ merchantNo, entries, now }: Batch): RawBuilder<unknown> => sql`
+export const freshEntries = (
+  { merchantNo, entries, now }: Omit<Batch, 'runId'>,
+  held: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`
   fresh AS (
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
       booked_ms, first_seen_at)
-    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${sentRows(entries)}
+    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${held} AS held CROSS JOIN ${sentRows(entries)}
     ON CONFLICT (merchant_no, batch_no) DO NOTHING
     RETURNING currency, booked_at
   ), days AS (

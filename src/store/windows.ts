@@ -1,9 +1,9 @@
 /** Stores one reading of one window, whole or not at all. Entries get into the database in no other way. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { cutFailedSpans, keptCertificates, storeCertificates } from './certificates.ts';
+import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { isAllStored, lookAtStored, type Unstored } from './look-at-stored.ts';
+import { isAllStored, lookAtStored } from './look-at-stored.ts';
 import {
   judgeAbsent,
   noteAbsent,
@@ -13,7 +13,9 @@ import {
 } from './mark-vanished.ts';
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
-import { ENTRIES_A_STATEMENT, freshEntries, storeEntries, withAmended, type Batch } from './store-entries.ts';
+
+import { storeEntries } from './store-entries.ts';
+import { isPlain, storePlain, type OpenPart } from './store-plain.ts';
 import { noteUntold } from './untold-changes.ts';
 import {
   cutAtPlanned,
@@ -85,7 +87,7 @@ async function storeParts(
     return { figures: { ...NOTHING_CHANGED, unchanged: known }, judged: parts.map(() => NOT_IN_DOUBT) };
   }
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
-  const written = await writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
+  const written = await write(db, lease, open, entries);
   const judgedOf = new Map(open.map(({ part }, at) => [part, written.judged[at]!]));
   const unchanged = written.figures.unchanged + known - entries.length;
   return {
@@ -94,9 +96,23 @@ async function storeParts(
   };
 }
 
-interface OpenPart {
-  readonly part: WindowToStore;
-  readonly unstored: Unstored;
+/** Writes what is open: in one statement if that can do it, else in a transaction. */
+async function write(
+  db: Kysely<DB>,
+  lease: Lease,
+  open: readonly OpenPart[],
+  entries: readonly LedgerEntry[],
+): Promise<PartsStored> {
+  const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
+  if (!isPlain(open, entries)) return inTransaction();
+  const { inserted, isAll } = await storePlain(db, lease, open, entries);
+  const judged = open.map(() => NOT_IN_DOUBT);
+  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, judged };
+  const { figures } = await inTransaction();
+  return {
+    figures: { ...figures, inserted: inserted + figures.inserted, unchanged: figures.unchanged - inserted },
+    judged,
+  };
 }
 
 async function writeOpen(
@@ -105,9 +121,7 @@ async function writeOpen(
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const { merchantNo, runId, now } = open[0]!.part;
-  const batch = { merchantNo, entries, runId, now };
-  if (isPlain(open, entries)) return writePlain(trx, open, batch);
-  const stored = await storeEntries(trx, batch);
+  const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
   const came = open.flatMap(({ part: { reading } }) => [...reading.entries, ...reading.unreadable]);
   const batchNos = came.flatMap(({ batchNo }) => batchNo ?? []);
   const absent: number[] = [];
@@ -131,31 +145,6 @@ async function writeOpen(
   return {
     figures: { ...stored, vanished, quarantined },
     judged: judged.map(({ doubt, isToBeJudged }) => ({ doubt, isToBeJudged })),
-  };
-}
-
-/** Whether only entries and certificates are to be written, and one statement can hold them. */
-const isPlain = (open: readonly OpenPart[], entries: readonly LedgerEntry[]): boolean =>
-  entries.length <= ENTRIES_A_STATEMENT &&
-  open.every(
-    ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
-  );
-
-/** Writes entries and certificates in one statement. */
-async function writePlain(
-  trx: Transaction<DB>,
-  open: readonly OpenPart[],
-  batch: Batch,
-): Promise<PartsStored> {
-  const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
-  const { rows } = await sql<{ inserted: number }>`
-    WITH ${freshEntries(batch)}, ${keptCertificates(open[0]!.part, uncertain)}
-    SELECT count(*) AS inserted FROM fresh`.execute(trx);
-  const stored = await withAmended(trx, batch, rows[0]!.inserted);
-  await noteUntold(trx, batch, { amended: stored.amended, vanished: 0 });
-  return {
-    figures: { ...NOTHING_CHANGED, ...stored },
-    judged: open.map(() => NOT_IN_DOUBT),
   };
 }
 
