@@ -20,14 +20,17 @@ const LOCAL_TYPES: ReadonlySet<number> = new Set([
 export const isLocalType = (platform: NodeJS.Platform, type: number): boolean =>
   platform === 'linux' && LOCAL_TYPES.has(type);
 
-/** Tells the type of the file system that a path is in. Throws as `statfs` of `node:fs/promises` does. */
-export type AskType = (path: string) => Promise<{ readonly type: number }>;
+/** The machine that is asked for the type of the file system that a path is in. `statfs` throws as `node:fs/promises` does. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly statfs: (path: string) => Promise<{ readonly type: number }>;
+}
 
 /** Whether a folder is, or would be made, on a local disk. False where nobody can tell. */
-export async function isOnLocalDisk(folder: string, askType: AskType): Promise<boolean> {
+async function isOnLocalDisk(folder: string, { platform, statfs }: Machine): Promise<boolean> {
   for (let at = folder; ; at = dirname(at)) {
     try {
-      return isLocalType(process.platform, (await askType(at)).type);
+      return isLocalType(platform, (await statfs(at)).type);
     } catch (error) {
       if (errorCode(error) !== 'ENOENT' || dirname(at) === at) return false;
     }
@@ -35,13 +38,16 @@ export async function isOnLocalDisk(folder: string, askType: AskType): Promise<b
 }
 
 /**
- * The operations that suit the file system of a folder. On a local disk they are done at once. Anywhere else a thread
+ * The operations that suit the file system of a folder. On a local disk most are done at once. Anywhere else a thread
  * does each: a server that hangs must not hang this process. The first operation finds out which.
  */
-export function filesIn(folder: string, askType: AskType = fs.statfs): Files {
+export function filesIn(
+  folder: string,
+  machine: Machine = { platform: process.platform, statfs: fs.statfs },
+): Files {
   let asked: Promise<Files> | null = null;
   const suitable = (): Promise<Files> =>
-    (asked ??= isOnLocalDisk(folder, askType).then((isLocal) => (isLocal ? createLocalFiles() : fs)));
+    (asked ??= isOnLocalDisk(folder, machine).then((isLocal) => (isLocal ? createLocalFiles() : fs)));
   return {
     link: async (...args) => (await suitable()).link(...args),
     mkdir: async (...args) => (await suitable()).mkdir(...args),
