@@ -30,6 +30,7 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
   healingReads: [],
   publish: null,
   trouble: null,
+  olderDaysCompared: null,
   publishedNow: new PublishedNow(),
 });
 

@@ -114,7 +114,7 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   if (rows.length > 0 || summaries.length > 0 || isNewer) {
     await writeTransaction(db, await options.leaseOf(merchantNo), async (trx) => {
       const manifests = isNewer ? [manifestRow(manifest, text)] : [];
-      await recordPublished(trx, { statements: rows, summaries, manifests });
+      await recordPublished(trx, merchantNo, { statements: rows, summaries, manifests });
     });
   }
   return { statements: rows.length, left };

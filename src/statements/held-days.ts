@@ -6,6 +6,7 @@ import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { daysTogetherWith, type DaysTogether } from '../store/days-together.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { DueAccountDay, DueAccounts } from '../store/statements/due-batch.ts';
+import type { EntriesOfDay } from '../store/statements/first-due.ts';
 import { entriesOfDays } from '../store/statements/entries-of-days.ts';
 
 /** Most entries of the days held at once: a few megabytes with the files made of them. */
@@ -25,18 +26,24 @@ export interface Portion {
   readonly held: HeldDays | null;
 }
 
-/** Hands out a merchant's days in order: as many small days together as can be held, a large day alone. */
-export async function* portionsOf(
-  db: Kysely<DB>,
-  merchantNo: string,
-  days: readonly DueAccounts[],
-  zone: string,
-): AsyncGenerator<Portion> {
+/** Days of one merchant to hand out. */
+interface DaysToHold {
+  readonly db: Kysely<DB>;
+  readonly zone: string;
+  readonly merchantNo: string;
+  readonly days: readonly DueAccounts[];
+  /** Entries that were read with the days, whole account days. */
+  readonly known?: readonly EntriesOfDay[] | undefined;
+}
+
+/** Hands out the days in order: as many small days together as can be held, a large day alone. */
+export async function* portionsOf(of: DaysToHold): AsyncGenerator<Portion> {
+  const { db, days } = of;
   let small: DueAccounts[] = [];
   let together = new Map<string, DaysTogether>();
   let entries = 0;
   const portion = async (): Promise<Portion> => {
-    const held = await hold(db, merchantNo, together, zone);
+    const held = await hold(of, together);
     const portion = { days: small, held };
     small = [];
     together = new Map();
@@ -73,11 +80,10 @@ async function togetherOf(
 const entriesOf = ({ days }: DaysTogether): number => days.reduce((sum, day) => sum + entriesIn(day), 0);
 
 async function hold(
-  db: Kysely<DB>,
-  merchantNo: string,
+  { db, zone, merchantNo, known = [] }: DaysToHold,
   together: ReadonlyMap<string, DaysTogether>,
-  zone: string,
 ): Promise<HeldDays> {
+  const entries = new Map(known.map((one) => [keyOf(one, one.day), one.entries]));
   const wanted = new Map(
     [...together.values()].flatMap(({ days }) =>
       days.map(({ currency, day }) => [
@@ -86,8 +92,13 @@ async function hold(
       ]),
     ),
   );
-  const read = await entriesOfDays(db, merchantNo, [...wanted.values()]);
-  const entries = new Map([...wanted.keys()].map((key, nth) => [key, read[nth]!]));
+  const unread = [...wanted].filter(([key]) => !entries.has(key));
+  const read = await entriesOfDays(
+    db,
+    merchantNo,
+    unread.map(([, one]) => one),
+  );
+  for (const [nth, [key]] of unread.entries()) entries.set(key, read[nth]!);
   return {
     together: (account, day) => together.get(keyOf(account, day)),
     entries: (account, day) => entries.get(keyOf(account, day)),

@@ -3,8 +3,12 @@ import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { pastOfDays, type PastOfDay } from '../store/statements/past-of-days.ts';
+import { pastOfDays, type DayAsked, type PastOfDay } from '../store/statements/past-of-days.ts';
 import { manifestKey } from './keys.ts';
+
+/** The days as `pastOfDays` and `firstDueOf` ask about them. */
+export const askedDays = (merchantNo: string, days: readonly BusinessDay[], zone: string): DayAsked[] =>
+  days.map((day) => ({ day, window: dayWindow(day, zone), manifestKey: manifestKey(merchantNo, day) }));
 
 /** By day. One statement, whatever the number of days. */
 export const pastOf = (
@@ -13,8 +17,4 @@ export const pastOf = (
   days: readonly BusinessDay[],
   zone: string,
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> =>
-  pastOfDays(
-    db,
-    merchantNo,
-    days.map((day) => ({ day, window: dayWindow(day, zone), manifestKey: manifestKey(merchantNo, day) })),
-  );
+  pastOfDays(db, merchantNo, askedDays(merchantNo, days, zone));

@@ -2,6 +2,7 @@
 import type { Account } from '../ledger/entry.ts';
 import { markChangedDays } from '../store/changed-days.ts';
 import type { DueAccountDay, DueAccounts, DueBatch } from '../store/statements/due-batch.ts';
+import type { FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -27,16 +28,20 @@ export interface BatchProgress {
   readonly next: AccountOnDay[];
 }
 
-/** Publishes the days in order. Throws like `publishDays`; `progress` then has what was done before. */
+/** Publishes the days in order; `known` is what was read with them. Throws like `publishDays`; `progress` then has what was done before. */
 export async function publishBatch(
   batch: DueBatch,
   changed: ChangedFrom,
   progress: BatchProgress,
-  options: PublishDayOptions,
+  { known, ...options }: PublishDayOptions & { readonly known?: FirstDue | undefined },
 ): Promise<void> {
   const { merchantNo } = batch;
   const days = batch.days.map(({ day }) => day);
-  const past = await pastOf(options.db, merchantNo, days, options.zone);
+  const unknown = days.filter((day) => known?.past.has(day) !== true);
+  const past = new Map([
+    ...(known?.past ?? []),
+    ...(await pastOf(options.db, merchantNo, unknown, options.zone)),
+  ]);
   const ready: DueAccounts[] = [];
   for (const { day, accounts } of batch.days) {
     const free = accounts.filter((due) => {
@@ -47,7 +52,7 @@ export async function publishBatch(
     if (free.length > 0) ready.push({ day, accounts: free });
   }
   const latest: LatestStatements = new Map();
-  for await (const portion of portionsOf(options.db, merchantNo, ready, options.zone)) {
+  for await (const portion of portionsOf({ ...options, merchantNo, days: ready, known: known?.entries })) {
     options.signal.throwIfAborted();
     await publishPortion({ merchantNo, portion, past, changed, latest }, progress, options);
   }

@@ -1,19 +1,24 @@
 /** Publishes all account days that are due and proven, oldest first, and says why the others are withheld. */
 import type { AccountFilter } from '../ledger/account-filter.ts';
+import { daysFromTo } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { DayFilter } from '../store/account-days.ts';
 import { createLeaseAsker } from '../store/engine/lease-asker.ts';
 import { dueBatch, firstDueBatch, type DueBatch, type DueDay } from '../store/statements/due-batch.ts';
 import { countDueDays } from '../store/statements/due-days.ts';
+import { firstDueOf, type FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
 import { daysToLookAt, unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
-import { pastOf } from './past.ts';
+import { askedDays, pastOf } from './past.ts';
 import { publishBatch, type BatchProgress } from './publish-batch.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import { accountKey, changedOnly, type ChangedFrom, type WithheldDay } from './withheld.ts';
 import { writeDays } from './write-days.ts';
 
 export type { WithheldDay } from './withheld.ts';
+
+/** Likely days that are read together with what is due. */
+const LIKELY_DUE_MAX = 64;
 
 /** Manifests that are looked at together. */
 const REFRESHED_AT_ONCE = 32;
@@ -23,6 +28,8 @@ export interface PublishOptions extends PublishDayOptions {
   readonly accounts: AccountFilter;
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
+  /** Days that are probably due: where one merchant is published, they are read with fewer statements. */
+  readonly likelyDue?: { readonly from: BusinessDay; readonly to: BusinessDay };
   /** Days whose openings are checked even if none of them is due. */
   readonly answersFor?: DaysOfAccounts;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
@@ -69,7 +76,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   const options = { ...given, asksLease: given.asksLease ?? createLeaseAsker(given.db) };
   const { db, signal, zone } = options;
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
-  const first = await firstDueBatch(db, filter);
+  const { known, ...first } = await firstDue(filter, options);
   const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one] as const));
   const progress: Progress = { rows: [], withheld: [], fine: [], next: [], daysDone: 0 };
   let days: number | null = null;
@@ -79,7 +86,7 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
     const { daysDone } = progress;
     options.onProgress?.({ daysDone, days: Math.max(days, daysDone + batch.days.length) });
     try {
-      await publishBatch(batch, changed, progress, options);
+      await publishBatch(batch, changed, progress, batch === first.batch ? { ...options, known } : options);
     } finally {
       progress.daysDone += batch.days.length;
       options.onDay?.({ ...reportOf(progress), unlinked: [] });
@@ -91,6 +98,24 @@ export async function publishDays(given: PublishOptions): Promise<PublishReport>
   const touched = [...daysToLookAt(progress.fine), ...progress.withheld];
   const within = options.answersFor ?? null;
   return { ...reportOf(progress), unlinked: await unlinkedOpenings(db, touched, { within, zone }) };
+}
+
+/** What is due first; for one merchant, together with what publishing it needs. */
+async function firstDue(
+  filter: DayFilter,
+  { db, accounts, likelyDue, zone }: PublishOptions,
+): Promise<Pick<FirstDue, 'changed' | 'batch'> & { readonly known?: FirstDue }> {
+  const [merchantNo, ...others] = accounts.merchants ?? [];
+  if (
+    likelyDue === undefined ||
+    merchantNo === undefined ||
+    others.length > 0 ||
+    accounts.currencies !== null
+  )
+    return firstDueBatch(db, filter);
+  const days = daysFromTo(likelyDue.from, likelyDue.to).slice(0, LIKELY_DUE_MAX);
+  const known = await firstDueOf(db, merchantNo, filter, askedDays(merchantNo, days, zone));
+  return { changed: known.changed, batch: known.batch, known };
 }
 
 interface Progress extends BatchProgress {

@@ -124,7 +124,7 @@ async function recordDay(
   if (text !== null && (await pointsToCurrent(objects, merchantNo, day))) {
     const { revision, epoch } = parseManifest(text)!;
     const row = manifestRow({ merchantNo, day: day.day, revision, epoch }, text);
-    await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
     return;
   }
   await prepareDay(day.day, options);
@@ -132,7 +132,7 @@ async function recordDay(
   const explained = await explainedOf(db, merchantNo, day.day, options.zone, currentOf(statements));
   const past = (await pastOf(db, merchantNo, [day.day], options.zone)).get(day.day)!;
   const { row } = nextManifest(merchantNo, day.day, { statements, summaries, explained }, past, options);
-  await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
+  await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
   const stored = await writeManifest(row, past.storedManifest, leaseFence(options), options);
   await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
   const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: stored.sha256, row };

@@ -1,17 +1,18 @@
 /**
  * Publishes days of one merchant: revisions of the accounts that changed, the summaries, and last the manifests.
  *
- * Objects of several days are written side by side. The rows of all days follow in one transaction once the objects are
- * verified, then the manifests, then one transaction says that the days are published; it may be one of the caller's for
- * many merchants. A crash may come after any step. A file without a row is written again under the same name. Days that
- * are not said to be published stay due: the next run finds them unchanged, and writes the manifest where it is missing. A run may also be frozen (suspended) in any step while another run
+ * Objects of several days are written side by side. One statement stores the rows of all days once the objects are
+ * verified; the manifests follow, and then one transaction says that the days are published; it may be one of the
+ * caller's for many merchants. A crash may come after any step. A file without a row is written again under the same
+ * name. Days that are not said to be published stay due: the next run finds them unchanged, and writes the manifest where
+ * it is missing. A run may also be frozen (suspended) in any step while another run
  * takes over: see docs/decisions/late-writes.md.
  */
 import pLimit from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { AccountOnDay } from '../store/statements/openings.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
-import { recordPublished, recordSettled } from '../store/statements/record-published.ts';
+import { recordSettled, recordUnderLease } from '../store/statements/record-published.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -126,17 +127,15 @@ async function record(
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
   if (written.length === 0 && summaries.length === 0 && manifests.length === 0) return [];
-  return writeTransaction(db, lease, (trx) =>
-    recordPublished(trx, {
-      statements: written.map(({ row }) => row),
-      summaries: summaries.map(({ row }) => row),
-      untold: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
-      stored: [...written, ...written.flatMap((one) => one.otherFormats), ...summaries].map(
-        ({ stored }) => stored,
-      ),
-      manifests,
-    }),
-  );
+  return recordUnderLease(db, lease, days[0]!.merchantNo, {
+    statements: written.map(({ row }) => row),
+    summaries: summaries.map(({ row }) => row),
+    untold: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
+    stored: [...written, ...written.flatMap((one) => one.otherFormats), ...summaries].map(
+      ({ stored }) => stored,
+    ),
+    manifests,
+  });
 }
 
 /** Writes the manifests side by side, and says of each how that ended. */

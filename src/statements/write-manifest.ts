@@ -90,7 +90,7 @@ export async function writeManifest(
   const row =
     found !== null && found.revision >= recorded.revision ? above(found.revision, recorded) : recorded;
   if (row !== recorded)
-    await writeTransaction(db, lease, (trx) => recordPublished(trx, { manifests: [row] }));
+    await writeTransaction(db, lease, (trx) => recordPublished(trx, row.merchant_no, { manifests: [row] }));
   return storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put));
 }
 

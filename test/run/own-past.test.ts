@@ -10,7 +10,8 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { entriesADay } from '../../src/store/entries-a-day.ts';
 import { firstDaysWithBalance } from '../../src/store/ledger-past.ts';
-import { countByFigures, keepOlderDaysComparison } from '../../src/store/older-days.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
+import { countByFigures, keepOlderDaysComparisons } from '../../src/store/older-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { counting } from '../store/many-accounts.ts';
 import { rowsLookedAt } from '../store/rows-looked-at.ts';
@@ -51,7 +52,7 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, false
       FROM generate_series(1, ${days}::int) nth`.execute(db);
     await sql`INSERT INTO changed_day VALUES (${merchantNo}, 'USD', ${YESTERDAY}::date)`.execute(db);
-    await keepOlderDaysComparison(db, lease, merchantNo, {
+    const comparison = {
       ...{
         from: addDays(YESTERDAY, -days),
         to: addDays(YESTERDAY, -3),
@@ -60,7 +61,8 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         lookedAt: NOW,
       },
       round: { read: 0, of: 0, beganAt: NOW, order: 'mixed' },
-    });
+    } as const;
+    await writeTransaction(db, lease, (trx) => keepOlderDaysComparisons(trx, [{ merchantNo, comparison }]));
   }
   await sql`ANALYZE`.execute(db);
 }

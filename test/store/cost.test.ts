@@ -4,7 +4,8 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dayOf } from '../../src/ledger/business-day.ts';
+import { addDays, dayOf } from '../../src/ledger/business-day.ts';
+import type { Account } from '../../src/ledger/entry.ts';
 import { certifiedWindows } from '../../src/store/certified-windows.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
@@ -12,6 +13,7 @@ import { findEntries } from '../../src/store/entry-history.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { firstDueOf } from '../../src/store/statements/first-due.ts';
 import { entriesOfDays } from '../../src/store/statements/entries-of-days.ts';
 import { pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
@@ -25,7 +27,7 @@ const OLD_ENTRIES = 40_000;
 const NEW_ENTRIES = 100;
 const WEEK_MS = 7 * 86_400_000;
 
-/** Two merchants with years of entries and statements in three currencies, and one certificate per hour. */
+/** Two merchants with years of entries, days and statements in three currencies, and one certificate per hour. One day is due. */
 async function fill(db: Kysely<DB>): Promise<void> {
   await sql`
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
@@ -46,6 +48,13 @@ async function fill(db: Kysely<DB>): Promise<void> {
       ${dayOf(DAY.beginMs, 'UTC')}::date - (1 + n / 6), 1, '', 1, 1, 'key' || n, 0, 0, 0, 0, 0, 0,
       'continuous', 0, ${NOW}
     FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
+  await sql`
+    INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
+      closing, verdict, publish_due)
+    SELECT merchant_no, currency, day, 0, 0, 0, 0, 0, 0, 'continuous', false FROM statement
+    UNION ALL SELECT ${MERCHANT}, 'USD', ${dayOf(DAY.beginMs, 'UTC')}::date, 0, 0, 100, 0, 0, 0, 'continuous', true`.execute(
+    db,
+  );
 }
 
 async function drain(batches: AsyncIterable<unknown>): Promise<void> {
@@ -64,7 +73,7 @@ describe.each([
   beforeAll(async () => {
     database = await freshDatabase();
     db = database.db;
-    for (const table of ['ledger_entry', 'sync_window', 'statement']) {
+    for (const table of ['ledger_entry', 'sync_window', 'statement', 'account_day']) {
       await sql`ALTER TABLE ${sql.table(table)} SET (autovacuum_enabled = false)`.execute(db);
     }
     if (analyze[0] === 'before') await sql`ANALYZE`.execute(db);
@@ -75,6 +84,11 @@ describe.each([
   });
   afterAll(() => database.close());
 
+  const inOneBatch = async (account: Account) => {
+    const entries = [];
+    for await (const batch of readAccount(db, account, DAY)) entries.push(...batch);
+    return entries;
+  };
   const keep = (reading: WindowReading) => () =>
     storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, currency: null, reading, runId, now: NOW });
   const fresh = Array.from({ length: NEW_ENTRIES }, (__, n) => entry(n));
@@ -102,6 +116,19 @@ describe.each([
       'tells what is published and proven of the day',
       () => () =>
         pastOfDays(db, MERCHANT, [{ day: dayOf(DAY.beginMs, 'UTC'), window: DAY, manifestKey: 'key' }]),
+    ],
+    [
+      'reads what is due, with its past and its entries',
+      () => async () => {
+        const day = dayOf(DAY.beginMs, 'UTC');
+        const asked = [addDays(day, -1), day].map((one) => ({ day: one, window: DAY, manifestKey: 'key' }));
+        const { past, entries } = await firstDueOf(db, MERCHANT, { toDay: day }, asked);
+        expect([...past.keys()]).toEqual([day]);
+        expect(entries).toEqual([
+          { currency: 'USD', day, entries: await inOneBatch({ merchantNo: MERCHANT, currency: 'USD' }) },
+        ]);
+        expect(entries[0]!.entries).toHaveLength(NEW_ENTRIES);
+      },
     ],
     [
       'tells what was published of some days, and what was read back',

@@ -24,6 +24,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     ...options,
     comesLate: lateDays(outcome, days.knownBefore, deps.zone),
     accounts,
+    likelyDue: days,
     ...(request.command === 'publish' && request.range !== null
       ? { fromDay: from, toDay: to }
       : { toDay: lastDay(work) }),

@@ -75,18 +75,22 @@ interface ChangedRow {
 }
 
 /** A due day's own row, or the row of a day beside it. */
-type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
+export type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
 
 const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
 
 /** `due_row`: the rows of the due days and of those beside them. */
-const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> => sql`
-    due AS (
-      SELECT merchant_no, currency, day FROM account_day
-      WHERE publish_due AND ${ofAccounts(filter)}
+const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
+  dueWithNear(sql`publish_due AND ${ofAccounts(filter)}
         AND ${filter.fromDay === undefined ? sql`true` : sql`day >= ${filter.fromDay}`}
         AND ${filter.toDay === undefined ? sql`true` : sql`day <= ${filter.toDay}`}
-        AND ${within(start)}
+        AND ${within(start)}`);
+
+/** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days beside them. */
+export const dueWithNear = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+    due AS MATERIALIZED (
+      SELECT merchant_no, currency, day, credit_count + debit_count AS entries FROM account_day
+      WHERE ${condition}
       ORDER BY merchant_no, day FETCH FIRST ${sql.lit(BATCH_ROWS_MAX)} ROWS WITH TIES
     ), due_row AS (
       SELECT due.day AS due_day, near.* FROM due CROSS JOIN LATERAL (
@@ -100,7 +104,8 @@ const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> => s
       ) AS near
     )`;
 
-function batchOf(rows: readonly DueRow[]): DueBatch | null {
+/** The batch of such rows; null if there are none. */
+export function batchOf(rows: readonly DueRow[]): DueBatch | null {
   const merchantNo = rows[0]?.merchant_no;
   if (merchantNo === undefined) return null;
   const all = [...Map.groupBy(rows, placeOf).values()];

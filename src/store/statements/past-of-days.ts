@@ -1,5 +1,5 @@
 /** Reads what is published and proven of a merchant's days, for many days in one statement. */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
@@ -43,7 +43,7 @@ export interface DayAsked {
   readonly manifestKey: string;
 }
 
-interface PastRow {
+export interface PastRow {
   readonly day: BusinessDay;
   readonly statements: StatementRow[] | null;
   readonly previous: StatementRow[] | null;
@@ -63,14 +63,22 @@ export async function pastOfDays(
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
   if (days.length === 0) return new Map();
   const { rows } = await sql<PastRow>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (
+    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(days)})
+    ${pastOfAsked(merchantNo)}`.execute(db);
+  return pastsByDay(rows, days);
+}
+
+/** Rows `(day, begin_ms, end_ms, manifest_key)`. */
+export const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ day }) => day))}::date[],
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
         ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[],
         ${arrayLiteral(days.map(({ manifestKey }) => manifestKey))}::text[]
-      ) AS asked (day, begin_ms, end_ms, manifest_key)
-    )
+      ) AS asked (day, begin_ms, end_ms, manifest_key)`;
+
+/** A row for each day of `asked`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
+export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
     SELECT asked.day,
       (SELECT jsonb_agg(own.row ORDER BY account.currency, own.revision)
        FROM account CROSS JOIN LATERAL (
@@ -99,7 +107,13 @@ export async function pastOfDays(
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM absent_entry
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS absent
-    FROM asked`.execute(db);
+    FROM asked`;
+
+/** Such rows, by day. */
+export function pastsByDay(
+  rows: readonly PastRow[],
+  days: readonly DayAsked[],
+): ReadonlyMap<BusinessDay, PastOfDay> {
   const windows = new Map(days.map(({ day, window }) => [day, window]));
   return new Map(rows.map((row) => [row.day, pastOfDay(row, windows.get(row.day)!)]));
 }

@@ -1,7 +1,9 @@
-/** Stores what was published of many days: few statements for all of them, in a transaction of the caller. */
-import { sql, type RawBuilder, type Transaction } from 'kysely';
+/** Stores what was published of many days: few statements for all of them. */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
+import { heldLease, LeaseLost, type Lease } from '../engine/lease.ts';
+import { isLostOrRolledBack, retry } from '../engine/retry.ts';
 import type { DB } from '../engine/schema.ts';
 import type { AccountOnDay } from './openings.ts';
 import type { StatementRow, SummaryRow } from './statements.ts';
@@ -20,23 +22,81 @@ export interface NewRows {
 }
 
 /**
- * Stores the rows. For each statement, the account's next published day becomes due, because its manifest names the
- * statement before it. Returns these next days, as they were before this was called.
+ * Stores the rows, all of one merchant. For each statement, the account's next published day becomes due, because its
+ * manifest names the statement before it. Returns these next days, as they were before this was called.
  */
 export async function recordPublished(
   trx: Transaction<DB>,
-  { statements = [], summaries = [], untold = [], stored = [], manifests = [] }: NewRows,
+  merchantNo: string,
+  rows: NewRows,
 ): Promise<AccountOnDay[]> {
-  const { rows } = await sql<{ merchant_no: string; currency: string; day: BusinessDay }>`
-    WITH new_statement AS MATERIALIZED (SELECT * FROM ${rowsOf('statement', statements)} AS new),
-    kept_statement AS (INSERT INTO statement SELECT * FROM new_statement),
-    kept_summary AS (INSERT INTO statement_summary SELECT * FROM ${rowsOf('statement_summary', summaries)} AS new),
-    kept_untold AS (
-      INSERT INTO untold_revision SELECT * FROM ${rowsOf('untold_revision', untold)} AS new ON CONFLICT DO NOTHING
+  return nextDays((await kept(merchantNo, rows, sql`(SELECT 1)`).execute(trx)).rows);
+}
+
+/**
+ * The same in one statement, which asks for the lease itself: nobody can take it over before the rows are stored. Throws
+ * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
+ */
+export function recordUnderLease(
+  db: Kysely<DB>,
+  lease: Lease,
+  merchantNo: string,
+  rows: NewRows,
+): Promise<AccountOnDay[]> {
+  const statement = kept(merchantNo, rows, heldLease(lease));
+  const attempt = async (): Promise<AccountOnDay[]> => {
+    const answer = await statement.execute(db);
+    if (answer.rows.length === 0) throw new LeaseLost(lease);
+    return nextDays(answer.rows);
+  };
+  return retry(attempt, { isPassing: isLostOrRolledBack });
+}
+
+/** One row, or none if `held` has none: nothing is stored then. */
+interface KeptRow {
+  readonly next:
+    { readonly merchant_no: string; readonly currency: string; readonly day: BusinessDay }[] | null;
+}
+
+const nextDays = ([row]: readonly KeptRow[]): AccountOnDay[] =>
+  (row?.next ?? []).map(({ merchant_no: merchantNo, currency, day }) => ({
+    account: { merchantNo, currency },
+    day,
+  }));
+
+/**
+ * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
+ * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are looked
+ * up, so that the planner expects few rows and goes by the key.
+ */
+const kept = (
+  merchantNo: string,
+  { statements = [], summaries = [], untold = [], stored = [], manifests = [] }: NewRows,
+  held: RawBuilder<unknown>,
+): RawBuilder<KeptRow> => sql<KeptRow>`
+    WITH held AS MATERIALIZED ${held},
+    new_statement AS MATERIALIZED (SELECT new.* FROM held, ${rowsOf('statement', statements)} AS new),
+    kept_statement AS (
+      INSERT INTO statement AS known SELECT * FROM new_statement
+      ON CONFLICT (merchant_no, currency, day, revision) DO UPDATE SET sha256 = CASE
+        WHEN (known.object_key, known.sha256, known.published_at, known.run_id)
+          IS NOT DISTINCT FROM (excluded.object_key, excluded.sha256, excluded.published_at, excluded.run_id)
+        THEN known.sha256 END
     ),
-    kept_stored AS (${storedKept(stored)}),
+    kept_summary AS (
+      INSERT INTO statement_summary AS known SELECT new.* FROM held, ${rowsOf('statement_summary', summaries)} AS new
+      ON CONFLICT (merchant_no, day, revision) DO UPDATE SET sha256 = CASE
+        WHEN (known.object_key, known.sha256, known.published_at)
+          = (excluded.object_key, excluded.sha256, excluded.published_at)
+        THEN known.sha256 END
+    ),
+    kept_untold AS (
+      INSERT INTO untold_revision SELECT new.* FROM held, ${rowsOf('untold_revision', untold)} AS new
+      ON CONFLICT DO NOTHING
+    ),
+    kept_stored AS (${storedKept(stored, sql`SELECT 1 FROM held`)}),
     kept_manifest AS (
-      INSERT INTO statement_manifest SELECT * FROM ${rowsOf('statement_manifest', manifests)} AS new
+      INSERT INTO statement_manifest SELECT new.* FROM held, ${rowsOf('statement_manifest', manifests)} AS new
       ON CONFLICT (merchant_no, day) DO UPDATE SET
         revision = excluded.revision, epoch = excluded.epoch, sha256 = excluded.sha256,
         byte_count = excluded.byte_count, content = excluded.content
@@ -45,7 +105,7 @@ export async function recordPublished(
       SELECT merchant_no, currency, day, max(revision) AS revision FROM new_statement
       GROUP BY merchant_no, currency, day
     ),
-    next AS (
+    next AS MATERIALIZED (
       SELECT DISTINCT own.merchant_no, own.currency, later.day FROM own CROSS JOIN LATERAL (
         SELECT day FROM statement
         WHERE merchant_no = own.merchant_no AND currency = own.currency AND day > own.day
@@ -62,14 +122,10 @@ export async function recordPublished(
         revision = coalesce(touched.revision, marked.revision),
         publish_due = marked.publish_due OR touched.is_next
       FROM touched
-      WHERE (marked.merchant_no, marked.currency, marked.day) = (touched.merchant_no, touched.currency, touched.day)
+      WHERE touched.merchant_no = ${merchantNo} AND marked.merchant_no = ${merchantNo}
+        AND marked.currency = touched.currency AND marked.day = touched.day
     )
-    SELECT merchant_no, currency, day FROM next`.execute(trx);
-  return rows.map((row) => ({
-    account: { merchantNo: row.merchant_no, currency: row.currency },
-    day: row.day,
-  }));
-}
+    SELECT (SELECT jsonb_agg(to_jsonb(next)) FROM next) AS next FROM held`;
 
 /** Stores what was read back, and marks account days as not due any more: they are published as they are. */
 export async function recordSettled(
@@ -78,7 +134,9 @@ export async function recordSettled(
   settled: readonly AccountOnDay[],
 ): Promise<void> {
   if (stored.length === 0 && settled.length === 0) return;
-  // The revision is already set, unless the statement was adopted and the figures were made after that.
+  const merchants = arrayLiteral(settled.map(({ account }) => account.merchantNo));
+  // The revision is already set, unless the statement was adopted and the figures were made after that. The merchants are
+  // named twice, so that the planner expects few rows and goes by the key.
   await sql`
     WITH kept_stored AS (${storedKept(stored)})
     UPDATE account_day AS settled SET publish_due = false, revision = (
@@ -86,11 +144,12 @@ export async function recordSettled(
       WHERE (merchant_no, currency, day) = (settled.merchant_no, settled.currency, settled.day)
     )
     FROM unnest(
-      ${arrayLiteral(settled.map(({ account }) => account.merchantNo))}::text[],
+      ${merchants}::text[],
       ${arrayLiteral(settled.map(({ account }) => account.currency))}::text[],
       ${arrayLiteral(settled.map(({ day }) => day))}::date[]
     ) AS one (merchant_no, currency, day)
-    WHERE (settled.merchant_no, settled.currency, settled.day) = (one.merchant_no, one.currency, one.day)`.execute(
+    WHERE one.merchant_no = ANY (${merchants}::text[])
+      AND (settled.merchant_no, settled.currency, settled.day) = (one.merchant_no, one.currency, one.day)`.execute(
     trx,
   );
 }
@@ -100,8 +159,8 @@ export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRo
   if (rows.length > 0) await storedKept(rows).execute(trx);
 }
 
-const storedKept = (rows: readonly StoredRow[]): RawBuilder<unknown> => sql`
-  INSERT INTO stored_object SELECT * FROM ${rowsOf('stored_object', rows)} AS new
+const storedKept = (rows: readonly StoredRow[], held = sql`SELECT 1`): RawBuilder<unknown> => sql`
+  INSERT INTO stored_object SELECT new.* FROM (${held}) AS held, ${rowsOf('stored_object', rows)} AS new
   ON CONFLICT (object_key) DO UPDATE SET
     sha256 = excluded.sha256, byte_count = excluded.byte_count, etag = excluded.etag`;
 

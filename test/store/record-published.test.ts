@@ -1,0 +1,172 @@
+/** New revisions are stored by one statement that asks for the lease itself. */
+import { sql, type Kysely } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { addDays } from '../../src/ledger/business-day.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import {
+  recordSettled,
+  recordUnderLease,
+  type NewRows,
+} from '../../src/store/statements/record-published.ts';
+import type { StatementRow } from '../../src/store/statements/statements.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+import { rowsLookedAt } from './rows-looked-at.ts';
+import { MERCHANT, NOW } from './support.ts';
+
+const FIRST = '2026-03-01';
+const SECOND = addDays(FIRST, 1);
+
+let direct: Database;
+let proxy: CuttingProxy;
+let database: Database;
+let lease: Lease;
+beforeAll(async () => {
+  const fresh = await freshDatabase();
+  direct = fresh;
+  proxy = await startCuttingProxy(fresh.url);
+  database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
+});
+beforeEach(async () => {
+  proxy.cuts.length = 0;
+  await emptyTables(direct.db);
+  lease = await acquireLease(direct.db, { name: 'merchant/M', holder: 'test:1:-', ttlMs: 60_000 });
+  await daysOf(direct.db, [FIRST, SECOND, addDays(FIRST, 2)]);
+});
+afterAll(async () => {
+  await database.close();
+  await proxy.close();
+  await direct.close();
+});
+
+const daysOf = (db: Kysely<DB>, days: readonly string[], merchants = [MERCHANT]) =>
+  db
+    .insertInto('account_day')
+    .values(
+      merchants.flatMap((merchant_no) =>
+        days.map((day) => ({
+          ...{ merchant_no, currency: 'USD', day, opening: '0', closing: '0', verdict: 'continuous' },
+          ...{ credit_total: '0', credit_count: 0, debit_total: '0', debit_count: 0 },
+        })),
+      ),
+    )
+    .execute();
+
+const statement = (day: string, change: Partial<StatementRow> = {}): StatementRow => ({
+  ...{ merchant_no: MERCHANT, currency: 'USD', day, revision: 1, sha256: 'a', byte_count: 1, row_count: 0 },
+  ...{ object_key: `${day}.csv`, columns: 'entry', opening: '0', closing: '0', verdict: 'continuous' },
+  ...{
+    credit_total: '0',
+    credit_count: 0,
+    debit_total: '0',
+    debit_count: 0,
+    break_count: 0,
+    breaks_after: 0,
+  },
+  ...{ restarted: false, published_at: NOW, supersedes: null, reason: null, run_id: null },
+  ...change,
+});
+
+const night = (days: readonly string[], change: Partial<StatementRow> = {}): NewRows => ({
+  statements: days.map((day) => statement(day, change)),
+  summaries: days.map((day) => ({
+    ...{ merchant_no: MERCHANT, day, revision: 1, sha256: 'b', object_key: 'summary' },
+    ...{ published_at: NOW, content: null },
+  })),
+  stored: days.map((day) => ({ object_key: `${day}.csv`, sha256: 'a', byte_count: 1, etag: null })),
+  manifests: days.map((day) => ({
+    ...{ merchant_no: MERCHANT, day, revision: 1, epoch: 1, sha256: 'c', byte_count: 1, content: 'x' },
+  })),
+});
+
+/** The rows of each table as text, so that a row written again shows. */
+async function stored(): Promise<unknown> {
+  const { rows } = await sql`
+    SELECT (SELECT jsonb_agg(s ORDER BY day) FROM statement s) AS statements,
+      (SELECT jsonb_agg(s ORDER BY day) FROM statement_summary s) AS summaries,
+      (SELECT jsonb_agg(m ORDER BY day) FROM statement_manifest m) AS manifests,
+      (SELECT jsonb_agg(o ORDER BY object_key) FROM stored_object o) AS stored,
+      (SELECT jsonb_agg(jsonb_build_array(day, revision, publish_due) ORDER BY day) FROM account_day) AS days`.execute(
+    direct.db,
+  );
+  return rows[0];
+}
+
+it.each(['before', 'after'] as const)(
+  'a connection cut %s the server got it: stored once, and the next day is due as without the cut',
+  async (when) => {
+    const record = () => recordUnderLease(database.db, lease, MERCHANT, night([FIRST]));
+    await recordUnderLease(direct.db, lease, MERCHANT, night([SECOND]));
+    const next = await record();
+    const wanted = await stored();
+    expect(next).toEqual([{ account: { merchantNo: MERCHANT, currency: 'USD' }, day: SECOND }]);
+
+    await sql`DELETE FROM statement WHERE day = ${FIRST}`.execute(direct.db);
+    await sql`DELETE FROM statement_summary WHERE day = ${FIRST}`.execute(direct.db);
+    proxy.cuts.push({ message: 'INSERT INTO statement', when });
+    expect(await record()).toEqual(next);
+    expect(proxy.cuts).toEqual([]);
+    expect(await stored()).toEqual(wanted);
+  },
+);
+
+it.each([
+  ['statement', night([FIRST], { sha256: 'other' })],
+  ['summary', { summaries: night([FIRST]).summaries!.map((row) => ({ ...row, object_key: 'other' })) }],
+] as const)(
+  'another %s of the same number is refused, and nothing of the rest is stored',
+  async (_, other) => {
+    await recordUnderLease(direct.db, lease, MERCHANT, night([FIRST]));
+    const before = await stored();
+    const both = { ...other, manifests: night([SECOND]).manifests! };
+    await expect(recordUnderLease(direct.db, lease, MERCHANT, both)).rejects.toMatchObject({ code: '23502' });
+    expect(await stored()).toEqual(before);
+  },
+);
+
+it('a lease that another one took over stores nothing', async () => {
+  const before = await stored();
+  const lost = { ...lease, epoch: lease.epoch - 1 };
+  await expect(recordUnderLease(direct.db, lost, MERCHANT, night([FIRST]))).rejects.toThrow(LeaseLost);
+  expect(await stored()).toEqual(before);
+});
+
+it('waits for a take-over that is being committed, and stores nothing after it', async () => {
+  const before = await stored();
+  let recorded: Promise<unknown>;
+  await direct.db.transaction().execute(async (trx) => {
+    await trx
+      .updateTable('lease')
+      .set({ epoch: lease.epoch + 1 })
+      .execute();
+    recorded = recordUnderLease(database.db, lease, MERCHANT, night([FIRST])).catch(
+      (error: unknown) => error,
+    );
+    const isWaiting = async () => {
+      const { rows } = await sql`SELECT 1 FROM pg_locks WHERE NOT granted`.execute(trx);
+      return rows.length > 0;
+    };
+    await expect.poll(isWaiting).toBe(true);
+  });
+  expect(await recorded!).toBeInstanceOf(LeaseLost);
+  expect(await stored()).toEqual(before);
+});
+
+it('goes by the keys, whatever the planner assumes about the tables', async () => {
+  await sql`ALTER TABLE account_day SET (autovacuum_enabled = false)`.execute(direct.db);
+  const days = Array.from({ length: 20 }, (_, nth) => addDays(FIRST, nth));
+  const others = Array.from({ length: 200 }, (_, nth) => `OTHER${nth}`);
+  await daysOf(direct.db, days, others);
+  const record = () => recordUnderLease(direct.db, lease, MERCHANT, night([FIRST]));
+  expect(await rowsLookedAt(direct.db, record)).toBeLessThan(50);
+  const settled = [MERCHANT, 'OTHER1'].map((merchantNo) => ({
+    account: { merchantNo, currency: 'USD' },
+    day: FIRST,
+  }));
+  const settle = () =>
+    direct.db.transaction().execute((trx) => recordSettled(trx, night([FIRST]).stored!, settled));
+  expect(await rowsLookedAt(direct.db, settle)).toBeLessThan(50);
+});
