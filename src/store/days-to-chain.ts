@@ -27,12 +27,14 @@ import { firstWithBalance } from './ledger-past.ts';
  */
 const DAYS_MAX = 16;
 export const ENTRIES_A_DAY_MAX = 300;
+/** So many days after the last one with figures are looked at even if they have not changed: they may be proven to be empty. */
+const QUIET_DAYS_MAX = 7;
 
 export interface ToChainAsked {
   readonly merchantNo: string;
   /** Null for every currency. */
   readonly currencies: Chosen;
-  /** Days whose entries are read if they changed, in order, each with its window. */
+  /** Days whose entries are read if they changed or have no figures yet, in order, each with its window. */
   readonly days: readonly { readonly day: BusinessDay; readonly window: Window }[];
   /** Where certificates are read. */
   readonly within: Window;
@@ -49,7 +51,7 @@ export interface AccountToChain {
   readonly around: DaysAround;
   /** What is proven for the account inside `within`, as `certifiedWindows` says it. */
   readonly certified: readonly Window[];
-  /** The entries of changed days, or the first of them. Other days are not in it. */
+  /** By day, the entries or the first of them. Days that are not in it were not read. */
   readonly entries: ReadonlyMap<BusinessDay, FirstEntries>;
   /** Those of the days asked for that hold entries by their figures. */
   readonly busy: readonly BusinessDay[];
@@ -122,7 +124,9 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
        FROM (SELECT ${merchantNo}::text AS merchant_no, account.currency, ${within.beginMs}::bigint AS begin_ms,
          ${within.endMs}::bigint AS end_ms) AS asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span) AS certified,
       (SELECT json_agg(row_to_json(own)) FROM (
-        SELECT changed.day, batch.* FROM changed JOIN part ON part.day = changed.day CROSS JOIN LATERAL (
+        SELECT part.day, batch.*
+        FROM part LEFT JOIN changed ON changed.currency = account.currency AND changed.day = part.day
+        CROSS JOIN LATERAL (
           SELECT ${CHAIN_BATCH} FROM (
             SELECT * FROM ledger_entry
             WHERE merchant_no = ${merchantNo} AND currency = account.currency AND vanished_at IS NULL
@@ -130,7 +134,8 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
             ORDER BY booked_ms, batch_no LIMIT ${sql.lit(ENTRIES_A_DAY_MAX)}
           ) AS batch
         ) AS batch
-        WHERE changed.currency = account.currency AND changed.nth <= ${sql.lit(DAYS_MAX)}
+        WHERE coalesce(changed.nth <= ${sql.lit(DAYS_MAX)},
+          part.day BETWEEN account.last + 1 AND account.last + ${sql.lit(QUIET_DAYS_MAX)})
       ) AS own) AS entries,
       (SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
        CROSS JOIN LATERAL (

@@ -155,6 +155,6 @@ describe('of a merchant with two years stored and of one with nine days, a night
         signal: new AbortController().signal,
       },
     });
-    expect(asked.statements()).toBeLessThanOrEqual(5);
+    expect(asked.statements()).toBeLessThanOrEqual(3);
   });
 });

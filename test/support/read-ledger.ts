@@ -3,11 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
-import {
-  reconcileAccounts,
-  type ReconcileOptions,
-  type ReconcileReport,
-} from '../../src/reconcile/reconcile.ts';
+import { reconcileAccounts, type ReconcileOptions, type Reconciled } from '../../src/reconcile/reconcile.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
@@ -38,7 +34,7 @@ export interface ReadLedger {
   /** Stores what the platform holds of a window, with a certificate. */
   readonly certified: (window: Window, held: readonly LedgerEntry[], reading?: Reading) => Promise<void>;
   /** Reconciles every account of `MERCHANT`, unless told otherwise. */
-  readonly reconciled: (change?: Partial<ReconcileOptions>) => Promise<ReconcileReport>;
+  readonly reconciled: (change?: Partial<ReconcileOptions>) => Promise<Reconciled>;
 }
 
 /** Takes the lease and begins a run. */
