@@ -10,6 +10,12 @@ export interface AccountFilter {
   readonly currencies: Chosen;
 }
 
+/** The accounts of one merchant in the chosen currencies. */
+export interface MerchantAccounts {
+  readonly merchantNo: Account['merchantNo'];
+  readonly currencies: Chosen;
+}
+
 /** Selects all accounts. */
 export const EVERY_ACCOUNT: AccountFilter = { merchants: null, currencies: null };
 

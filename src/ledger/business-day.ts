@@ -1,15 +1,12 @@
 /** Turns business days and wall-clock times of the platform's time zone into instants, and back. */
 import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
-import { utc } from '@date-fns/utc';
-import { eachDayOfInterval } from 'date-fns/eachDayOfInterval';
-import { isValid } from 'date-fns/isValid';
-import { parseISO } from 'date-fns/parseISO';
 import type { BusinessDay, Window } from './entry.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
 
 /** A day that is not in the calendar, or not written `YYYY-MM-DD`. */
 export class InvalidDay extends ExpectedError {
@@ -20,25 +17,33 @@ export class InvalidDay extends ExpectedError {
   }
 }
 
-/** Midnight of the day in UTC, whatever zone this machine is in. An invalid date where the calendar has no such day. */
-const utcMidnight = (day: string): Date =>
-  /^\d{4}-\d{2}-\d{2}$/.test(day) ? parseISO(day, { in: utc }) : new Date(Number.NaN);
+const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
 
-const dayText = (utcDay: Date): BusinessDay => utcDay.toISOString().slice(0, 10);
+/** Midnight of the day in UTC, whatever zone this machine is in. NaN where the calendar has no such day. */
+function utcMidnight(day: string): number {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return Number.NaN;
+  const utcMs = Date.parse(`${day}T00:00:00Z`);
+  // February 30 is read as March 2.
+  return Number.isNaN(utcMs) || dayText(utcMs) === day ? utcMs : Number.NaN;
+}
 
 /** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
 export function parseDay(text: string): BusinessDay {
-  if (!isValid(utcMidnight(text))) throw new InvalidDay(text);
+  if (Number.isNaN(utcMidnight(text))) throw new InvalidDay(text);
   return text;
 }
 
 /** The day `days` after (or before, when negative) `day`. */
 export const addDays = (day: BusinessDay, days: number): BusinessDay =>
-  dayText(new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS));
+  dayText(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 
 /** Every day from `from` to `to`, both included; empty where `from` lies after `to`. */
-export const daysFromTo = (from: BusinessDay, to: BusinessDay): BusinessDay[] =>
-  from > to ? [] : eachDayOfInterval({ start: utcMidnight(from), end: utcMidnight(to) }).map(dayText);
+export function daysFromTo(from: BusinessDay, to: BusinessDay): BusinessDay[] {
+  const days: BusinessDay[] = [];
+  const lastMs = utcMidnight(to);
+  for (let utcMs = utcMidnight(from); utcMs <= lastMs; utcMs += DAY_MS) days.push(dayText(utcMs));
+  return days;
+}
 
 /** Whether `name` is an IANA time zone this machine knows. */
 export function isTimeZone(name: string): boolean {
@@ -50,11 +55,40 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+/** Days remembered of each zone: about eleven years. */
+const DAYS_MAX = 4_000;
+
+/** Remembers what `find` gives for each zone and key, as the same few days are asked for with every entry. */
+function remembered<Key, Value>(find: (zone: string, key: Key) => Value): (zone: string, key: Key) => Value {
+  const zones = new Map<string, Map<Key, Value>>();
+  return (zone, key) => {
+    let known = zones.get(zone);
+    if (known === undefined) zones.set(zone, (known = new Map<Key, Value>()));
+    let value = known.get(key);
+    if (value === undefined) {
+      value = find(zone, key);
+      if (known.size >= DAYS_MAX) known.clear();
+      known.set(key, value);
+    }
+    return value;
+  };
+}
+
+const exactOffsetMs = (zone: string, ms: number): number =>
+  Math.round(tzOffset(zone, new Date(ms)) * MINUTE_MS);
+
+/** The zone's offset all through a day of UTC, given by its number since 1970; null where the clock changes in it. */
+const steadyOffsetMs = remembered((zone, utcDay: number): number | null => {
+  const offset = exactOffsetMs(zone, utcDay * DAY_MS);
+  return exactOffsetMs(zone, (utcDay + 1) * DAY_MS - 1) === offset ? offset : null;
+});
+
 /** Offset of a zone at an instant, in ms east of UTC. */
-const offsetMs = (zone: string, ms: number): number => Math.round(tzOffset(zone, new Date(ms)) * MINUTE_MS);
+export const offsetMs = (zone: string, ms: number): number =>
+  steadyOffsetMs(zone, Math.floor(ms / DAY_MS)) ?? exactOffsetMs(zone, ms);
 
 /** The calendar day an instant falls on in a zone. */
-export const dayOf = (ms: number, zone: string): BusinessDay => dayText(new Date(ms + offsetMs(zone, ms)));
+export const dayOf = (ms: number, zone: string): BusinessDay => dayText(ms + offsetMs(zone, ms));
 
 /** The first instant of the new offset if the zone's offset changes once in (fromMs, toMs], else null. */
 function transitionIn(zone: string, fromMs: number, toMs: number): number | null {
@@ -78,30 +112,19 @@ interface DayClock {
 }
 
 const SURROUNDING_MS = 15 * HOUR_MS;
-/** Days cached per zone: about eleven years. */
-const CLOCK_DAYS_MAX = 4_000;
 
-/** Caches the offsets of each day, because the instant of every single entry needs them. */
-function createClockCache() {
-  const zones = new Map<string, Map<string, DayClock>>();
-  return (zone: string, day: string): DayClock => {
-    let days = zones.get(zone);
-    if (days === undefined) zones.set(zone, (days = new Map<string, DayClock>()));
-    let found = days.get(day);
-    if (found === undefined) {
-      const utcMs = utcMidnight(day).getTime();
-      const around = [utcMs - SURROUNDING_MS, utcMs + DAY_MS + SURROUNDING_MS];
-      const offsets = Number.isNaN(utcMs) ? [] : [...new Set(around.map((ms) => offsetMs(zone, ms)))];
-      found = { utcMs, offsets };
-      if (days.size >= CLOCK_DAYS_MAX) days.clear();
-      days.set(day, found);
-    }
-    return found;
-  };
-}
-const clockOf = createClockCache();
+const clockOf = remembered((zone, day: string): DayClock => {
+  const utcMs = utcMidnight(day);
+  const around = [utcMs - SURROUNDING_MS, utcMs + DAY_MS + SURROUNDING_MS];
+  const offsets = Number.isNaN(utcMs) ? [] : [...new Set(around.map((ms) => offsetMs(zone, ms)))];
+  return { utcMs, offsets };
+});
 
-const TIME_OF_DAY = /^ ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
+const TIME_OF_DAY = /^ (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+const ZERO = 48;
+
+const twoDigits = (text: string, at: number): number =>
+  (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
 
 /**
  * The instants that a wall-clock time `YYYY-MM-DD HH:mm:ss` can mean in a zone, earliest first. Nearly always there
@@ -109,10 +132,11 @@ const TIME_OF_DAY = /^ ([01]\d|2[0-3]):([0-5]\d):([0-5]\d)$/;
  * hour that a clock repeats.
  */
 export function instantsOf(bookedAt: string, zone: string): readonly number[] {
-  const time = TIME_OF_DAY.exec(bookedAt.slice(10));
-  if (time === null) return [];
+  const time = bookedAt.slice(10);
+  if (!TIME_OF_DAY.test(time)) return [];
   const { utcMs, offsets } = clockOf(zone, bookedAt.slice(0, 10));
-  const wallMs = utcMs + Number(time[1]) * HOUR_MS + Number(time[2]) * MINUTE_MS + Number(time[3]) * 1_000;
+  const wallMs =
+    utcMs + twoDigits(time, 1) * HOUR_MS + twoDigits(time, 4) * MINUTE_MS + twoDigits(time, 7) * SECOND_MS;
   if (offsets.length === 1) return [wallMs - offsets[0]!];
   return offsets
     .map((offset) => wallMs - offset)
@@ -124,16 +148,18 @@ export function instantsOf(bookedAt: string, zone: string): readonly number[] {
 function dayStartMs(day: BusinessDay, zone: string): number {
   const midnight = instantsOf(`${day} 00:00:00`, zone)[0];
   if (midnight !== undefined) return midnight;
-  const utcMs = utcMidnight(day).getTime();
+  const utcMs = utcMidnight(day);
   const guessMs = utcMs - offsetMs(zone, utcMs);
   return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
 }
 
-/** The instants of a business day. The day is 23 or 25 hours long where the clock changes. */
-export const dayWindow = (day: BusinessDay, zone: string): Window => ({
+const windowOf = remembered((zone, day: BusinessDay): Window => ({
   beginMs: dayStartMs(day, zone),
   endMs: dayStartMs(addDays(day, 1), zone) - 1,
-});
+}));
+
+/** The instants of a business day. The day is 23 or 25 hours long where the clock changes. */
+export const dayWindow = (day: BusinessDay, zone: string): Window => windowOf(zone, day);
 
 /** Cuts a window where the zone's offset changes. Inside each part a wall-clock time means exactly one instant. */
 export function splitAtTransitions(window: Window, zone: string): Window[] {
@@ -174,5 +200,5 @@ const WELL_KNOWN = [
 /** IANA zones whose offset at an instant is `offsetMinutes` east of UTC, well-known ones first. */
 export function zonesAt(ms: number, offsetMinutes: number): string[] {
   const names = [...new Set([...WELL_KNOWN, ...Intl.supportedValuesOf('timeZone')])];
-  return names.filter((zone) => offsetMs(zone, ms) === offsetMinutes * MINUTE_MS);
+  return names.filter((zone) => exactOffsetMs(zone, ms) === offsetMinutes * MINUTE_MS);
 }

@@ -1,9 +1,9 @@
 /** Formats instants as wall-clock times, for people and for the schedule's slots. */
-import { tzOffset } from '@date-fns/tz';
+import { offsetMs } from './business-day.ts';
 import type { Window } from './entry.ts';
 
 /** What a clock in the zone shows at an instant, as the ms at which a clock in UTC shows the same. */
-export const wallMs = (ms: number, zone: string): number => ms + tzOffset(zone, new Date(ms)) * 60_000;
+export const wallMs = (ms: number, zone: string): number => ms + offsetMs(zone, ms);
 
 /** `YYYY-MM-DD HH:mm` in a zone. */
 export const wallTime = (ms: number, zone: string): string =>

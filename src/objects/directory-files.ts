@@ -1,14 +1,35 @@
 /** The files of a directory store: which are unfinished, and a walk through all of them in the order of their keys. */
-import type { Dirent } from 'node:fs';
-import type * as fs from 'node:fs/promises';
+import type { BigIntStats, Dirent } from 'node:fs';
 import { errorCode } from './directory-errors.ts';
 import type { KeyRange } from './object-store.ts';
 
-/** What a directory store needs of the file system. */
-export type Files = Pick<
-  typeof fs,
-  'link' | 'mkdir' | 'open' | 'readdir' | 'rename' | 'rm' | 'stat' | 'unlink'
->;
+/** What a directory store needs of the file system, as `node:fs/promises` has it. */
+export interface Files {
+  readonly link: (from: string, to: string) => Promise<void>;
+  readonly mkdir: (folder: string, options: { readonly mode?: number }) => Promise<unknown>;
+  /** To read a file or a folder, to write a file, or to write one that is new. */
+  readonly open: (path: string, flags: 'r' | 'w' | 'wx', mode?: number) => Promise<OpenFile>;
+  readonly readdir: (folder: string, options: { readonly withFileTypes: true }) => Promise<Dirent[]>;
+  readonly rename: (from: string, to: string) => Promise<void>;
+  readonly rm: (path: string, options: { readonly force: true }) => Promise<void>;
+  readonly stat: (path: string, options: { readonly bigint: true }) => Promise<BigIntStats>;
+  readonly unlink: (path: string) => Promise<void>;
+}
+
+/** An open file or folder. Reading and writing go on where the last call ended, and may move fewer bytes than asked for. */
+export interface OpenFile {
+  readonly write: (
+    from: Uint8Array,
+    offset: number,
+    length: number,
+  ) => Promise<{ readonly bytesWritten: number }>;
+  readonly read: (into: Uint8Array) => Promise<{ readonly bytesRead: number }>;
+  readonly stat: (options: { readonly bigint: true }) => Promise<BigIntStats>;
+  readonly sync: () => Promise<void>;
+  readonly close: () => Promise<void>;
+  /** All of the file. Closes it at the end. */
+  readonly createReadStream: (options: { readonly highWaterMark: number }) => AsyncIterable<Uint8Array>;
+}
 
 /** A folder that holds a store, and the file system it is in. */
 export interface Directory {

@@ -1,10 +1,9 @@
 /** Writes files of a directory store so that a reader sees each whole or not at all, even after a power cut. */
 import { randomUUID } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '../host/make-folder.ts';
 import { directoryUnreachable, errorCode } from './directory-errors.ts';
-import type { Directory, Files } from './directory-files.ts';
+import type { Directory, Files, OpenFile } from './directory-files.ts';
 import { fenced, metered, type Digest, type ObjectContent, type PutOptions } from './object-store.ts';
 
 /** Statements are for their owner alone, whatever the umask. */
@@ -13,7 +12,9 @@ export const FILE_MODE = 0o600;
 
 /** Makes a folder that only its owner may open, and its parents. Returns the first folder that is new; null: none. */
 export const makePrivateFolder = (files: Files, folder: string): Promise<string | null> =>
-  makeFolder({ mkdir: files.mkdir, stat: files.stat, dirname }, folder, { mode: FOLDER_MODE });
+  makeFolder({ mkdir: files.mkdir, stat: (path) => files.stat(path, { bigint: true }), dirname }, folder, {
+    mode: FOLDER_MODE,
+  });
 
 /** What was written, and whether it got its name. */
 export interface WrittenFile {
@@ -54,7 +55,7 @@ export async function writeNamed(
 }
 
 /** Opens a new file; makes its folder where that is missing. */
-async function openNew(files: Files, path: string): Promise<FileHandle> {
+async function openNew(files: Files, path: string): Promise<OpenFile> {
   try {
     return await files.open(path, 'wx', FILE_MODE);
   } catch (error) {
@@ -66,7 +67,7 @@ async function openNew(files: Files, path: string): Promise<FileHandle> {
 
 async function writeFlushed(
   { location }: Directory,
-  file: FileHandle,
+  file: OpenFile,
   content: ObjectContent,
 ): Promise<Digest> {
   const source = metered(content);
@@ -127,7 +128,7 @@ async function linkFile(files: Files, part: string, path: string): Promise<'link
 
 async function isThere(files: Files, path: string): Promise<boolean> {
   try {
-    await files.stat(path);
+    await files.stat(path, { bigint: true });
     return true;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false;

@@ -1,12 +1,11 @@
 /** Statements in a directory, for one machine and for tests: the twin of s3.ts. */
-import { createReadStream } from 'node:fs';
-import * as fs from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chmodText, isTooOpen, modeText } from '../host/file-mode.ts';
-import { isPart, partEpoch, walkKeys, type Directory, type Files } from './directory-files.ts';
+import { isPart, partEpoch, walkKeys, type Directory, type Files, type OpenFile } from './directory-files.ts';
 import { directoryRefusal, directoryUnreachable, errorCode } from './directory-errors.ts';
 import { FILE_MODE, makePrivateFolder, writeNamed } from './directory-write.ts';
+import { filesIn } from './file-system.ts';
 import { digestOf, foundAs, ObjectStoreRefused, verifyStored, type ObjectStore } from './object-store.ts';
 
 const READ_CHUNK_BYTES = 256 * 1024;
@@ -15,13 +14,14 @@ const CHECK_FILE = '.daybook-check.part';
 /**
  * Each object is a file. It is written under another name in its own folder, flushed, and only then named. A file
  * system renames without a condition: a writer that was frozen right before its rename is stopped because its
- * successor removes the file that has no name yet (`discardUnfinished`). `files` is the system's; tests pass one they
- * can stop.
+ * successor removes the file that has no name yet (`discardUnfinished`). `files` suits the file system the folder
+ * is in; tests pass others.
  */
-export function createDirectoryStore(root: string, files: Files = fs): ObjectStore {
+export function createDirectoryStore(root: string, files: Files = filesIn(root)): ObjectStore {
   const directory = directoryAt(root, files);
   const { location, attempt } = directory;
-  const pathOf = (key: string): string => join(root, ...key.split('/'));
+  const folder = resolve(root);
+  const pathOf = (key: string): string => `${folder}/${key}`;
 
   const store: ObjectStore = {
     location,
@@ -38,7 +38,7 @@ export function createDirectoryStore(root: string, files: Files = fs): ObjectSto
     get: async (key) => {
       const file = await openFile(directory, pathOf(key));
       if (file === null) return null;
-      return readFile(() => createReadStream('', { fd: file, highWaterMark: READ_CHUNK_BYTES }), location);
+      return readFile(() => file.createReadStream({ highWaterMark: READ_CHUNK_BYTES }), location);
     },
 
     digest: async (key) => {
@@ -113,7 +113,7 @@ async function checkDirectory({ files, root }: Directory): Promise<void> {
 
 /** Throws `ObjectStoreRefused` if others may open the folder. */
 async function assertPrivate(files: Files, root: string): Promise<void> {
-  const { mode } = await files.stat(root);
+  const mode = Number((await files.stat(root, { bigint: true })).mode);
   if (process.platform === 'win32' || !isTooOpen(mode, 'owner')) return;
   throw new ObjectStoreRefused(
     `others may open the statements in ${root} (mode ${modeText(mode)}): type \`${chmodText(root, 'owner')}\`, or set ` +
@@ -129,7 +129,7 @@ const marked = ({ size, ino, ctimeNs }: { size: bigint; ino: bigint; ctimeNs: bi
   etag: `${ino}-${ctimeNs}`,
 });
 
-async function openFile({ files, location }: Directory, path: string): Promise<fs.FileHandle | null> {
+async function openFile({ files, location }: Directory, path: string): Promise<OpenFile | null> {
   try {
     return await files.open(path, 'r');
   } catch (error) {
@@ -142,7 +142,7 @@ async function openFile({ files, location }: Directory, path: string): Promise<f
  * All of a file that has `bytes`; its name stands for the same bytes as long as it exists. A chunk is valid until the
  * next one is read. A buffer for each would pile up until the next garbage collection.
  */
-async function* readThroughOneBuffer(file: fs.FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
+async function* readThroughOneBuffer(file: OpenFile, bytes: number): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(Math.min(READ_CHUNK_BYTES, bytes));
   for (let read = 0; read < bytes;) {
     const { bytesRead } = await file.read(buffer);

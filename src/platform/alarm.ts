@@ -13,13 +13,16 @@ export interface Alarm {
   readonly setTo: (atMs: number) => void;
 }
 
+/** Why a sleep is stopped. Without it each stop would make an error of its own. */
+const SET_ANEW = new Error('the alarm was set anew');
+
 /** `ring` is called when the time has come; the alarm is off then. */
 export function createAlarm({ clock, sleep }: TimeSource, ring: () => void): Alarm {
   let set: { readonly atMs: number; readonly stop: AbortController } | null = null;
   return {
     setTo: (atMs) => {
       if (set?.atMs === atMs) return;
-      set?.stop.abort();
+      set?.stop.abort(SET_ANEW);
       set = null;
       if (!Number.isFinite(atMs)) return;
       const stop = new AbortController();

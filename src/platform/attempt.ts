@@ -1,14 +1,13 @@
 /** One HTTP call and its outcome as a value: the text of the reply, or why there is none and whether to try again. */
-import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
-import type { Dispatcher, Pool } from 'undici';
+import type { Pool } from 'undici';
 import { clockReadingOf, type ClockReading } from './clock-reading.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type PlatformError } from './errors.ts';
+import { Exchange, REPLY_BYTES_MAX, type WholeReply } from './exchange.ts';
 import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
 
-/** Most bytes of a reply that are read; a page of 100 entries has about 20 kB. */
-export const REPLY_BYTES_MAX = 4_194_304;
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * `seldom`: for a reply that the contract does not know. That rarely changes by itself, so only two more tries follow.
@@ -62,23 +61,11 @@ const unanswered = (error: PlatformError): Outcome<never> => ({
 });
 const invalid = (message: string): Outcome<never> => failed(new PlatformReplyInvalid(message), 'seldom');
 
-/** Null if the body is longer than `REPLY_BYTES_MAX`; then the rest of it is not read. */
-async function readBody(body: Dispatcher.ResponseData['body']): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > REPLY_BYTES_MAX) return null;
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-}
-
 const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
 /** The failure that an answer with a status other than 2xx means. */
-function refused(call: OutgoingCall, response: Dispatcher.ResponseData, text: string): Outcome<never> {
+function refused(call: OutgoingCall, response: WholeReply, text: string): Outcome<never> {
   const { statusCode, headers } = response;
   const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
   if (isRetryableStatus(statusCode)) {
@@ -115,47 +102,31 @@ export async function attemptCall(
   call: OutgoingCall,
   signal?: AbortSignal,
 ): Promise<Outcome<Reply>> {
-  const body = Buffer.from(call.body);
-  let begun = false;
-  let sentMs = call.machineMs();
-  // Runs when there is a connection and the call is about to be written: before that, not a byte of it has left.
-  const lateBody = function* (): Generator<Buffer> {
-    begun = true;
-    sentMs = call.machineMs();
-    yield body;
-  };
-  // AbortSignal.timeout and AbortSignal.any would keep every reply in memory until the next full garbage collection.
-  const stop = new AbortController();
+  const exchange = new Exchange(call.machineMs);
   const late = new Error('no whole reply in time');
-  const timer = setTimeout(() => stop.abort(late), call.timeoutMs);
-  const abort = () => stop.abort(signal?.reason);
+  const timer = setTimeout(() => exchange.abort(late), call.timeoutMs);
+  const abort = () => exchange.abort(signal?.reason as Error);
   signal?.addEventListener('abort', abort, { once: true });
   try {
     signal?.throwIfAborted();
-    const response = await pool.request({
+    const response = await exchange.send(pool, {
       path: call.path,
       method: 'POST',
-      headers: {
-        ...call.headers,
-        'content-type': 'application/json',
-        'content-length': String(body.length),
-        accept: 'application/json',
-      },
-      body: Readable.from(lateBody()),
-      signal: stop.signal,
+      headers: { ...call.headers, 'content-type': 'application/json', accept: 'application/json' },
+      body: call.body,
     });
-    const clock = clockReadingOf(response.headers, { sentMs, receivedMs: call.machineMs() });
-    const bytes = await readBody(response.body);
+    const { headers, bytes, receivedMs } = response;
+    const clock = clockReadingOf(headers, { sentMs: exchange.sentMs, receivedMs });
     if (bytes === null) return invalid(`${call.subject}: the reply has more than ${REPLY_BYTES_MAX} bytes`);
     const isSuccess = response.statusCode >= 200 && response.statusCode < 300;
     if (!isSuccess) return refused(call, response, bytes.toString('utf8'));
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { ok: true, value: { text, clock } };
+    return { ok: true, value: { text: UTF_8.decode(bytes), clock } };
   } catch (error) {
     signal?.throwIfAborted();
-    if (stop.signal.reason === late) {
+    const { isBegun } = exchange;
+    if (exchange.givenUpFor === late) {
       const message = `${call.subject}: no whole reply within ${call.timeoutMs} ms (PLATFORM_TIMEOUT_MS)`;
-      return unanswered(new PlatformUnreachable(message, begun));
+      return unanswered(new PlatformUnreachable(message, isBegun));
     }
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
@@ -164,7 +135,7 @@ export async function attemptCall(
       message.includes(code) ? message || 'no reason given' : `${code} ${message}`,
       call.redact,
     );
-    return unanswered(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, begun));
+    return unanswered(new PlatformUnreachable(`${call.subject}: the connection failed (${said})`, isBegun));
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);

@@ -34,8 +34,8 @@ export interface EntryReading {
   readonly digitsOf: ExactJson['digitsOf'];
   /** Days already checked to be in the calendar. A page's entries share only a few. */
   readonly realDays: Set<string>;
-  /** Called with a sentence for each oddity of an accepted entry. */
-  readonly onNotice: (notice: string) => void;
+  /** Takes a sentence for each oddity of an accepted entry. */
+  readonly notices: string[];
 }
 
 export type EntryOutcome =
@@ -52,7 +52,7 @@ const BOOKED_AT = /^[1-9]\d{3}-\d{2}-\d{2} (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
 const charactersIn = (text: string): number =>
   text.length <= NAME_CHARACTERS_MAX ? text.length : Array.from(text).length;
 
-function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, onNotice }: EntryReading): string {
+function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, notices }: EntryReading): string {
   const value = fields[field];
   if (typeof value !== 'string')
     throw new Unreadable(`${field} is ${value === undefined ? 'missing' : 'not text'}`);
@@ -60,12 +60,12 @@ function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, onNot
   if (digits !== null) {
     // A type's code means the same as number or text. But a batchNo sent as a number may have lost leading zeros.
     if (field === 'batchNo') throw new Unreadable(`${field} is a number, not text`);
-    onNotice(`${field} sent as a number instead of text`);
+    notices.push(`${field} sent as a number instead of text`);
     return digits;
   }
   if (value === '') {
     if (field === 'batchNo') throw new Unreadable(`${field} is empty`);
-    onNotice(`${field} is empty`);
+    notices.push(`${field} is empty`);
   }
   if (charactersIn(value) > NAME_CHARACTERS_MAX)
     throw new Unreadable(`${field} has over ${NAME_CHARACTERS_MAX} characters`);
@@ -101,9 +101,9 @@ function amountOf(
       `${field} is not a number of up to ${WHOLE_DIGITS_MAX} digits before and ${DECIMALS_MAX} after its point`,
     );
   }
-  if (sent === null) reading.onNotice(`${field} sent as text instead of a number`);
+  if (sent === null) reading.notices.push(`${field} sent as text instead of a number`);
   if (canonical.excess)
-    reading.onNotice(`${field} with more than the ${minorUnits ?? 0} decimals of ${currency}`);
+    reading.notices.push(`${field} with more than the ${minorUnits ?? 0} decimals of ${currency}`);
   return canonical.amount;
 }
 
@@ -141,10 +141,11 @@ function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; b
     throw new Unreadable('busiDate is not a real time written YYYY-MM-DD HH:mm:ss');
   }
   const instants = instantsOf(bookedAt, zone);
-  const inside = instants.find((ms) => ms >= window.beginMs && ms <= window.endMs);
+  const inside =
+    instants.length > 1 ? instants.find((ms) => ms >= window.beginMs && ms <= window.endMs) : undefined;
   const bookedMs = inside ?? instants[0] ?? skippedInstant(bookedAt, zone);
   if (bookedMs === undefined) throw new Unreadable(`busiDate is a time that ${zone} does not have`);
-  if (instants.length === 0) reading.onNotice(`busiDate is a time that ${zone} skips`);
+  if (instants.length === 0) reading.notices.push(`busiDate is a time that ${zone} skips`);
   if (bookedMs < BOOKED_MS_MIN || bookedMs > BOOKED_MS_MAX) {
     throw new Unreadable(
       'busiDate lies before September 2001 or after November 2286, where the platform cannot be asked for it',
@@ -163,7 +164,7 @@ function amountsOf(fields: Fields, currency: string, reading: EntryReading) {
   const credit = amountOf(fields, 'inAmount', currency, reading);
   const debit = amountOf(fields, 'outAmount', currency, reading);
   if (credit === null || debit === null || isZero(credit) === isZero(debit)) return { credit, debit };
-  reading.onNotice(`${isZero(credit) ? 'inAmount' : 'outAmount'} sent as zero instead of null`);
+  reading.notices.push(`${isZero(credit) ? 'inAmount' : 'outAmount'} sent as zero instead of null`);
   return isZero(credit) ? { credit: null, debit } : { credit, debit: null };
 }
 
@@ -182,25 +183,25 @@ function readFields(fields: Fields, batchNo: string, reading: EntryReading): Led
   }
   if (balance === null) throw new Unreadable('vailAmount is missing');
   if (reading.currencies.minorUnits(currency) === null)
-    reading.onNotice(`currency ${currency} is on no list`);
+    reading.notices.push(`currency ${currency} is on no list`);
   return { batchNo, currency, transactionType, credit, debit, balance, ...booking };
 }
 
 /** Reads one element of a reply's `list` (docs/platform.md 2.1). */
 export function readLedgerEntry(element: unknown, reading: EntryReading): EntryOutcome {
   let batchNo: string | null = null;
-  const notices: string[] = [];
+  const { notices } = reading;
+  const noticesBefore = notices.length;
   try {
     if (typeof element !== 'object' || element === null || Array.isArray(element)) {
       throw new Unreadable('the entry is not an object');
     }
     const fields = element as Fields;
     batchNo = nameOf(fields, 'batchNo', reading);
-    const entry = readFields(fields, batchNo, { ...reading, onNotice: (notice) => notices.push(notice) });
-    for (const notice of notices) reading.onNotice(notice);
-    return { ok: true, entry };
+    return { ok: true, entry: readFields(fields, batchNo, reading) };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
+    notices.length = noticesBefore;
     return { ok: false, reason: error.message, batchNo };
   }
 }

@@ -166,7 +166,7 @@ function pageOf(
     window: query.bookedWithin ?? query.window,
     digitsOf,
     realDays: new Set<string>(),
-    onNotice: (notice: string) => notices.push(notice),
+    notices,
   };
   for (const [index, element] of list.entries()) {
     const outcome = readLedgerEntry(element, reading);

@@ -22,6 +22,9 @@ export interface WatchedCall {
   readonly end: () => void;
 }
 
+/** Why a wait is stopped that nobody waits for any more. Without it each stop would make an error of its own. */
+const ARRIVED = new Error('the reply came');
+
 const nothing = (): void => undefined;
 /** A call that nobody wants to know anything of. */
 export const UNWATCHED: WatchedCall = {
@@ -58,7 +61,7 @@ export function createWaits(
         };
         sleep(WAIT_MIN_MS, stop.signal).then(stall, nothing);
         return () => {
-          stop.abort();
+          stop.abort(ARRIVED);
           merchant.set(call, 'moving');
         };
       },

@@ -8,7 +8,11 @@ import { storedDiffers } from './stored-differs.ts';
 import { createAccountView, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
 
 /** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
-const PASS_MAX = { days: 3_660, breaks: 20_000 } as const;
+export interface PassMax {
+  readonly days: number;
+  readonly breaks: number;
+}
+export const PASS_MAX: PassMax = { days: 3_660, breaks: 20_000 };
 
 export interface FiguredDay {
   readonly figures: DayFigures;
@@ -28,7 +32,7 @@ export interface ChainedAccount {
 export interface ChainAccountOptions extends StretchOptions {
   /** Days to chain, in any order. */
   readonly changed: readonly BusinessDay[];
-  readonly passMax?: { readonly days: number; readonly breaks: number };
+  readonly passMax?: PassMax;
 }
 
 /**

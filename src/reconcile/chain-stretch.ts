@@ -1,13 +1,17 @@
 /** Chains a day together with the days around it that its order of entries depends on, and with no others. */
-import { dayWindow } from '../ledger/business-day.ts';
 import { daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { readAccountToChain } from '../store/entries.ts';
 import { chainDays, type ChainedDays } from './chain-days.ts';
-import { isProvenUpTo, isProvenUpToDay, type AccountInZone, type AccountView } from './account-view.ts';
+import {
+  isProvenUpTo,
+  isProvenUpToDay,
+  readDay,
+  type AccountInZone,
+  type AccountView,
+} from './account-view.ts';
 
 /** The most days chained together. Where entries still trade places across midnight after so many, the chain is cut. */
 const DAYS_TOGETHER_MAX = 8;
@@ -76,7 +80,7 @@ async function chainTogether(
     before: before ?? (await view.known.before(days[0]!)),
     joins: (earlier, firstMs) => isProvenUpTo(earlier, firstMs, view),
     isBrokenAfter,
-    read: (day) => readAccountToChain(options.db, account, dayWindow(day, zone)),
+    read: (day) => readDay(day, options),
     zone,
     clockToleranceS,
     minorUnits: options.currencies.minorUnits(account.currency),

@@ -2,13 +2,15 @@
 import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { accountDaysAround, dayBefore, type DayFigures } from '../store/account-days.ts';
+import {
+  accountDaysAround,
+  dayBefore,
+  FIRST_DAY,
+  LAST_DAY,
+  type DayFigures,
+  type DaysAround,
+} from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
-
-/** Stored days that one query reads ahead: a long cascade makes few queries, a short one reads few rows. */
-const READ_AHEAD_DAYS = 50;
-/** Stored days before them that the same query reads: a pass mostly asks for the day before its first one. */
-const READ_BEFORE_DAYS = 3;
 
 export interface KnownDays {
   /** The day as stored, whatever the pass made of it. */
@@ -23,25 +25,13 @@ export interface KnownDays {
   readonly put: (figures: DayFigures) => void;
 }
 
-export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
+/** `read`: stored days that were read already. */
+export function createKnownDays(db: Kysely<DB>, account: Account, read: DaysAround | null = null): KnownDays {
   /** What the pass made, in order of days. */
   const made: DayFigures[] = [];
-  /** Every stored day of [from, to], in order. */
-  let ahead: { from: BusinessDay; to: BusinessDay; days: readonly DayFigures[] } | null = null;
+  let ahead = read;
 
-  const readFrom = async (from: BusinessDay) => {
-    const days = await accountDaysAround(db, account, from, {
-      before: READ_BEFORE_DAYS,
-      from: READ_AHEAD_DAYS,
-    });
-    const before = days.filter(({ day }) => day < from).length;
-    const isToEnd = days.length - before < READ_AHEAD_DAYS;
-    return (ahead = {
-      from: before < READ_BEFORE_DAYS ? FIRST_DAY : days[0]!.day,
-      to: isToEnd ? LAST_DAY : days.at(-1)!.day,
-      days,
-    });
-  };
+  const readFrom = async (from: BusinessDay) => (ahead = await accountDaysAround(db, account, from));
   const around = async (day: BusinessDay) =>
     ahead !== null && ahead.from <= day && day <= ahead.to ? ahead : readFrom(day);
 
@@ -80,6 +70,3 @@ export function createKnownDays(db: Kysely<DB>, account: Account): KnownDays {
 
   return { stored, storedBefore, storedAfter, before, after, put };
 }
-
-const FIRST_DAY = '0001-01-01';
-const LAST_DAY = '9999-12-31';

@@ -12,6 +12,7 @@ import type { ReconcileReport } from '../reconcile/reconcile.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { OlderDaysComparison } from '../store/older-days.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { Joining } from './join-merchants.ts';
 import type { DueJob } from './schedule/due.ts';
@@ -107,6 +108,8 @@ export interface MerchantOutcome {
   healingReads: readonly HealingRead[];
   publish: PublishOutcome | null;
   trouble: MerchantTrouble | null;
+  /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */
+  olderDaysCompared: OlderDaysComparison | null;
   /** What was published and is recorded as done together with the merchant's end. */
   readonly publishedNow: PublishedNow;
 }

@@ -5,6 +5,7 @@ import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { keepOlderDaysComparisons } from '../store/older-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UntoldChanges } from '../store/untold-changes.ts';
@@ -68,13 +69,18 @@ export async function endMerchants(
         ),
       );
       const own = rows.filter((_, at) => held.has(ended[at]!.lease));
-      const published = ended
-        .filter(({ lease }) => held.has(lease))
-        .map(({ outcome }) => outcome.publishedNow);
+      const outcomes = ended.filter(({ lease }) => held.has(lease)).map(({ outcome }) => outcome);
+      const published = outcomes.map(({ publishedNow }) => publishedNow);
       await recordSettled(
         trx,
         published.flatMap(({ stored }) => [...stored.values()]),
         published.flatMap(({ settled }) => settled),
+      );
+      await keepOlderDaysComparisons(
+        trx,
+        outcomes.flatMap(({ merchantNo, olderDaysCompared: comparison }) =>
+          comparison === null ? [] : [{ merchantNo, comparison }],
+        ),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
       return held;
@@ -144,7 +150,7 @@ export class MerchantEnds {
     this.#added.add(ended.outcome.merchantNo);
     this.#waiting.push(ended);
     if (this.#waiting.length < ENDED_TOGETHER) return;
-    void this.#endWaiting([]).catch((error: unknown) => (this.#failure ??= { error }));
+    void this.#endWaiting(ENDED_TOGETHER).catch((error: unknown) => (this.#failure ??= { error }));
   }
 
   /** Whether the merchant was added. */
@@ -154,14 +160,15 @@ export class MerchantEnds {
 
   /** Ends those that are left. Returns all ends, in the order in which they were recorded. */
   async finish(failures: readonly RunFailure[] = []): Promise<readonly MerchantEnd[]> {
-    await this.#endWaiting(failures);
+    await this.#endWaiting(1, failures);
     if (this.#failure !== null) throw this.#failure.error;
     return this.#ends;
   }
 
-  #endWaiting(failures: readonly RunFailure[]): Promise<void> {
+  /** Ends those that wait, as long as there are so many of them. */
+  #endWaiting(atLeast: number, failures: readonly RunFailure[] = []): Promise<void> {
     return this.#oneAtATime(async () => {
-      while (this.#waiting.length > 0) {
+      while (this.#waiting.length >= atLeast) {
         const batch = this.#waiting.splice(0, ENDED_TOGETHER);
         this.#ends.push(...(await endMerchants(this.#run, batch, failures)));
         for (const { outcome } of batch) await this.#onEnded(outcome.merchantNo);

@@ -30,14 +30,14 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
   healingReads: [],
   publish: null,
   trouble: null,
+  olderDaysCompared: null,
   publishedNow: new PublishedNow(),
 });
 
 const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {
   sync: syncStage,
   reconcile: async (work, outcome) => {
-    await reconcileStage(work, outcome);
-    await noticeFigures(work, outcome);
+    await noticeFigures(work, outcome, await reconcileStage(work, outcome));
   },
   publish: publishStage,
 };

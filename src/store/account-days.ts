@@ -1,12 +1,12 @@
 /** Reads and writes the figures of account days. */
-import { sql, type Kysely, type Selectable, type Transaction } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { AccountDay as AccountDayTable, DB } from './engine/schema.ts';
-import { figureColumns, figuresOf } from './figures.ts';
+import { figuresOf } from './figures.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
 
@@ -37,26 +37,48 @@ export const accountDaysUpTo = (
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
 
-/**
- * The account's last days before `day` and its first from `day` on, at most so many of each, in order. Uses the primary
- * key.
- */
+/** Stored days read at once: a long cascade makes few queries, a short one reads few rows. */
+export const DAYS_FROM = 50;
+/** Stored days before them that are read as well: mostly the day before the first one is asked for. */
+export const DAYS_BEFORE = 3;
+
+/** Every stored day of an account in [from, to], in order. */
+export interface DaysAround {
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly days: readonly DayFigures[];
+}
+
+/** The account's days around `day`: the last ones before it and the first ones from it on. Uses the primary key. */
 export async function accountDaysAround(
   db: Kysely<DB>,
   account: Account,
   day: BusinessDay,
-  limits: { readonly before: number; readonly from: number },
-): Promise<DayFigures[]> {
-  const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(limits.before);
-  const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limits.from);
+): Promise<DaysAround> {
+  const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(DAYS_BEFORE);
+  const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(DAYS_FROM);
   const rows = await db
     .selectFrom(before.as('before'))
     .selectAll()
     .unionAll(db.selectFrom(from.as('from')).selectAll())
     .orderBy('day')
     .execute();
-  return rows.map(dayFigures);
+  return daysAround(rows.map(dayFigures), day);
 }
+
+/** What is known from the last `DAYS_BEFORE` days before `day` and the first `DAYS_FROM` from it on, in order. Pure. */
+export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysAround {
+  const before = days.filter((one) => one.day < day).length;
+  return {
+    from: before < DAYS_BEFORE ? FIRST_DAY : days[0]!.day,
+    to: days.length - before < DAYS_FROM ? LAST_DAY : days.at(-1)!.day,
+    days,
+  };
+}
+
+/** Before and after every stored day. */
+export const FIRST_DAY = '0001-01-01';
+export const LAST_DAY = '9999-12-31';
 
 /** The account's first day after `day`. Uses the primary key. */
 export const dayAfter = (
@@ -135,8 +157,11 @@ export interface DayFigures extends Omit<ChainedDay, 'lastBatchNo' | 'lastBooked
   readonly restarted: boolean;
 }
 
+/** The columns that hold a day's figures. */
+export type FigureRow = Omit<AccountDayRow, 'merchant_no' | 'revision' | 'publish_due'>;
+
 /** A stored day as the chain makes it. */
-export const dayFigures = (row: AccountDayRow): DayFigures => ({
+export const dayFigures = (row: FigureRow): DayFigures => ({
   currency: row.currency,
   day: row.day,
   ...figuresOf(row),
@@ -145,47 +170,3 @@ export const dayFigures = (row: AccountDayRow): DayFigures => ({
   cleanEnd: row.clean_end,
   jumpsIn: row.jumps_in,
 });
-
-/** Writes figures and marks the days for publishing; one statement for all. */
-export async function saveAccountDays(
-  trx: Transaction<DB>,
-  account: Account,
-  days: readonly DayFigures[],
-): Promise<void> {
-  if (days.length === 0) return;
-  await trx
-    .insertInto('account_day')
-    .values(
-      days.map((day) => ({
-        merchant_no: account.merchantNo,
-        currency: account.currency,
-        day: day.day,
-        ...figureColumns(day),
-        last_batch_no: day.lastBatchNo,
-        last_booked_ms: day.lastBookedMs,
-        clean_end: day.cleanEnd,
-        jumps_in: day.jumpsIn,
-        publish_due: true,
-      })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['merchant_no', 'currency', 'day']).doUpdateSet((eb) => ({
-        opening: eb.ref('excluded.opening'),
-        credit_total: eb.ref('excluded.credit_total'),
-        credit_count: eb.ref('excluded.credit_count'),
-        debit_total: eb.ref('excluded.debit_total'),
-        debit_count: eb.ref('excluded.debit_count'),
-        closing: eb.ref('excluded.closing'),
-        verdict: eb.ref('excluded.verdict'),
-        break_count: eb.ref('excluded.break_count'),
-        breaks_after: eb.ref('excluded.breaks_after'),
-        last_batch_no: eb.ref('excluded.last_batch_no'),
-        last_booked_ms: eb.ref('excluded.last_booked_ms'),
-        clean_end: eb.ref('excluded.clean_end'),
-        jumps_in: eb.ref('excluded.jumps_in'),
-        restarted: eb.ref('excluded.restarted'),
-        publish_due: true,
-      })),
-    )
-    .execute();
-}

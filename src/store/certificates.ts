@@ -28,23 +28,31 @@ export async function storeCertificates(
   trx: Transaction<DB>,
   readings: readonly WindowToStore[],
 ): Promise<void> {
-  if (readings.length === 0) return;
-  const { merchantNo, runId, now } = readings[0]!;
-  const currency = storedCurrency(readings[0]!.currency);
-  await sql`
-    WITH sent AS MATERIALIZED (${sentCertificates(readings)}
+  const [first] = readings;
+  if (first !== undefined) await sql`WITH ${keptCertificates(first, readings)} SELECT`.execute(trx);
+}
+
+/** The same for a WITH; all of it is about one merchant, currency and run. `readings` may be empty. */
+export function keptCertificates(
+  { merchantNo, currency: asked, runId, now }: Omit<WindowToStore, 'window' | 'reading'>,
+  readings: readonly WindowToStore[],
+): RawBuilder<unknown> {
+  const currency = storedCurrency(asked);
+  return sql`
+    sent AS MATERIALIZED (${sentCertificates(readings)}
     ), inside AS (
       DELETE FROM sync_window WHERE ctid = ANY (ARRAY(
         SELECT old.ctid FROM sent CROSS JOIN LATERAL (
           SELECT w.ctid FROM sync_window w
-          WHERE w.merchant_no = ${merchantNo} AND ${ofCurrency(readings[0]!.currency)}
+          WHERE w.merchant_no = ${merchantNo} AND ${ofCurrency(asked)}
             AND (sent.certified OR w.certified_at IS NULL)
             AND w.begin_ms >= sent.begin_ms AND w.end_ms BETWEEN sent.begin_ms AND sent.end_ms
             AND (w.currency, w.begin_ms, w.end_ms) <> (${currency}, sent.begin_ms, sent.end_ms)
           OFFSET 0
         ) AS old
       ))
-    ), joined AS (${joinSpans(merchantNo, currency, sql`SELECT begin_ms, end_ms FROM sent WHERE certified`)})
+    ), joined AS (${joinSpans(merchantNo, currency, sql`SELECT begin_ms, end_ms FROM sent WHERE certified`)}
+    ), stored AS (
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
     SELECT ${merchantNo}, ${currency}, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
@@ -61,9 +69,8 @@ export async function storeCertificates(
     ON CONFLICT (merchant_no, currency, begin_ms, end_ms) DO UPDATE
       SET total = excluded.total, distinct_count = excluded.distinct_count, requests = excluded.requests,
         quarantined_count = excluded.quarantined_count, certified_at = excluded.certified_at,
-        problem = excluded.problem, run_id = excluded.run_id, proven_currencies = excluded.proven_currencies`.execute(
-    trx,
-  );
+        problem = excluded.problem, run_id = excluded.run_id, proven_currencies = excluded.proven_currencies
+    )`;
 }
 
 function sentCertificates(readings: readonly WindowToStore[]): RawBuilder<unknown> {

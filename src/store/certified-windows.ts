@@ -58,7 +58,6 @@ export async function certifiedWindowsOf(
 ): Promise<Window[][]> {
   const answers: Window[][] = asked.map(() => []);
   if (asked.length === 0) return answers;
-  // A window whose end lies before its begin becomes an empty range.
   const { rows } = await sql<{ nth: number; beginMs: number; endMs: number }>`
     SELECT asked.nth::int AS nth, lower(proven) AS "beginMs", upper(proven) - 1 AS "endMs"
     FROM unnest(
@@ -67,11 +66,7 @@ export async function certifiedWindowsOf(
       ${arrayLiteral(asked.map(({ within }) => within.beginMs))}::bigint[],
       ${arrayLiteral(asked.map(({ within }) => within.endMs))}::bigint[]
     ) WITH ORDINALITY AS asked (merchant_no, currency, begin_ms, end_ms, nth)
-    CROSS JOIN LATERAL unnest(
-      (${spansOf(sql`${EVERY_CURRENCY}`)} + ${spansOf(sql`asked.currency`)})
-        * int8range(asked.begin_ms, greatest(asked.end_ms + 1, asked.begin_ms))::int8multirange
-        - (${OPEN_SPANS})
-    ) AS proven
+    CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven
     ORDER BY nth, proven`.execute(db);
   for (const { nth, beginMs, endMs } of rows) answers[nth - 1]!.push({ beginMs, endMs });
   return answers;
@@ -107,3 +102,13 @@ const OPEN_SPANS = sql`coalesce((
   WHERE absent.merchant_no = asked.merchant_no AND absent.begin_ms <= asked.end_ms AND absent.end_ms >= asked.begin_ms
     AND (asked.currency IS NULL OR absent.currency = asked.currency)
 ), '{}')`;
+
+/**
+ * The proven spans, as a multirange, of a row `asked (merchant_no, currency, begin_ms, end_ms)`. A window whose end lies
+ * before its begin has none.
+ */
+export const PROVEN_SPANS: RawBuilder<unknown> = sql`(
+  (${spansOf(sql`${sql.lit(EVERY_CURRENCY)}`)} + ${spansOf(sql`asked.currency`)})
+    * int8range(asked.begin_ms, greatest(asked.end_ms + 1, asked.begin_ms))::int8multirange
+    - (${OPEN_SPANS})
+)`;

@@ -3,9 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { ofAccounts } from './account-filter.ts';
-import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
-import { forgetSum } from './older-days-count.ts';
 
 /**
  * Days whose entries changed after their figures were made: one item an account, days in order. Uses the key of
@@ -92,24 +90,4 @@ export async function markChangedDays(
     .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-}
-
-/**
- * Takes days off the list of changed ones, as their figures are made, and notes them as still to be compared with other
- * merchants. A sum of figures that one of them belongs to is forgotten.
- */
-export async function clearChangedDays(
-  trx: Transaction<DB>,
-  { merchantNo, currency }: Account,
-  days: readonly BusinessDay[],
-): Promise<void> {
-  if (days.length === 0) return;
-  const cleared = sql`${arrayLiteral(days)}::date[]`;
-  await sql`
-    WITH cleared AS (
-      DELETE FROM changed_day
-      WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ANY (${cleared})
-      RETURNING merchant_no, currency, day
-    ), stale AS (${forgetSum(merchantNo, sql`unnest(${cleared})`)})
-    INSERT INTO uncompared_day (merchant_no, currency, day) SELECT * FROM cleared`.execute(trx);
 }

@@ -16,6 +16,12 @@ interface ReadOptions {
   readonly batchSize?: number;
 }
 
+/** The first entries of a window, read already: all of them, unless there are as many as the limit they were read with. */
+export interface FirstEntries {
+  readonly entries: readonly ChainEntry[];
+  readonly limit: number;
+}
+
 /**
  * The account's entries whose seconds lie in the window, ordered by (bookedMs, batchNo), without vanished ones.
  * Amounts are the stored digits. Two batches are in memory: the next one is fetched while the caller works on this
@@ -35,36 +41,46 @@ export const readAccount = (
 
 /**
  * Like `readAccount`, but only with what the chain needs, at half the cost. `bookedAt` is then the day without the
- * time.
+ * time. The database is only asked for what comes after the `first` entries.
  */
 export const readAccountToChain = (
   db: Kysely<DB>,
   account: Account,
   window: Window,
-  { batchSize = READ_TO_CHAIN_BATCH_SIZE }: ReadOptions = {},
+  {
+    batchSize = READ_TO_CHAIN_BATCH_SIZE,
+    first,
+  }: ReadOptions & { readonly first?: FirstEntries | undefined } = {},
 ): AsyncGenerator<readonly ChainEntry[], void, undefined> =>
-  inBatches(
+  inBatches<ChainEntry>(
     (after) => readChainEntries(db, rowsAfter(account, window, after, batchSize), account),
     window,
     batchSize,
+    first,
   );
 
 type Place = Pick<LedgerEntry, 'bookedMs' | 'batchNo'>;
 
 async function* inBatches<Entry extends Place>(
-  readAfter: (place: Place) => Promise<Entry[]>,
+  readAfter: (place: Place) => Promise<readonly Entry[]>,
   window: Window,
   batchSize: number,
+  first?: { readonly entries: readonly Entry[]; readonly limit: number },
 ): AsyncGenerator<readonly Entry[], void, undefined> {
-  let next = readAfter({ bookedMs: window.beginMs, batchNo: '' });
+  let limit = first?.limit ?? batchSize;
+  let next =
+    first === undefined
+      ? readAfter({ bookedMs: window.beginMs, batchNo: '' })
+      : Promise.resolve(first.entries);
   for (;;) {
     const entries = await next;
     const last = entries.at(-1);
     if (last === undefined) return;
-    if (entries.length < batchSize) {
+    if (entries.length < limit) {
       yield entries;
       return;
     }
+    limit = batchSize;
     next = readAfter(last);
     // If the caller stops here, nobody waits for this promise any more.
     next.catch(() => undefined);
@@ -135,19 +151,30 @@ async function readChainEntries(
   batch: RawBuilder<unknown>,
   account: Account,
 ): Promise<ChainEntry[]> {
-  const { rows } = await sql<ChainColumns & { readonly first_day: string; readonly last_day: string }>`
-    SELECT ${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day
-    FROM ${batch}`.execute(db);
-  const columns = rows[0]!;
+  const { rows } = await sql<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`.execute(db);
+  return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
+}
+
+/** What the chain needs of a batch of rows, and the days that they are booked on. */
+export const CHAIN_BATCH = sql`${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day`;
+
+export interface ChainBatch extends ChainColumns {
+  readonly first_day: string | null;
+  readonly last_day: string | null;
+}
+
+/** The entries of a batch; null if they are not all of one day. Pure. */
+export function chainEntriesOf(columns: ChainBatch): ChainEntry[] | null {
   if (columns.batch_nos === null) return [];
-  if (columns.first_day !== columns.last_day) return readEntries(db, batch, account);
+  const { first_day: day } = columns;
+  if (day === null || day !== columns.last_day) return null;
   const { credits, debits, balances, bookedMss } = split(columns);
   return columns.batch_nos.map((batchNo, i) => ({
     batchNo,
     credit: credits[i]! || null,
     debit: debits[i]! || null,
     balance: balances[i]!,
-    bookedAt: columns.first_day,
+    bookedAt: day,
     bookedMs: Number(bookedMss[i]),
   }));
 }

@@ -2,7 +2,7 @@
  * Keeps how many entries the platform has from before the first day read, and what is known of the beginning of
  * accounts.
  */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -63,18 +63,22 @@ export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): 
       FROM account WHERE account.currency IS NOT NULL
     )
     SELECT account.currency, first.day, first.opening
-    FROM account CROSS JOIN LATERAL (
-      SELECT day, opening FROM account_day
-      WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1
-    ) AS first
-    WHERE first.opening <> 0 AND NOT EXISTS (
-      SELECT FROM notice
-      WHERE merchant_no = ${merchantNo} AND kind = 'first' AND currency = account.currency AND day = first.day
-    ) AND NOT EXISTS (
-      SELECT FROM ledger_past
-      WHERE merchant_no = ${merchantNo} AND total IS DISTINCT FROM 0
-        AND before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
-    )
+    FROM account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
     ORDER BY account.currency`.execute(db);
   return rows;
 }
+
+/** A query of the `day` and `opening` of a row `account (currency)`, if its first day is such a day. */
+export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql`
+  SELECT first.day, first.opening FROM (
+    SELECT day, opening FROM account_day
+    WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1
+  ) AS first
+  WHERE first.opening <> 0 AND NOT EXISTS (
+    SELECT FROM notice
+    WHERE merchant_no = ${merchantNo} AND kind = 'first' AND currency = account.currency AND day = first.day
+  ) AND NOT EXISTS (
+    SELECT FROM ledger_past
+    WHERE merchant_no = ${merchantNo} AND total IS DISTINCT FROM 0
+      AND before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
+  )`;

@@ -54,7 +54,10 @@ export async function countByFigures(
 }
 
 /** Entries of the days by their figures: the sum of the last look, and the days since; all days where there is none. */
-export const sumOfFigures = (merchantNo: string, { from, to }: Days): RawBuilder<unknown> => sql`(
+export const sumOfFigures = (
+  merchantNo: string | RawBuilder<unknown>,
+  { from, to }: { readonly from: string | RawBuilder<unknown>; readonly to: string | RawBuilder<unknown> },
+): RawBuilder<unknown> => sql`(
   WITH RECURSIVE held (currency) AS (
     (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
     UNION ALL

@@ -1,10 +1,8 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { ofMerchants } from './account-filter.ts';
-import { heldLease, LeaseLost, type Lease } from './engine/lease.ts';
-import { isLostOrRolledBack, retry } from './engine/retry.ts';
 import type { DB } from './engine/schema.ts';
 import { sumOfFigures, type Days } from './older-days-count.ts';
 import { sentRows } from './store-entries.ts';
@@ -88,30 +86,36 @@ export async function olderDaysComparisons(
 }
 
 /**
- * Stores how far the comparison has come, with the sum of the days' figures, in one statement that asks for the lease
- * itself. Throws `LeaseLost` or `StoreUnreachable`.
+ * Stores how far the comparisons of merchants' older days have come, with the sums of the days' figures. To be called
+ * in a transaction under the leases of these merchants.
  */
-export async function keepOlderDaysComparison(
-  db: Kysely<DB>,
-  lease: Lease,
-  merchantNo: string,
-  { from, to, total, isHeld, lookedAt, round }: OlderDaysComparison,
+export async function keepOlderDaysComparisons(
+  trx: Transaction<DB>,
+  made: readonly { readonly merchantNo: string; readonly comparison: OlderDaysComparison }[],
 ): Promise<void> {
-  const keep = async (): Promise<void> => {
-    const { rows } = await sql`
-      INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
-        round_began_at, page_order, by_figures)
-      SELECT ${merchantNo}, ${from}::date, ${to}::date, ${total}::bigint, ${isHeld}::boolean, ${lookedAt}::timestamptz,
-        ${round.read}::integer, ${round.of}::integer, ${round.beganAt}::timestamptz, ${round.order},
-        ${sumOfFigures(merchantNo, { from, to })}
-      FROM ${heldLease(lease)} AS held
-      ON CONFLICT (merchant_no) DO UPDATE
-        SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
-          is_held = excluded.is_held, looked_at = excluded.looked_at, round_read = excluded.round_read,
-          round_of = excluded.round_of, round_began_at = excluded.round_began_at,
-          page_order = excluded.page_order, by_figures = excluded.by_figures
-      RETURNING 1`.execute(db);
-    if (rows.length === 0) throw new LeaseLost(lease);
-  };
-  await retry(keep, { isPassing: isLostOrRolledBack });
+  if (made.length === 0) return;
+  const column = (value: (one: OlderDaysComparison) => string | number | boolean | Date) =>
+    arrayLiteral(
+      made.map(({ comparison }) => {
+        const one = value(comparison);
+        return one instanceof Date ? one.toISOString() : typeof one === 'boolean' ? String(one) : one;
+      }),
+    );
+  const days = { from: sql`made.from_day`, to: sql`made.to_day` };
+  await sql`
+    INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
+      round_began_at, page_order, by_figures)
+    SELECT made.*, ${sumOfFigures(sql`made.merchant_no`, days)}
+    FROM unnest(
+      ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
+      ${column(({ to }) => to)}::date[], ${column(({ total }) => total)}::bigint[],
+      ${column(({ isHeld }) => isHeld)}::boolean[], ${column(({ lookedAt }) => lookedAt)}::timestamptz[],
+      ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
+      ${column(({ round }) => round.beganAt)}::timestamptz[], ${column(({ round }) => round.order)}::text[]
+    ) AS made (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of, round_began_at, page_order)
+    ON CONFLICT (merchant_no) DO UPDATE
+      SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,
+        is_held = excluded.is_held, looked_at = excluded.looked_at, round_read = excluded.round_read,
+        round_of = excluded.round_of, round_began_at = excluded.round_began_at,
+        page_order = excluded.page_order, by_figures = excluded.by_figures`.execute(trx);
 }

@@ -14,7 +14,7 @@ export interface EntriesStored {
   readonly unchanged: number;
 }
 
-interface Batch {
+export interface Batch {
   readonly merchantNo: string;
   readonly entries: readonly LedgerEntry[];
   readonly runId: number;
@@ -25,7 +25,7 @@ interface Batch {
  * Most entries of one statement. More would not be faster, and the parameters of a large window are megabytes of
  * text.
  */
-const ENTRIES_A_STATEMENT = 1_000;
+export const ENTRIES_A_STATEMENT = 1_000;
 
 /** Stores entries of one merchant. No batchNo may occur twice. */
 export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
@@ -41,10 +41,19 @@ export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<
 const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
 async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
-  const sent = sentRows(batch.entries);
-  const inserted = await insertNew(trx, sent, batch);
+  const { rows } = await sql<{ inserted: number }>`
+    WITH ${freshEntries(batch)} SELECT count(*) AS inserted FROM fresh`.execute(trx);
+  return withAmended(trx, batch, rows[0]!.inserted);
+}
+
+/** What storing a batch did, of which so many entries were inserted. Those that are known already are amended. */
+export async function withAmended(
+  trx: Transaction<DB>,
+  batch: Batch,
+  inserted: number,
+): Promise<EntriesStored> {
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
-  const { touched, amended, returned } = await amendKnown(trx, sent, batch);
+  const { touched, amended, returned } = await amendKnown(trx, sentRows(batch.entries), batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
 
@@ -60,25 +69,21 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 }
 
 /**
- * Inserts entries that are not stored yet. Known ones are skipped by the primary key, without a dead row and without
- * a lock.
+ * For a WITH: inserts entries that are not stored yet, as `fresh`, and notes their days. Known ones are skipped by the
+ * primary key, without a dead row and without a lock.
  */
-async function insertNew(trx: Transaction<DB>, sent: RawBuilder<unknown>, batch: Batch): Promise<number> {
-  const { rows } = await sql<{ inserted: number }>`
-    WITH fresh AS (
-      INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
-        booked_ms, first_seen_at)
-      SELECT ${batch.merchantNo}, sent.*, ${batch.now}::timestamptz FROM ${sent}
-      ON CONFLICT (merchant_no, batch_no) DO NOTHING
-      RETURNING currency, booked_at
-    ), days AS (
-      INSERT INTO changed_day (merchant_no, currency, day)
-      SELECT DISTINCT ${batch.merchantNo}, currency, booked_at::date FROM fresh
-      ON CONFLICT DO NOTHING
-    )
-    SELECT count(*) AS inserted FROM fresh`.execute(trx);
-  return rows[0]!.inserted;
-}
+export const freshEntries = ({ merchantNo, entries, now }: Batch): RawBuilder<unknown> => sql`
+  fresh AS (
+    INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
+      booked_ms, first_seen_at)
+    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${sentRows(entries)}
+    ON CONFLICT (merchant_no, batch_no) DO NOTHING
+    RETURNING currency, booked_at
+  ), days AS (
+    INSERT INTO changed_day (merchant_no, currency, day)
+    SELECT DISTINCT ${merchantNo}, currency, booked_at::date FROM fresh
+    ON CONFLICT DO NOTHING
+  )`;
 
 /**
  * Updates entries whose content differs or that had vanished. Each is looked up by the primary key in a subquery with

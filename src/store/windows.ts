@@ -1,7 +1,7 @@
 /** Stores one reading of one window, whole or not at all. Entries get into the database in no other way. */
-import type { Kysely, Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { cutFailedSpans, storeCertificates } from './certificates.ts';
+import { cutFailedSpans, keptCertificates, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import { isAllStored, lookAtStored, type Unstored } from './look-at-stored.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from './mark-vanished.ts';
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
-import { storeEntries } from './store-entries.ts';
+import { ENTRIES_A_STATEMENT, freshEntries, storeEntries, withAmended, type Batch } from './store-entries.ts';
 import { noteUntold } from './untold-changes.ts';
 import {
   cutAtPlanned,
@@ -105,7 +105,9 @@ async function writeOpen(
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const { merchantNo, runId, now } = open[0]!.part;
-  const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
+  const batch = { merchantNo, entries, runId, now };
+  if (isPlain(open, entries)) return writePlain(trx, open, batch);
+  const stored = await storeEntries(trx, batch);
   const came = open.flatMap(({ part: { reading } }) => [...reading.entries, ...reading.unreadable]);
   const batchNos = came.flatMap(({ batchNo }) => batchNo ?? []);
   const absent: number[] = [];
@@ -129,6 +131,31 @@ async function writeOpen(
   return {
     figures: { ...stored, vanished, quarantined },
     judged: judged.map(({ doubt, isToBeJudged }) => ({ doubt, isToBeJudged })),
+  };
+}
+
+/** Whether only entries and certificates are to be written, and one statement can hold them. */
+const isPlain = (open: readonly OpenPart[], entries: readonly LedgerEntry[]): boolean =>
+  entries.length <= ENTRIES_A_STATEMENT &&
+  open.every(
+    ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
+  );
+
+/** Writes entries and certificates in one statement. */
+async function writePlain(
+  trx: Transaction<DB>,
+  open: readonly OpenPart[],
+  batch: Batch,
+): Promise<PartsStored> {
+  const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
+  const { rows } = await sql<{ inserted: number }>`
+    WITH ${freshEntries(batch)}, ${keptCertificates(open[0]!.part, uncertain)}
+    SELECT count(*) AS inserted FROM fresh`.execute(trx);
+  const stored = await withAmended(trx, batch, rows[0]!.inserted);
+  await noteUntold(trx, batch, { amended: stored.amended, vanished: 0 });
+  return {
+    figures: { ...NOTHING_CHANGED, ...stored },
+    judged: open.map(() => NOT_IN_DOUBT),
   };
 }
 

@@ -10,8 +10,7 @@
  * If it finds it at 08:00 UTC, its timestamps are in UTC and the setting is wrong.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { tzOffset } from '@date-fns/tz';
-import { zonesAt } from '../ledger/business-day.ts';
+import { offsetMs, zonesAt } from '../ledger/business-day.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -239,7 +238,7 @@ async function findOffset(probe: Probe, entry: LedgerEntry, toleranceMs: number)
 }
 
 /** Offset of a zone at an instant, in minutes east of UTC. */
-export const offsetMinutesOf = (zone: string, ms: number): number => tzOffset(zone, new Date(ms));
+export const offsetMinutesOf = (zone: string, ms: number): number => offsetMs(zone, ms) / MINUTE_MS;
 
 type Answer = 'found' | 'none' | 'others';
 

@@ -1,5 +1,5 @@
 /** What was published of many merchants is recorded as done in one transaction, as far as their leases are held. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { sql } from 'kysely';
 import { merchantLease } from '../../src/store/engine/lease.ts';
 import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../support/stage.ts';
@@ -54,4 +54,22 @@ test('but not for a merchant whose lease is lost; the next run finds its days un
   const again = await stage.run({ merchants: BOTH });
   expect(again).toMatchObject({ exitCode: 0, publish: { published: [], unchanged: 4 } });
   expect(await dueOf(OTHER.merchantNo)).toBe(0);
+});
+
+test('64 of them at a time, and those that are left at the end', async () => {
+  const merchants = Array.from({ length: 70 }, (_, at) => ({
+    merchantNo: `MANY-${String(at).padStart(3, '0')}`,
+    token: `token-${at}`,
+  }));
+  const many = await openStage({
+    scenario: scenario({
+      entriesPerDay: 2,
+      merchants: merchants.map((merchant) => ({ ...merchant, currencies: ['USD'] })),
+    }),
+  });
+  onTestFinished(many.close);
+  expect(await many.run({ merchants })).toMatchObject({ exitCode: 0 });
+  const { rows } = await sql<{ ended: number }>`
+    SELECT count(*) AS ended FROM run_merchant GROUP BY xmin::text ORDER BY 1`.execute(many.app.database.db);
+  expect(rows).toEqual([{ ended: 6 }, { ended: 64 }]);
 });

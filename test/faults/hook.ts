@@ -4,7 +4,6 @@
  * were.
  */
 import callbackFs from 'node:fs';
-import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
@@ -30,21 +29,45 @@ function effect(family: Family): void {
   counts[family] += 1;
 }
 
-for (const name of ['link', 'mkdir', 'open', 'readdir', 'rename', 'rm', 'stat'] as const) {
-  const work = fs[name] as (...args: unknown[]) => Promise<unknown>;
-  const counted = (...args: unknown[]): Promise<unknown> => {
-    if (args.some((arg) => typeof arg === 'string' && arg.includes('/statements'))) {
-      effect('statements');
-      if (name === 'link' || name === 'rename') effect('names');
+const isOfStatements = (args: readonly unknown[]): boolean =>
+  args.some((arg) => typeof arg === 'string' && arg.includes('/statements'));
+
+/** Makes each call of a function of `fs` with a path of the statements an effect. */
+function count(functions: object, name: string, opened: (fd: number) => void = () => undefined): void {
+  const work = Reflect.get(functions, name) as (...args: unknown[]) => unknown;
+  const counted = (...args: unknown[]): unknown => {
+    if (!isOfStatements(args)) return work(...args);
+    effect('statements');
+    if (/^(link|rename)/.test(name)) effect('names');
+    const done = args.at(-1);
+    if (typeof done !== 'function') {
+      const result = work(...args);
+      if (typeof result === 'number') opened(result);
+      return result;
     }
-    return work(...args);
+    return work(...args.slice(0, -1), (error: unknown, fd: number) => {
+      if (error === null) opened(fd);
+      (done as (error: unknown, fd: number) => void)(error, fd);
+    });
   };
-  Object.assign(fs, { [name]: counted });
+  Object.assign(functions, { [name]: counted });
 }
+
+/** Open files of statements, whose bytes are no effect of their own. */
+const statementFiles = new Set<number>();
+for (const name of ['link', 'mkdir', 'open', 'readdir', 'rename', 'rm', 'stat'])
+  count(callbackFs.promises, name);
+for (const name of ['linkSync', 'readdirSync', 'statSync']) count(callbackFs, name);
+for (const name of ['open', 'openSync']) count(callbackFs, name, (fd) => statementFiles.add(fd));
+const { closeSync } = callbackFs;
 const write = callbackFs.writeSync as (...args: unknown[]) => number;
 Object.assign(callbackFs, {
+  closeSync: (fd: number): void => {
+    statementFiles.delete(fd);
+    closeSync(fd);
+  },
   writeSync: (...args: unknown[]): number => {
-    if (Number(args[0]) > 2) effect('database');
+    if (Number(args[0]) > 2 && !statementFiles.has(Number(args[0]))) effect('database');
     return write(...args);
   },
 });

@@ -12,6 +12,7 @@ import {
   splitAtTransitions,
   zonesAt,
 } from '../../src/ledger/business-day.ts';
+import { wallSecond } from '../../src/ledger/wall-time.ts';
 import { lengthMs } from '../../src/ledger/window.ts';
 
 const HOUR_MS = 3_600_000;
@@ -37,6 +38,19 @@ function wallClock(ms: number, zone: string): string {
     ms,
   );
 }
+
+test.each(['Europe/Berlin', 'Australia/Lord_Howe', 'America/Havana', 'Africa/Cairo', 'Pacific/Chatham'])(
+  'the clock of %s is right at every half hour of a year, whatever was asked before',
+  (zone) => {
+    const clock = new Intl.DateTimeFormat('sv-SE', {
+      timeZone: zone,
+      dateStyle: 'short',
+      timeStyle: 'medium',
+    });
+    const halfHours = Array.from({ length: 366 * 48 }, (_, at) => Date.UTC(2026, 0, 1) + (at * HOUR_MS) / 2);
+    expect(halfHours.filter((ms) => wallSecond(ms, zone) !== clock.format(ms))).toEqual([]);
+  },
+);
 
 describe('calendar days', () => {
   test.each([

@@ -1,11 +1,12 @@
 /** The same tests for every object store: a folder, fauxqs, and a real gateway if one is given. */
+import * as fs from 'node:fs/promises';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
-import { openObjectStore } from '../../src/objects/open.ts';
+import type { Files } from '../../src/objects/directory-files.ts';
+import { createLocalFiles } from '../../src/objects/local-files.ts';
 import {
   digestOf,
   ObjectExists,
@@ -20,11 +21,10 @@ interface Subject {
   readonly close: () => Promise<void>;
 }
 
-async function directory(): Promise<Subject> {
+async function directory(files: Files): Promise<Subject> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-objects-'));
-  const statementsUrl = pathToFileURL(join(folder, 'deep', 'statements')).href;
   return {
-    store: openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
+    store: createDirectoryStore(join(folder, 'deep', 'statements'), files),
     close: () => rm(folder, { recursive: true }),
   };
 }
@@ -36,7 +36,8 @@ const bucketOn = async (server: S3Server): Promise<Subject> => ({
 
 const gateway = gatewayServer();
 const subjects: readonly (readonly [string, () => Promise<Subject>])[] = [
-  ['a directory', directory],
+  ['a directory on a local disk', () => directory(createLocalFiles())],
+  ['a directory elsewhere', () => directory(fs)],
   ['fauxqs', async () => bucketOn(await startFauxqsServer())],
   ...(gateway === null ? [] : ([['the gateway', () => bucketOn(gateway)]] as const)),
 ];
@@ -162,7 +163,10 @@ async function* reversed(): AsyncGenerator<Uint8Array> {
   yield text('other bytes');
 }
 
-describe('unfinished files of a folder', () => {
+describe.each([
+  ['on a local disk', createLocalFiles],
+  ['elsewhere', () => fs],
+])('unfinished files of a folder %s', (_, files: () => Files) => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'daybook-unfinished-'));
@@ -172,7 +176,7 @@ describe('unfinished files of a folder', () => {
     (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.part'));
 
   test('those of earlier holders are removed; those of a later holder and those elsewhere stay', async () => {
-    const store = createDirectoryStore(folder);
+    const store = createDirectoryStore(folder, files());
     const uuid = '0b0e1d5c-7a34-4c3e-9a7e-0f3a5d1c2b4e';
     await mkdir(join(folder, 'm/d=1'), { recursive: true });
     await mkdir(join(folder, 'm/d=2'), { recursive: true });
@@ -193,7 +197,7 @@ describe('unfinished files of a folder', () => {
 
   test('the check removes what a killed check left', async () => {
     await writeFile(join(folder, '.daybook-check.part'), '');
-    await createDirectoryStore(folder).check();
+    await createDirectoryStore(folder, files()).check();
     expect(await names()).toEqual([]);
   });
 });

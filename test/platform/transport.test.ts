@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { REPLY_BYTES_MAX } from '../../src/platform/attempt.ts';
+import { REPLY_BYTES_MAX } from '../../src/platform/exchange.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../src/platform/errors.ts';
 import { RETRY_AFTER_MAX_MS } from '../../src/platform/retry.ts';
 import type { TimeSource } from '../../src/platform/line.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accountsOf } from '../../src/ledger/account-filter.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -21,7 +20,7 @@ afterAll(() => database.close());
 
 const synced = (merchantNo: string, day: string, entries: readonly LedgerEntry[]) =>
   ledger.synced(entries, [day], { merchantNo });
-const reconciled = (merchantNo: string) => ledger.reconciled({ accounts: accountsOf(merchantNo) });
+const reconciled = (merchantNo: string) => ledger.reconciled({ accounts: { merchantNo, currencies: null } });
 
 /**
  * Everything that reconcile made of a merchant's ledger. Days without entries are left out: only a past one had rows.

@@ -1,7 +1,6 @@
 /** What a night reads of its own past does not grow with it: a merchant with two years stored costs what one with nine days does. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts } from '../../src/reconcile/reconcile.ts';
@@ -11,7 +10,8 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { entriesADay } from '../../src/store/entries-a-day.ts';
 import { firstDaysWithBalance } from '../../src/store/ledger-past.ts';
-import { countByFigures, keepOlderDaysComparison } from '../../src/store/older-days.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
+import { countByFigures, keepOlderDaysComparisons } from '../../src/store/older-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { counting } from '../store/many-accounts.ts';
 import { rowsLookedAt } from '../store/rows-looked-at.ts';
@@ -52,7 +52,7 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, false
       FROM generate_series(1, ${days}::int) nth`.execute(db);
     await sql`INSERT INTO changed_day VALUES (${merchantNo}, 'USD', ${YESTERDAY}::date)`.execute(db);
-    await keepOlderDaysComparison(db, lease, merchantNo, {
+    const comparison = {
       ...{
         from: addDays(YESTERDAY, -days),
         to: addDays(YESTERDAY, -3),
@@ -61,7 +61,8 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         lookedAt: NOW,
       },
       round: { read: 0, of: 0, beganAt: NOW, order: 'mixed' },
-    });
+    } as const;
+    await writeTransaction(db, lease, (trx) => keepOlderDaysComparisons(trx, [{ merchantNo, comparison }]));
   }
   await sql`ANALYZE`.execute(db);
 }
@@ -126,7 +127,8 @@ describe('of a merchant with two years stored and of one with nine days, a night
         reconcileAccounts({
           ...{ db: db(), lease, zone: 'UTC', clockToleranceS: 0, currencies: createCurrencies({}) },
           ...{
-            accounts: accountsOf(merchantNo),
+            accounts: { merchantNo, currencies: null },
+            days: { from: addDays(YESTERDAY, -7), to: YESTERDAY },
             runId,
             now: () => NOW,
             signal: new AbortController().signal,
@@ -145,7 +147,13 @@ describe('of a merchant with two years stored and of one with nine days, a night
     const asked = counting(database.db);
     await reconcileAccounts({
       ...{ db: asked.db, lease, zone: 'UTC', clockToleranceS: 0, currencies: createCurrencies({}) },
-      ...{ accounts: accountsOf('M2'), runId, now: () => NOW, signal: new AbortController().signal },
+      ...{
+        accounts: { merchantNo: 'M2', currencies: null },
+        days: { from: YESTERDAY, to: YESTERDAY },
+        runId,
+        now: () => NOW,
+        signal: new AbortController().signal,
+      },
     });
     expect(asked.statements()).toBeLessThanOrEqual(5);
   });

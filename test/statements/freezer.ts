@@ -1,5 +1,4 @@
 /** Freezes a run right before any of its effects: file operations, calls to S3, transactions. */
-import * as fs from 'node:fs/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Kysely } from 'kysely';
 import type { Files } from '../../src/objects/directory-files.ts';
@@ -36,8 +35,8 @@ export function createFreezer(freezeAt: number | null): Freezer {
   };
 }
 
-/** A file system in which each operation is an effect. */
-export function freezableFiles({ before }: Freezer): Files {
+/** Files of which each operation is an effect. */
+export function freezableFiles({ before }: Freezer, files: Files): Files {
   const named =
     <Args extends unknown[], Result>(name: string, work: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
@@ -49,14 +48,14 @@ export function freezableFiles({ before }: Freezer): Files {
       return work(...args);
     };
   return {
-    link: named('link', fs.link),
-    mkdir: named('mkdir', fs.mkdir) as Files['mkdir'],
-    open: named('open', fs.open),
-    readdir: named('readdir', fs.readdir as never) as Files['readdir'],
-    rename: named('rename', fs.rename),
-    rm: named('rm', fs.rm),
-    stat: named('stat', fs.stat as never) as Files['stat'],
-    unlink: named('unlink', fs.unlink),
+    link: named('link', files.link),
+    mkdir: named('mkdir', files.mkdir),
+    open: named('open', files.open),
+    readdir: named('readdir', files.readdir),
+    rename: named('rename', files.rename),
+    rm: named('rm', files.rm),
+    stat: named('stat', files.stat),
+    unlink: named('unlink', files.unlink),
   };
 }
 

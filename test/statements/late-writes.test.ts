@@ -10,6 +10,7 @@ import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
+import { filesIn } from '../../src/objects/file-system.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { createS3Store } from '../../src/objects/s3.ts';
 import { compareFiles } from '../../src/statements/compare-files.ts';
@@ -37,7 +38,10 @@ async function directory(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-late-'));
   return {
     open: (freezer) =>
-      createDirectoryStore(folder, ...(freezer === undefined ? [] : [freezableFiles(freezer)])),
+      createDirectoryStore(
+        folder,
+        ...(freezer === undefined ? [] : [freezableFiles(freezer, filesIn(folder))]),
+      ),
     leftovers: async () =>
       (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.part')),
     close: () => rm(folder, { recursive: true }),

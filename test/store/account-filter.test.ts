@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../src/ledger/account-filter.ts';
 import { listAccountDays } from '../../src/store/account-days.ts';
-import { firstDays, lastDays } from '../../src/store/account-ends.ts';
+import { firstDays } from '../../src/store/account-ends.ts';
 import { changedDays, restartedDays } from '../../src/store/changed-days.ts';
 import { listAmendments, listVanished } from '../../src/store/amendments.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';
@@ -30,7 +30,6 @@ const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Pr
   ['changed days', changedDays],
   ['first changed days', async (db, accounts) => (await firstDueBatch(db, accounts)).changed],
   ['restarted days', restartedDays],
-  ['last days', lastDays],
   ['account days', listAccountDays],
   ['days that are due', dueAccountDays],
   ['statements of days that are due', (db, accounts) => statementsOfDueDays(db, accounts, LAST_DAY)],

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import { clearChangedDays } from '../../src/store/changed-days.ts';
+import { saveChained } from '../../src/store/save-chained.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { countByFigures, countStored, keepOlderDaysComparison } from '../../src/store/older-days.ts';
+import { countByFigures, countStored, keepOlderDaysComparisons } from '../../src/store/older-days.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
@@ -62,13 +62,14 @@ async function openHistory() {
         ON CONFLICT (merchant_no, currency, day) DO UPDATE SET credit_count = excluded.credit_count`.execute(
         trx,
       );
-      for (const currency of ['USD', 'EUR'])
-        await clearChangedDays(trx, { merchantNo: MERCHANT, currency }, [day]);
+      const done = ['USD', 'EUR'].map((currency) => ({ currency, day }));
+      await saveChained(trx, MERCHANT, { figures: [], done, left: [] });
     });
   const look = (from: string, to: string) =>
-    keepOlderDaysComparison(db, lease, MERCHANT, {
-      ...{ from, to, total: 0, isHeld: true, lookedAt: NOW },
-      round: { read: 0, of: 0, beganAt: NOW, order: 'mixed' },
+    writeTransaction(db, lease, (trx) => {
+      const round = { read: 0, of: 0, beganAt: NOW, order: 'mixed' } as const;
+      const comparison = { from, to, total: 0, isHeld: true, lookedAt: NOW, round };
+      return keepOlderDaysComparisons(trx, [{ merchantNo: MERCHANT, comparison }]);
     });
   return { store, chain, look };
 }

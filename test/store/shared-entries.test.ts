@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { keepNotices, noticesTold, untoldNotices } from '../../src/store/notices.ts';
-import { clearChangedDays } from '../../src/store/changed-days.ts';
+import { saveChained } from '../../src/store/save-chained.ts';
 import { merchantWith, sharedEntries } from '../../src/store/shared-entries.ts';
 import { forgetUncompared, uncomparedDays } from '../../src/store/uncompared-days.ts';
 import { storeWindow } from '../../src/store/windows.ts';
@@ -85,7 +85,11 @@ onBothDatabases((store) => {
       const { db, lease } = store();
       const made = (merchantNo: string) =>
         writeTransaction(db, lease, (trx) =>
-          clearChangedDays(trx, { merchantNo, currency: 'USD' }, ['2026-03-09']),
+          saveChained(trx, merchantNo, {
+            figures: [],
+            done: [{ currency: 'USD', day: '2026-03-09' }],
+            left: [],
+          }),
         );
       await hold(ONE, entries(1));
       await hold(TWO, entries(1));

@@ -2,6 +2,7 @@
  * A proxy in front of a server. It cuts the connection at messages that a test names, and passes the rest unchanged.
  */
 import { startProxy } from './proxy.ts';
+import { createStatementReader } from './sent-statements.ts';
 
 export interface Cut {
   /** Text that the message to the server contains, or a pattern for the whole message. */
@@ -23,8 +24,12 @@ export interface CuttingProxy {
 export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy> {
   const cuts: Cut[] = [];
   const proxy = await startProxy(targetUrl);
+  const statementsIn = createStatementReader();
   proxy.judge = ({ direction, bytes }) => {
-    const hit = direction === 'up' ? cuts.findIndex(({ message }) => isIn(bytes, message)) : -1;
+    if (direction === 'down') return 'pass';
+    // A statement that the server knows by a name already is not in the bytes.
+    const message = [bytes.toString('latin1'), ...statementsIn(bytes)].join('\n');
+    const hit = cuts.findIndex((cut) => isIn(message, cut.message));
     if (hit < 0) return 'pass';
     const { when, always } = cuts[hit]!;
     if (always !== true) cuts.splice(hit, 1);
@@ -33,5 +38,5 @@ export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy
   return { url: proxy.url, cuts, close: proxy.close };
 }
 
-const isIn = (bytes: Buffer, message: string | RegExp): boolean =>
-  typeof message === 'string' ? bytes.includes(message) : message.test(bytes.toString('latin1'));
+const isIn = (sent: string, message: string | RegExp): boolean =>
+  typeof message === 'string' ? sent.includes(message) : message.test(sent);

@@ -1,5 +1,6 @@
 /** A proxy in front of PostgreSQL. It counts round trips, delays them, or silently drops bytes. */
 import { startProxy, type Fate } from './proxy.ts';
+import { createStatementReader } from './sent-statements.ts';
 
 export interface FaultyWire {
   readonly url: string;
@@ -21,17 +22,19 @@ export interface FaultyWire {
 /** Listens on a free port of loopback. `databaseUrl` is the server's URL; `url` is the same with that port. */
 export async function startFaultyWire(databaseUrl: string): Promise<FaultyWire> {
   const statements: string[] = [];
+  const statementsIn = createStatementReader();
   let swallowed = 0;
   const proxy = await startProxy(databaseUrl);
-  const isToSwallow = (bytes: Buffer): boolean =>
+  const isToSwallow = (bytes: Buffer, texts: readonly string[]): boolean =>
     wire.swallow !== null &&
-    (wire.swallow.message === undefined || bytes.includes(wire.swallow.message)) &&
+    (wire.swallow.message === undefined || isIn(wire.swallow.message, bytes, texts)) &&
     swallowed < (wire.swallow.times ?? Infinity);
   proxy.judge = ({ direction, bytes }): Fate => {
     const passing = wire.delayMs === 0 ? 'pass' : { delayMs: wire.delayMs };
     if (direction === 'down') return passing;
-    statements.push(...statementsIn(bytes));
-    if (!isToSwallow(bytes)) return passing;
+    const texts = statementsIn(bytes);
+    statements.push(...texts);
+    if (!isToSwallow(bytes, texts)) return passing;
     swallowed += 1;
     return wire.swallow?.when === 'after' ? 'swallow-rest' : 'swallow';
   };
@@ -46,20 +49,5 @@ export async function startFaultyWire(databaseUrl: string): Promise<FaultyWire> 
   return wire;
 }
 
-/**
- * The SQL that a client sends in one chunk: simple queries (Q) and statements to parse (P). Each chunk is one round
- * trip.
- */
-function statementsIn(chunk: Buffer): string[] {
-  const found: string[] = [];
-  for (let at = 0; at + 5 <= chunk.length;) {
-    const type = String.fromCharCode(chunk[at]!);
-    const length = chunk.readInt32BE(at + 1);
-    const body = chunk.subarray(at + 5, at + 1 + length).toString();
-    if (type === 'Q') found.push(body.split('\0')[0]!);
-    if (type === 'P') found.push(body.split('\0')[1]!);
-    if (!/[A-Za-z]/.test(type) || length < 4) break;
-    at += 1 + length;
-  }
-  return found;
-}
+const isIn = (message: string, bytes: Buffer, texts: readonly string[]): boolean =>
+  bytes.includes(message) || texts.some((text) => text.includes(message));

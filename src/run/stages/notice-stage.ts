@@ -15,6 +15,7 @@ import { forgetUncompared, uncomparedDays } from '../../store/uncompared-days.ts
 import { certifiedWindows } from '../../store/windows.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { entriesBefore } from '../../sync/ledger-past.ts';
+import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import type { MerchantOutcome, MerchantWork, RunDeps } from '../active-run.ts';
 
 /** Older days are not judged: nobody asks about an entry that was missing a month ago. */
@@ -46,18 +47,23 @@ export async function noticeShared(
 
 /**
  * Stores notices that follow from the days' figures: busy days without entries, and first days that open on a balance
- * that no entry explains.
+ * that no entry explains. Asks nothing where the figures `seen` show that there is neither.
  */
-export async function noticeFigures(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
-  const { deps } = work;
-  if (isChecked('empty', deps.checks)) await noticeEmptyDays(work);
-  if (isChecked('first', deps.checks)) await noticeFirstOpenings(work, outcome);
+export async function noticeFigures(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+  seen: FiguresSeen | null,
+): Promise<void> {
+  const { checks } = work.deps;
+  if (isChecked('empty', checks)) await noticeEmptyDays(work, seen?.busy);
+  if (isChecked('first', checks) && seen?.mayOpenOnBalance !== false)
+    await noticeFirstOpenings(work, outcome);
 }
 
-async function noticeEmptyDays(work: MerchantWork): Promise<void> {
+async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): Promise<void> {
   const { deps, merchantNo } = work;
   const days = daysToJudge(work);
-  if (days.length === 0) return;
+  if (days.length === 0 || busy?.every((own) => days.every((day) => own.has(day))) === true) return;
   const [from, to] = [days[0]!, days.at(-1)!];
   const byCurrency = await entriesADay(deps.db, merchantNo, { from: addDays(from, -USUAL_DAYS), to });
   const found = emptyNotices(merchantNo, byCurrency, days);

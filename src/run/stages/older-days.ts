@@ -6,7 +6,12 @@ import { isChecked } from '../../ledger/checks.ts';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
-import { countStored, keepOlderDaysComparison, uncountableSpans, type Days } from '../../store/older-days.ts';
+import {
+  countStored,
+  uncountableSpans,
+  type Days,
+  type OlderDaysComparison,
+} from '../../store/older-days.ts';
 import { lookAtOlderDays, windowOf } from '../../sync/older-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { daysTouched, wholeDays } from '../coverage.ts';
@@ -30,15 +35,17 @@ export interface OlderDaysTask {
   readonly slackMs: number;
   /** Reads these days again as whole days with certificates, and stores them. */
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
+  /** Called with how far the comparison has come. It is recorded with the merchant's end. */
+  readonly onCompared: (comparison: OlderDaysComparison) => void;
 }
 
 /**
- * Compares the merchant's older days with the platform, reads again those that differ, and stores the result. Null if
+ * Compares the merchant's older days with the platform, and reads again those that differ. Null if
  * there are no older days under certificate that can be compared. Throws what `syncMerchant` throws.
  */
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
   const { work, windows } = task;
-  const { deps, lease, merchant, merchantNo } = work;
+  const { deps, merchant, merchantNo } = work;
   const days = await olderDays(work, windows);
   if (days === null) return null;
   const before = work.known.olderDays;
@@ -56,8 +63,7 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
   const { from, to, total, stored, round } = look;
   const window = windowOf(days, deps.zone);
   const storedNow = again === null ? stored : await countStored(deps.db, merchantNo, window);
-  const comparison = { from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round };
-  await keepOlderDaysComparison(deps.db, lease, merchantNo, comparison);
+  task.onCompared({ from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round });
   return { kind: 'looked', look, again };
 }
 

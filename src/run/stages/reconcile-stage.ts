@@ -1,7 +1,13 @@
 /** Chains a merchant's accounts, reads the spans of breaks again, and chains what that changed. */
 import { readQuarantined } from '../../platform/quarantined.ts';
 import { accountsOf } from '../../ledger/account-filter.ts';
-import { reconcileAccounts, type ReconcileReport } from '../../reconcile/reconcile.ts';
+import { addDays } from '../../ledger/business-day.ts';
+import {
+  reconcileAccounts,
+  type FiguresSeen,
+  type Reconciled,
+  type ReconcileReport,
+} from '../../reconcile/reconcile.ts';
 import { withHints } from '../../store/breaks/break-hints.ts';
 import { breaksToHeal, markHealingRead } from '../../store/breaks/open-breaks.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
@@ -14,29 +20,40 @@ import type { MerchantOutcome, MerchantWork } from '../active-run.ts';
 /** Most breaks looked at to choose the spans of one run: many may lie in one span. */
 const BREAKS_LOOKED_AT_MAX = 10 * HEALING_READS_MAX;
 
-export async function reconcileStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+/** Returns what the figures say in the end; null if only some currencies were chained. */
+export async function reconcileStage(
+  work: MerchantWork,
+  outcome: MerchantOutcome,
+): Promise<FiguresSeen | null> {
   const { known } = work;
-  const first = await chain(work, known);
-  outcome.reconcile = first;
-  const isBroken = known.hasBreaks || first.opened.length > 0;
-  if (work.request.command === 'run' && isBroken && (await heal(work, outcome)))
-    outcome.reconcile = joined(first, await chain(work));
+  const { seen: seenFirst, ...report } = await chain(work, known);
+  let seen = seenFirst;
+  outcome.reconcile = report;
+  const isBroken = known.hasBreaks || report.opened.length > 0;
+  if (work.request.command === 'run' && isBroken && (await heal(work, outcome))) {
+    const again = await chain(work);
+    seen = again.seen;
+    outcome.reconcile = joined(report, again);
+  }
   const { opened } = outcome.reconcile;
   if (opened.length > 0)
     outcome.reconcile = { ...outcome.reconcile, opened: await withHints(work.deps.db, opened) };
+  return seen;
 }
 
+/** The day after the range is read as well, as today's first hours may be. */
 const chain = (
-  { request, deps, lease, runId, merchantNo }: MerchantWork,
+  { request, deps, lease, runId, merchantNo, days: { from, to } }: MerchantWork,
   known?: KnownAhead,
-): Promise<ReconcileReport> =>
+): Promise<Reconciled> =>
   reconcileAccounts({
     ...deps,
     ...(known && { known }),
     lease,
     runId,
     readQuarantined,
-    accounts: accountsOf(merchantNo, request.currencies),
+    accounts: { merchantNo, currencies: request.currencies },
+    days: { from, to: addDays(to, 1) },
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', merchantNo, ...progress }),
   });
 

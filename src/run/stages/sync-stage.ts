@@ -49,6 +49,9 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
             requests: report.requests,
             slackMs: zoneGate.slackMs(),
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
+            onCompared: (comparison) => {
+              outcome.olderDaysCompared = comparison;
+            },
           })
         : null;
     if (olderDays !== null) report = withOlderDays(report, olderDays);

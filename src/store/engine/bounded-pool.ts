@@ -4,6 +4,8 @@
  */
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
+import { codeOf } from './errors.ts';
+import { createStatementNames, type StatementNames } from './statement-names.ts';
 import { SESSION_SETTINGS, type DatabaseWaits } from './waits.ts';
 
 /** The error for a wait that took too long. Its code makes it count as a lost connection. */
@@ -40,6 +42,9 @@ async function inTime<Answer>(
 /** A client that limits how long it waits to connect, and for the server to close the connection. */
 const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
   class extends pg.Client {
+    /** The connection is with the server itself. Behind PgBouncer, each transaction may be in another process of it. */
+    isDirect = false;
+
     constructor(config?: pg.ClientConfig) {
       super({ ...config, connectionTimeoutMillis: connectMs });
     }
@@ -54,6 +59,11 @@ const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
       return undefined;
     }
   };
+
+/** A migration changed the columns that a named statement answers with. */
+const PLAN_OUTDATED = '0A000';
+/** What the server reports of a transaction that is to be made again. */
+const TRY_AGAIN = '40001';
 
 /** Creates the pool. It connects on first use, and sets `SESSION_SETTINGS` on each connection. */
 export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool {
@@ -72,12 +82,18 @@ export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool
   return pool;
 }
 
+const ASK_PROCESS = 'SELECT pg_backend_pid() AS pid';
+
 // The pool waits for this promise, though its type says void.
 const setSession = ({ connectMs }: DatabaseWaits) =>
-  ((client: pg.Client) =>
-    inTime(client, { ms: connectMs }, () => client.query(SESSION_SETTINGS))) as unknown as (
-    client: pg.ClientBase,
-  ) => void;
+  (async (client: InstanceType<ReturnType<typeof clientClass>> & { readonly processID: number | null }) => {
+    const answer: unknown = await inTime(client, { ms: connectMs }, () =>
+      client.query(`${SESSION_SETTINGS}; ${ASK_PROCESS}`),
+    );
+    // A pooler in between tells a process number of its own at login.
+    const [row] = (answer as readonly pg.QueryResult<{ pid: number }>[]).at(-1)!.rows;
+    client.isDirect = row?.pid === client.processID;
+  }) as unknown as (client: pg.ClientBase) => void;
 
 /**
  * The pool, for Kysely. Each statement has `statementMs` to be answered. Once an answer failed to come, every
@@ -86,9 +102,11 @@ const setSession = ({ connectMs }: DatabaseWaits) =>
  * once.
  */
 export function boundedPool(pool: pg.Pool, { statementMs, connectMs, againMs }: DatabaseWaits): PostgresPool {
+  const names = createStatementNames();
   const madeMs = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void madeMs.set(client, performance.now()));
-  let silentMs = -Infinity;
+  /** Connections made before this moment are not used any more. */
+  let spentMs = -Infinity;
   /** The last attempt to connect that took too long. */
   let failed: { readonly atMs: number; readonly error: unknown } | null = null;
   const made = async (): Promise<pg.PoolClient> => {
@@ -105,34 +123,63 @@ export function boundedPool(pool: pg.Pool, { statementMs, connectMs, againMs }: 
   const connect = async (): Promise<pg.PoolClient> => {
     for (;;) {
       const client = await made();
-      if ((madeMs.get(client) ?? Infinity) > silentMs) return client;
+      if ((madeMs.get(client) ?? Infinity) > spentMs) return client;
       client.release(true);
     }
   };
   return {
     connect: async () =>
-      boundedClient(await connect(), statementMs, () => {
-        silentMs = performance.now();
+      boundedClient(await connect(), {
+        statementMs,
+        names,
+        onSpent: () => {
+          spentMs = performance.now();
+        },
       }),
     end: () => pool.end(),
     options: pool.options,
   };
 }
 
+interface ClientOptions {
+  readonly statementMs: number;
+  readonly names: StatementNames;
+  /** Called when no connection made so far is to be used again. */
+  readonly onSpent: () => void;
+}
+
 function boundedClient(
   client: pg.PoolClient,
-  statementMs: number,
-  onSilence: () => void,
+  { statementMs, names, onSpent }: ClientOptions,
 ): PostgresPoolClient {
+  const isDirect = 'isDirect' in client && client.isDirect === true;
+  let isSpent = false;
+  const spend = (): void => {
+    isSpent = true;
+    onSpent();
+  };
+  const send = async (text: string, values: readonly unknown[]): Promise<unknown> => {
+    const name = values.length > 0 && isDirect ? names(text) : undefined;
+    if (name === undefined) return client.query(text, values as unknown[]);
+    try {
+      return await client.query({ name, text, values: values as unknown[] });
+    } catch (error) {
+      if (codeOf(error) !== PLAN_OUTDATED) throw error;
+      spend();
+      throw Object.assign(new Error('the tables were changed meanwhile', { cause: error }), {
+        code: TRY_AGAIN,
+      });
+    }
+  };
   function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
   function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
   function query<Row>(asked: string | PostgresCursor<Row>, values: readonly unknown[] = []): unknown {
     if (typeof asked !== 'string') throw new TypeError('rows are read in batches here, by no cursor');
-    return inTime(client, { ms: statementMs, onSilence }, async () => {
-      const result: unknown = await client.query(asked, values as unknown[]);
+    return inTime(client, { ms: statementMs, onSilence: onSpent }, async () => {
+      const result = await send(asked, values);
       // Several statements sent as one have several results; the last one is the answer.
       return Array.isArray(result) ? (result.at(-1) as unknown) : result;
     });
   }
-  return { query, release: (error) => client.release(error) };
+  return { query, release: (error) => client.release(error ?? isSpent) };
 }

@@ -30,22 +30,41 @@ export const sturdyDialect = (dialect: Dialect, sturdiness: Sturdiness): Dialect
 });
 
 /** Only a statement that changes nothing may be sent twice. */
-const isRead = ({ sql }: CompiledQuery): boolean =>
+const isReadText = (sql: string): boolean =>
   /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete|merge|nextval|pg_\w*xact\w*)\b/i.test(sql);
+
+/** Statements whose texts are remembered at a time. daybook has some hundreds of them. */
+const TEXTS_MAX = 1_000;
+
+/** Remembers of each text whether it is a read: a long statement takes a while to search. */
+function createReadCheck(): (sql: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (sql) => {
+    let answer = known.get(sql);
+    if (answer === undefined) {
+      answer = isReadText(sql);
+      if (known.size >= TEXTS_MAX) known.clear();
+      known.set(sql, answer);
+    }
+    return answer;
+  };
+}
 
 /** Takes a connection from the pool when the first statement comes. Each further attempt of a read takes a new one. */
 class SturdyConnection implements DatabaseConnection {
   readonly #driver: Driver;
   readonly #sturdiness: Sturdiness;
+  readonly #isRead: (sql: string) => boolean;
   #inner: DatabaseConnection | null = null;
   /** A statement may depend on earlier ones (BEGIN, SET). So only the first can move to another connection. */
   #isUsed = false;
   /** The BEGIN that is to be sent with the transaction's first statement: as one message if that has no parameters. */
   #begin: string | null = null;
 
-  constructor(driver: Driver, sturdiness: Sturdiness) {
+  constructor(driver: Driver, sturdiness: Sturdiness, isRead: (sql: string) => boolean) {
     this.#driver = driver;
     this.#sturdiness = sturdiness;
+    this.#isRead = isRead;
   }
 
   /** Begins a transaction. What `beginOn` sends is held back until the first statement. */
@@ -100,7 +119,7 @@ class SturdyConnection implements DatabaseConnection {
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     const { delaysMs } = this.#sturdiness;
-    const mayMove = !this.#isUsed && isRead(query) && delaysMs.length > 0;
+    const mayMove = !this.#isUsed && delaysMs.length > 0 && this.#isRead(query.sql);
     const ask = () =>
       this.#telling(async (inner) => inner.executeQuery<Row>((await this.#begun(inner, query)) ?? query));
     if (!mayMove) return ask();
@@ -125,12 +144,13 @@ function sturdy(connection: DatabaseConnection): SturdyConnection {
 }
 
 function sturdyDriver(driver: Driver, sturdiness: Sturdiness): Driver {
+  const isRead = createReadCheck();
   const using = (connection: DatabaseConnection, work: (inner: DatabaseConnection) => Promise<void>) =>
     sturdy(connection).using(work);
   return {
     init: (options) => driver.init(options),
     destroy: (options) => driver.destroy(options),
-    acquireConnection: () => Promise.resolve(new SturdyConnection(driver, sturdiness)),
+    acquireConnection: () => Promise.resolve(new SturdyConnection(driver, sturdiness, isRead)),
     releaseConnection: (connection) => sturdy(connection).release(),
     beginTransaction: (connection, settings: TransactionSettings) =>
       sturdy(connection).begin((on) => driver.beginTransaction(on, settings)),

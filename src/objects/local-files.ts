@@ -1,0 +1,73 @@
+/**
+ * The file operations of a directory store on a local disk. Most of them touch nothing but memory (the page cache), and
+ * to wake a thread for one costs several times as much as the operation. So they are done at once.
+ */
+import * as fs from 'node:fs';
+import * as promises from 'node:fs/promises';
+import { setImmediate as loopTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Files, OpenFile } from './directory-files.ts';
+
+/** What a file holds beyond these bytes is read and written by a thread. */
+const AT_ONCE_BYTES = 64 * 1024;
+/** After so many operations everything else gets its turn: a survey of thousands of folders holds up nothing. */
+const OPERATIONS_A_TURN = 100;
+
+/** Does an operation at once, or at the next turn of the event loop. What it throws, the promise rejects with. */
+type AtOnce = <Result>(operation: () => Result) => Promise<Result>;
+
+/**
+ * These operations reject as those of `node:fs/promises` do. A thread still does what may wait for the disk: flushes,
+ * and what takes or gives back room on it. Finding room for one new file takes ext4 up to a millisecond where many
+ * were removed lately.
+ */
+export function createLocalFiles(): Files {
+  const atOnce = inTurns();
+  const open = promisify(fs.open);
+  return {
+    link: (from, to) => atOnce(() => fs.linkSync(from, to)),
+    mkdir: promises.mkdir,
+    open: async (path, flags, mode) =>
+      openedFile(
+        flags === 'r' ? await atOnce(() => fs.openSync(path, flags)) : await open(path, flags, mode),
+        atOnce,
+      ),
+    readdir: (folder, options) => atOnce(() => fs.readdirSync(folder, options)),
+    rename: promises.rename,
+    rm: promises.rm,
+    stat: (path, options) => atOnce(() => fs.statSync(path, options)),
+    unlink: (path) => atOnce(() => fs.unlinkSync(path)),
+  };
+}
+
+function inTurns(): AtOnce {
+  let operations = 0;
+  return async (operation) => {
+    operations += 1;
+    if (operations % OPERATIONS_A_TURN === 0) await loopTurn();
+    return operation();
+  };
+}
+
+const sync = promisify(fs.fsync);
+const read = promisify(fs.read);
+const write = promisify(fs.write);
+
+function openedFile(fd: number, atOnce: AtOnce): OpenFile {
+  let movedBytes = 0;
+  const isSmall = (bytes: number): boolean => (movedBytes += bytes) <= AT_ONCE_BYTES;
+  return {
+    write: (from, offset, length) =>
+      isSmall(length)
+        ? atOnce(() => ({ bytesWritten: fs.writeSync(fd, from, offset, length) }))
+        : write(fd, from, offset, length),
+    read: (into) =>
+      isSmall(into.byteLength)
+        ? atOnce(() => ({ bytesRead: fs.readSync(fd, into) }))
+        : read(fd, into, 0, into.byteLength, null),
+    stat: (options) => atOnce(() => fs.fstatSync(fd, options)),
+    sync: () => sync(fd),
+    close: () => atOnce(() => fs.closeSync(fd)),
+    createReadStream: (options) => fs.createReadStream('', { ...options, fd }),
+  };
+}

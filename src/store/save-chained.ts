@@ -1,0 +1,74 @@
+/** Writes what chaining a merchant's days made, in one statement. */
+import { sql, type RawBuilder, type Transaction } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { DayFigures } from './account-days.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+import { forgetSum } from './older-days-count.ts';
+
+/** A day of one of the merchant's accounts. */
+export interface CurrencyDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+}
+
+export interface Chained {
+  /** Figures to store. Their days become due for publishing. */
+  readonly figures: readonly DayFigures[];
+  /**
+   * Days to take off the list of changed ones. They are noted as still to be compared with other merchants, and a sum of
+   * figures that one of them belongs to is forgotten.
+   */
+  readonly done: readonly CurrencyDay[];
+  /** Days to put on that list. */
+  readonly left: readonly CurrencyDay[];
+}
+
+/** Of the listed days, all of the merchant are looked at: `IS TRUE` keeps the planner from joining them with those done. */
+export async function saveChained(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  { figures, done, left }: Chained,
+): Promise<void> {
+  await sql`
+    WITH saved AS (
+      INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
+        closing, verdict, break_count, breaks_after, restarted, last_batch_no, last_booked_ms, clean_end, jumps_in,
+        publish_due)
+      SELECT ${merchantNo}, made.*, true FROM unnest(${figureArrays(figures)}) AS made
+      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
+        opening = excluded.opening, credit_total = excluded.credit_total, credit_count = excluded.credit_count,
+        debit_total = excluded.debit_total, debit_count = excluded.debit_count, closing = excluded.closing,
+        verdict = excluded.verdict, break_count = excluded.break_count, breaks_after = excluded.breaks_after,
+        restarted = excluded.restarted, last_batch_no = excluded.last_batch_no,
+        last_booked_ms = excluded.last_booked_ms, clean_end = excluded.clean_end, jumps_in = excluded.jumps_in,
+        publish_due = true
+    ), cleared AS (
+      DELETE FROM changed_day
+      WHERE merchant_no = ${merchantNo} AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE
+      RETURNING merchant_no, currency, day
+    ), listed AS (
+      INSERT INTO changed_day (merchant_no, currency, day) SELECT ${merchantNo}, one.* FROM ${rowsOf(left)}
+      ON CONFLICT DO NOTHING
+    ), stale AS (${forgetSum(merchantNo, sql`unnest(${arrayLiteral(done.map(({ day }) => day))}::date[])`)})
+    INSERT INTO uncompared_day (merchant_no, currency, day) SELECT * FROM cleared`.execute(trx);
+}
+
+const rowsOf = (days: readonly CurrencyDay[]): RawBuilder<unknown> => sql`unnest(
+  ${arrayLiteral(days.map(({ currency }) => currency))}::text[], ${arrayLiteral(days.map(({ day }) => day))}::date[]
+) AS one (currency, day)`;
+
+/** The columns of account_day, in the order in which they are written. */
+function figureArrays(figures: readonly DayFigures[]): RawBuilder<unknown> {
+  const column = (value: (day: DayFigures) => string | number | null) => arrayLiteral(figures.map(value));
+  return sql`
+    ${column(({ currency }) => currency)}::text[], ${column(({ day }) => day)}::date[],
+    ${column(({ opening }) => opening)}::numeric[],
+    ${column(({ creditTotal }) => creditTotal)}::numeric[], ${column(({ creditCount }) => creditCount)}::int[],
+    ${column(({ debitTotal }) => debitTotal)}::numeric[], ${column(({ debitCount }) => debitCount)}::int[],
+    ${column(({ closing }) => closing)}::numeric[], ${column(({ verdict }) => verdict)}::text[],
+    ${column(({ breakCount }) => breakCount)}::int[], ${column(({ breaksAfter }) => breaksAfter)}::int[],
+    ${column(({ restarted }) => String(restarted))}::boolean[],
+    ${column(({ lastBatchNo }) => lastBatchNo)}::text[], ${column(({ lastBookedMs }) => lastBookedMs)}::bigint[],
+    ${column(({ cleanEnd }) => String(cleanEnd))}::boolean[], ${column(({ jumpsIn }) => String(jumpsIn))}::boolean[]`;
+}
