@@ -5,6 +5,7 @@ import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
+import type { PublishedAhead } from '../statements/published-ahead.ts';
 import type { PublishedNow } from '../statements/published-now.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
@@ -96,6 +97,7 @@ export interface MerchantWork extends ActiveRun {
   readonly known: KnownAhead;
   readonly lease: Lease;
   readonly join: Joining;
+  readonly publishedAhead: PublishedAhead;
 }
 
 /** What was done for one merchant, gathered while it is done, so that a failure half-way still reports what is kept. */

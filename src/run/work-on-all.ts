@@ -1,6 +1,7 @@
 /** Works on many merchants side by side. None waits for another one, and trouble of one is its own. */
 import { dayOf } from '../ledger/business-day.ts';
 import { workInSlices } from './backfill/long-run.ts';
+import { PublishedAhead } from '../statements/published-ahead.ts';
 import { createJoining } from './join-merchants.ts';
 import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
@@ -36,6 +37,10 @@ export async function workOnAll(
   const join = await createJoining(request.merchants, deps);
   const numbers = request.merchants.map(({ merchantNo }) => merchantNo);
   const known = await knownAhead(deps.db, numbers, dayOf(deps.now().getTime(), deps.zone));
+  const publishedAhead = new PublishedAhead(
+    deps.db,
+    numbers.map((merchantNo) => [merchantNo, ranges.get(merchantNo)!]),
+  );
   const merchants = request.merchants.length;
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
@@ -55,10 +60,11 @@ export async function workOnAll(
       const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
       const own = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
       await workInSlices(
-        { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join },
+        { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join, publishedAhead },
         outcome,
         { stages, runSignal, storeTrouble },
       );
+      publishedAhead.forget(merchantNo);
       onDone?.(outcome);
       merchantsDone += 1;
       deps.onProgress({ stage: 'merchants', merchantsDone, merchants });

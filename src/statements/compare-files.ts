@@ -1,6 +1,6 @@
 /** Compares the files in the object store with what the database says was published, with one listing for many days. */
 import type { Kysely } from 'kysely';
-import { addDays, daysFromTo } from '../ledger/business-day.ts';
+import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { sameDigest, type ListedObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -14,6 +14,7 @@ import {
 } from '../store/statements/stored-files.ts';
 import { dayPrefix, fileOf, manifestKey, merchantPrefix } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
+import { daysToAsk, type PublishedAhead } from './published-ahead.ts';
 import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
 import { storedRow } from './write-manifest.ts';
@@ -70,6 +71,8 @@ export interface CompareOptions {
   readonly readsAll?: boolean;
   /** What was read back and is not recorded yet. Its new days are left out, unless `readsAll`. */
   readonly publishedNow?: PublishedNow;
+  /** What was published, as it was before this run. Used for days on which this run wrote nothing. */
+  readonly ahead?: PublishedAhead;
 }
 
 /**
@@ -91,12 +94,7 @@ export async function* compareFiles(options: CompareOptions): AsyncGenerator<Com
 
 async function compareDays(options: CompareOptions): Promise<Comparison> {
   const { db, objects, merchantNo, fromDay, toDay } = options;
-  const published = await publishedDays(
-    db,
-    merchantNo,
-    { fromDay, toDay },
-    daysFromTo(fromDay, toDay).map((day) => manifestKey(merchantNo, day)),
-  );
+  const published = await publishedOf(options);
   const otherFormats = filesInOtherFormats(merchantNo, published);
   const files = [
     ...published.statements.map((row): PublishedFile => ({
@@ -135,6 +133,21 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
   }
   const unrecorded = unrecordedDays(published.statements, published.summaries, published.manifests);
   return { files: files.length, damaged, unrecorded, proven };
+}
+
+async function publishedOf({
+  db,
+  merchantNo,
+  fromDay: from,
+  toDay: to,
+  readsAll = false,
+  publishedNow,
+  ahead,
+}: CompareOptions): Promise<PublishedDays> {
+  const isUntouched =
+    publishedNow !== undefined && [...publishedNow.touched].every((day) => day < from || day > to);
+  const known = isUntouched && !readsAll ? await ahead?.take(merchantNo, { from, to }) : null;
+  return known ?? (await publishedDays(db, [daysToAsk(merchantNo, { from, to })])).get(merchantNo)!;
 }
 
 /** Files in other formats have no rows: the manifests list them. */

@@ -11,6 +11,7 @@ export class PublishedNow {
   readonly #settled = new Map<string, AccountOnDay>();
   readonly #stored = new Map<string, StoredRow>();
   readonly #newDays = new Set<BusinessDay>();
+  readonly #touched = new Set<BusinessDay>();
 
   /** Account days that are published as they are. */
   get settled(): readonly AccountOnDay[] {
@@ -27,6 +28,11 @@ export class PublishedNow {
     return this.#newDays;
   }
 
+  /** Days of which rows or manifests may have been written in this run. */
+  get touched(): ReadonlySet<BusinessDay> {
+    return this.#touched;
+  }
+
   has(one: AccountOnDay): boolean {
     return this.#settled.has(keyOf(one));
   }
@@ -40,6 +46,10 @@ export class PublishedNow {
     this.#newDays.add(day);
   }
 
+  touch(day: BusinessDay): void {
+    this.#touched.add(day);
+  }
+
   /** The account's day is due again, as a revision before it was published after it. */
   takeBack(one: AccountOnDay): void {
     this.#settled.delete(keyOf(one));
@@ -50,6 +60,7 @@ export class PublishedNow {
     this.#settled.clear();
     this.#stored.clear();
     this.#newDays.clear();
+    this.#touched.clear();
   }
 
   /** What was read back under this key is recorded. */

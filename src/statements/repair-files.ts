@@ -29,6 +29,7 @@ import { CSV } from './formats/csv.ts';
 import { dayPrefix, manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
 import { pastOf } from './past.ts';
+import type { PublishedAhead } from './published-ahead.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import {
@@ -69,6 +70,8 @@ export interface RepairOptions extends PublishDayOptions {
   readonly toDay: BusinessDay;
   /** Reads every file in full, even if its etag is known. */
   readonly readsAll?: boolean;
+  /** What was published before this run, read ahead. */
+  readonly ahead?: PublishedAhead;
   /** Called after each file with what was done so far; a later failure does not undo it. */
   readonly onFile?: (soFar: RepairReport) => void;
 }

@@ -77,6 +77,7 @@ export async function writeDays(
     // Where all accounts are misfits, the day stays as it is.
     .filter(({ accounts, fine }) => accounts.length === 0 || fine.length > 0)
     .map((day) => ({ ...day, manifest: manifestOf(day, latest, options) }));
+  for (const { day } of named) options.publishedNow?.touch(day);
   const next = await record(named, options);
   for (const day of next) options.publishedNow?.takeBack(day);
   const put = await putManifests(named, options);

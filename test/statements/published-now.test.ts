@@ -2,11 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import type { BusinessDay } from '../../src/ledger/entry.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { PublishedAhead } from '../../src/statements/published-ahead.ts';
 import { PublishedNow } from '../../src/statements/published-now.ts';
 import { repairFiles, type RepairOptions } from '../../src/statements/repair-files.ts';
 import { recordSettled } from '../../src/store/statements/record-published.ts';
@@ -135,6 +136,23 @@ test('of which one was revised: its manifest is known, and its earlier files are
   await book.published(objects, { publishedNow });
   await compared({ publishedNow });
   expect(asked).toEqual([`survey ${FIRST} ${SECOND}`]);
+});
+
+test.each([
+  ['a new day: the days before it are compared as they were read ahead', 3, 1],
+  ['a revision: what was published is read anew', 4, 0],
+])('and %s', async (_, entries, aheadUsed) => {
+  const THIRD = addDays(SECOND, 1);
+  await shown(3, BOTH);
+  await book.published(objects);
+  await shown(3, [...BOTH, THIRD], { [SECOND]: entries });
+  const ahead = new PublishedAhead(database.db, [[MERCHANT, { from: FIRST, to: THIRD }]]);
+  const take = vi.spyOn(ahead, 'take');
+  const publishedNow = new PublishedNow();
+  await book.published(objects, { publishedNow });
+  const report = await compared({ publishedNow, ahead, toDay: THIRD });
+  expect(report).toEqual({ repaired: [], unrepaired: [] });
+  expect(take).toHaveBeenCalledTimes(aheadUsed);
 });
 
 test('and that a revision makes due meanwhile are published once', async () => {

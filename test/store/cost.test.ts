@@ -135,9 +135,10 @@ describe.each([
       () => () =>
         publishedDays(
           db,
-          MERCHANT,
-          { fromDay: dayOf(DAY.beginMs - WEEK_MS, 'UTC'), toDay: dayOf(DAY.beginMs, 'UTC') },
-          ['key'],
+          [MERCHANT, 'M1002', 'UNKNOWN'].map((merchantNo) => ({
+            ...{ merchantNo, fromDay: dayOf(DAY.beginMs - WEEK_MS, 'UTC'), toDay: dayOf(DAY.beginMs, 'UTC') },
+            keys: ['key'],
+          })),
         ),
     ],
     [

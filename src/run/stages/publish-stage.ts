@@ -44,6 +44,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     fromDay: compared.from,
     toDay: compared.to,
     readsAll: request.repairs ?? false,
+    ahead: work.publishedAhead,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar }),
   });
   outcome.publish = { ...report, ...repair };

@@ -4,7 +4,6 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB, StatementManifest, StoredObject } from '../engine/schema.ts';
 import {
-  publishedAccounts,
   statementFrom,
   statementJson,
   summaryFrom,
@@ -72,47 +71,82 @@ export interface PublishedDays {
   readonly stored: ReadonlyMap<string, StoredRow>;
 }
 
+/** Days of a merchant to tell of. */
+export interface DaysOfMerchant {
+  readonly merchantNo: string;
+  readonly fromDay: BusinessDay;
+  readonly toDay: BusinessDay;
+  /** Further keys to tell of. */
+  readonly keys: readonly string[];
+}
+
+interface PublishedRow {
+  readonly merchant_no: string;
+  readonly statements: StatementRow[] | null;
+  readonly summaries: SummaryRow[] | null;
+  readonly manifests: ManifestRow[] | null;
+  readonly stored: StoredRow[] | null;
+}
+
 /**
- * What was published of a merchant's days `fromDay` to `toDay`, by day, and what was read back of it: one statement,
- * which reads by index and nothing of other days. `keys` are further keys to tell of.
+ * What was published of days of some merchants, by day, and what was read back of it; by merchant. One statement, which
+ * reads by index and nothing of other days.
  */
 export async function publishedDays(
   db: Kysely<DB>,
-  merchantNo: string,
-  { fromDay, toDay }: { readonly fromDay: BusinessDay; readonly toDay: BusinessDay },
-  keys: readonly string[],
-): Promise<PublishedDays> {
-  const { rows } = await sql<{
-    statements: StatementRow[] | null;
-    summaries: SummaryRow[] | null;
-    manifests: ManifestRow[] | null;
-    stored: StoredRow[] | null;
-  }>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)}, own_statement AS MATERIALIZED (
-      SELECT own.* FROM account CROSS JOIN LATERAL (
+  of: readonly DaysOfMerchant[],
+): Promise<Map<string, PublishedDays>> {
+  const { rows } = await sql<PublishedRow>`
+    WITH RECURSIVE asked AS MATERIALIZED (
+      SELECT * FROM unnest(
+        ${arrayLiteral(of.map(({ merchantNo }) => merchantNo))}::text[],
+        ${arrayLiteral(of.map(({ fromDay }) => fromDay))}::date[],
+        ${arrayLiteral(of.map(({ toDay }) => toDay))}::date[]
+      ) AS asked (merchant_no, from_day, to_day)
+    ), account (merchant_no, currency) AS (
+      SELECT asked.merchant_no, first.currency FROM asked CROSS JOIN LATERAL (
+        SELECT currency FROM statement WHERE merchant_no = asked.merchant_no ORDER BY currency LIMIT 1
+      ) AS first
+      UNION ALL
+      SELECT account.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
+        SELECT currency FROM statement WHERE merchant_no = account.merchant_no AND currency > account.currency
+        ORDER BY currency LIMIT 1
+      ) AS next
+    ), own_statement AS MATERIALIZED (
+      SELECT own.* FROM account JOIN asked USING (merchant_no) CROSS JOIN LATERAL (
         SELECT * FROM statement
-        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day BETWEEN ${fromDay} AND ${toDay}
+        WHERE merchant_no = account.merchant_no AND currency = account.currency
+          AND day BETWEEN asked.from_day AND asked.to_day
         OFFSET 0
       ) AS own
     ), own_summary AS MATERIALIZED (
-      SELECT * FROM statement_summary WHERE merchant_no = ${merchantNo} AND day BETWEEN ${fromDay} AND ${toDay}
-    ), own_key AS (
-      SELECT object_key FROM own_statement UNION ALL SELECT object_key FROM own_summary
-      UNION ALL SELECT unnest(${arrayLiteral(keys)}::text[])
+      SELECT own.* FROM asked CROSS JOIN LATERAL (
+        SELECT * FROM statement_summary
+        WHERE merchant_no = asked.merchant_no AND day BETWEEN asked.from_day AND asked.to_day OFFSET 0
+      ) AS own
+    ), own_key AS MATERIALIZED (
+      SELECT merchant_no, object_key FROM own_statement UNION ALL SELECT merchant_no, object_key FROM own_summary
+      UNION ALL SELECT * FROM unnest(
+        ${arrayLiteral(of.flatMap(({ merchantNo, keys }) => keys.map(() => merchantNo)))}::text[],
+        ${arrayLiteral(of.flatMap(({ keys }) => keys))}::text[])
     )
-    SELECT
-      (SELECT jsonb_agg(${statementJson('s')} ORDER BY day, currency, revision) FROM own_statement s) AS statements,
-      (SELECT jsonb_agg(to_jsonb(s) ORDER BY day, revision) FROM own_summary s) AS summaries,
+    SELECT merchant_no,
+      (SELECT jsonb_agg(${statementJson('s')} ORDER BY day, currency, revision) FROM own_statement s
+       WHERE merchant_no = asked.merchant_no) AS statements,
+      (SELECT jsonb_agg(to_jsonb(s) ORDER BY day, revision) FROM own_summary s
+       WHERE merchant_no = asked.merchant_no) AS summaries,
       (SELECT jsonb_agg(to_jsonb(m) ORDER BY day) FROM statement_manifest m
-       WHERE merchant_no = ${merchantNo} AND day BETWEEN ${fromDay} AND ${toDay}) AS manifests,
+       WHERE merchant_no = asked.merchant_no AND day BETWEEN asked.from_day AND asked.to_day) AS manifests,
       (SELECT jsonb_agg(to_jsonb(own)) FROM own_key CROSS JOIN LATERAL (
          SELECT * FROM stored_object WHERE object_key = own_key.object_key OFFSET 0
-       ) AS own) AS stored`.execute(db);
-  const { statements, summaries, manifests, stored } = rows[0]!;
-  return {
-    statements: (statements ?? []).map(statementFrom),
-    summaries: (summaries ?? []).map(summaryFrom),
-    manifests: manifests ?? [],
-    stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
-  };
+       ) AS own WHERE own_key.merchant_no = asked.merchant_no) AS stored
+    FROM asked`.execute(db);
+  return new Map(rows.map((row) => [row.merchant_no, publishedFrom(row)]));
 }
+
+const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRow): PublishedDays => ({
+  statements: (statements ?? []).map(statementFrom),
+  summaries: (summaries ?? []).map(summaryFrom),
+  manifests: manifests ?? [],
+  stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
+});
