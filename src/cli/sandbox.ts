@@ -5,7 +5,6 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { hostilitySchema } from '../sandbox/hostility.ts';
 import { readScenario, type Scenario } from '../sandbox/scenario.ts';
-import { createSandbox } from '../sandbox/server.ts';
 import { stopSignal, print } from './context.ts';
 import { lines } from './output/text.ts';
 
@@ -40,6 +39,7 @@ export function addSandboxCommand(program: Command): void {
       if (!/^\d{1,5}$/.test(flags.port) || Number(flags.port) > 65_535)
         throw new UsageError(`--port ${flags.port} is no port; write a number up to 65535.`);
       const scenario = readScenario(flags.scenario);
+      const { createSandbox } = await import('../sandbox/server.ts');
       const sandbox = createSandbox({
         ...scenario,
         hostility: { ...scenario.hostility, ...hostilityOf(flags.hostility) },

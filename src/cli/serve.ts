@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { createRefusalLog } from '../web/refusal-log.ts';
-import { serve, type ServeApp } from '../web/serve.ts';
+import type { ServeApp } from '../web/serve.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { lines } from './output/text.ts';
 
@@ -21,6 +21,8 @@ export function addServeCommand(program: Command): void {
     )
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
+      // Loading the server takes long, so no other command does that.
+      const { serve } = await import('../web/serve.ts');
       const log = createLog(settings.logLevel);
       const refusals = createRefusalLog(
         (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),

@@ -16,7 +16,7 @@ import { oneMerchant } from '../../run/one-merchant.ts';
 import { executeReferenceRun, listName, referenceWork } from '../../run/reference-run.ts';
 import { executeRun } from '../../run/run.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
-import { createSandbox, type Sandbox } from '../../sandbox/server.ts';
+import type { Sandbox } from '../../sandbox/server.ts';
 import { applicationById } from '../../store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../store/beneficiaries/beneficiaries.ts';
 import { listNotifications } from '../../store/notifications/notification-outcomes.ts';
@@ -39,6 +39,7 @@ export function addDemoOnboardingCommand(program: Command): void {
     .action(async (_flags: object, self: Command) => {
       const { json } = self.optsWithGlobals<GlobalFlags>();
       const step: Step = (text) => json !== true && void process.stdout.write(`${text}\n`);
+      const { createSandbox } = await import('../../sandbox/server.ts');
       const sandbox = createSandbox(SCENARIO);
       const { url } = await sandbox.listen({ port: 0 });
       try {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlatformApp, type PlatformApp } from '../../run/app.ts';
 import type { ScenarioInput } from '../../sandbox/scenario.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { serve, type Serving } from '../../web/serve.ts';
+import type { Serving } from '../../web/serve.ts';
 import { stopSignal } from '../context.ts';
 import { SANDBOX_URL, settingsForDemo } from './demo-settings.ts';
 
@@ -62,6 +62,7 @@ export async function withServing<Result>(
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopSignal(), stopping.signal]);
   try {
+    const { serve } = await import('../../web/serve.ts');
     const serving = await serve(app, settings, signal, {
       onRefusal: () => undefined,
       onProcessed: () => undefined,

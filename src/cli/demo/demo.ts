@@ -14,7 +14,6 @@ import type { RunReport } from '../../run/report.ts';
 import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { executeRun } from '../../run/run.ts';
 import { readScenario, type Scenario } from '../../sandbox/scenario.ts';
-import { createSandbox } from '../../sandbox/server.ts';
 import { listAccountDays, type AccountDayRow } from '../../store/account-days.ts';
 import { listBreaks } from '../../store/breaks/breaks.ts';
 import { addMerchant } from '../../store/merchants.ts';
@@ -38,6 +37,7 @@ export function addDemoCommand(program: Command): void {
     .description('the whole job once, against the sandbox and an embedded database: what `npm start` shows')
     .action(async (_flags: object, self: Command) => {
       const scenario = readScenario(SCENARIO);
+      const { createSandbox } = await import('../../sandbox/server.ts');
       const sandbox = createSandbox(scenario);
       const { url } = await sandbox.listen({ port: 0 });
       try {

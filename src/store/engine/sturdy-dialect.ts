@@ -10,6 +10,7 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely';
+import { withKnownTexts } from './known-texts.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 
 export interface Sturdiness {
@@ -26,7 +27,7 @@ export const sturdyDialect = (dialect: Dialect, sturdiness: Sturdiness): Dialect
   createAdapter: () => dialect.createAdapter(),
   createDriver: () => sturdyDriver(dialect.createDriver(), sturdiness),
   createIntrospector: (db) => dialect.createIntrospector(db),
-  createQueryCompiler: () => dialect.createQueryCompiler(),
+  createQueryCompiler: () => withKnownTexts(dialect.createQueryCompiler()),
 });
 
 /** Only a statement that changes nothing may be sent twice. */
