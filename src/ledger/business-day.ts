@@ -1,6 +1,9 @@
 /** Turns business days and wall-clock times of the platform's time zone into instants, and back. */
 import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
+import { utc } from '@date-fns/utc';
+import { eachDayOfInterval } from 'date-fns/eachDayOfInterval';
+import { parseISO } from 'date-fns/parseISO';
 import type { BusinessDay, Window } from './entry.ts';
 
 const DAY_MS = 86_400_000;
@@ -20,12 +23,8 @@ export class InvalidDay extends ExpectedError {
 const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
 
 /** Midnight of the day in UTC, whatever zone this machine is in. NaN where the calendar has no such day. */
-function utcMidnight(day: string): number {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return Number.NaN;
-  const utcMs = Date.parse(`${day}T00:00:00Z`);
-  // February 30 is read as March 2.
-  return Number.isNaN(utcMs) || dayText(utcMs) === day ? utcMs : Number.NaN;
-}
+const utcMidnight = (day: string): number =>
+  /^\d{4}-\d{2}-\d{2}$/.test(day) ? parseISO(day, { in: utc }).getTime() : Number.NaN;
 
 /** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
 export function parseDay(text: string): BusinessDay {
@@ -38,12 +37,12 @@ export const addDays = (day: BusinessDay, days: number): BusinessDay =>
   dayText(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 
 /** Every day from `from` to `to`, both included; empty where `from` lies after `to`. */
-export function daysFromTo(from: BusinessDay, to: BusinessDay): BusinessDay[] {
-  const days: BusinessDay[] = [];
-  const lastMs = utcMidnight(to);
-  for (let utcMs = utcMidnight(from); utcMs <= lastMs; utcMs += DAY_MS) days.push(dayText(utcMs));
-  return days;
-}
+export const daysFromTo = (from: BusinessDay, to: BusinessDay): BusinessDay[] =>
+  from > to
+    ? []
+    : eachDayOfInterval({ start: utcMidnight(from), end: utcMidnight(to) }, { in: utc }).map((day) =>
+        dayText(day.getTime()),
+      );
 
 /** Whether `name` is an IANA time zone this machine knows. */
 export function isTimeZone(name: string): boolean {
