@@ -10,7 +10,7 @@ import type { Files, OpenFile } from './directory-files.ts';
 
 /** What a file holds beyond these bytes is read and written by a thread. */
 const AT_ONCE_BYTES = 64 * 1024;
-/** After so many operations everything else gets its turn: a survey of thousands of folders holds up nothing. */
+/** After so many operations everything else gets its turn, whoever asked for them: a survey of years holds up nothing. */
 const OPERATIONS_A_TURN = 100;
 
 /** Does an operation at once, or at the next turn of the event loop. What it throws, the promise rejects with. */
@@ -42,9 +42,11 @@ export function createLocalFiles(): Files {
 
 function inTurns(): AtOnce {
   let operations = 0;
+  let turn: Promise<void> | null = null;
   return async (operation) => {
+    while (turn !== null) await turn;
     operations += 1;
-    if (operations % OPERATIONS_A_TURN === 0) await loopTurn();
+    if (operations % OPERATIONS_A_TURN === 0) turn = loopTurn().then(() => void (turn = null));
     return operation();
   };
 }
