@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../src/ledger/business-day.ts';
 import type { Account } from '../../src/ledger/entry.ts';
 import { certifiedWindows } from '../../src/store/certified-windows.ts';
+import { daysToChain } from '../../src/store/days-to-chain.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
@@ -111,6 +112,14 @@ describe.each([
     ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
     ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
     ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
+    [
+      'reads what chaining the day needs',
+      () => () =>
+        daysToChain(db, {
+          ...{ merchantNo: MERCHANT, currencies: null, within: DAY },
+          days: [{ day: dayOf(DAY.beginMs, 'UTC'), window: DAY }],
+        }),
+    ],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
     [
       'tells what is published and proven of the day',
