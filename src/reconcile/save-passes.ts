@@ -5,7 +5,7 @@ import { replaceBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { saveChained } from '../store/save-chained.ts';
+import { saveChained, saveChainedUnderLease, type Chained } from '../store/save-chained.ts';
 import type { ChainedAccount, PassMax } from './chain-account.ts';
 
 export interface Pass {
@@ -69,18 +69,22 @@ export function createPassSaver(options: SaveOptions): PassSaver {
  * Saves breaks and the figures that differ, and takes the days off the list of changed ones. Days left for the next pass
  * stay on that list, so that a kill between two passes loses none. Each pass is of another account.
  */
-function savePasses(
+async function savePasses(
   passes: readonly Pass[],
   { db, lease, merchantNo, runId, now }: SaveOptions,
   mayHaveBreaks: boolean,
 ): Promise<BreaksSaved> {
+  if (!mayHaveBreaks && passes.every(({ chained }) => chained.breaks.length === 0)) {
+    await saveChainedUnderLease(db, lease, merchantNo, chainedBy(passes));
+    return NO_BREAKS;
+  }
   const foundAt = now();
   return writeTransaction(db, lease, async (trx) => {
     const opened: BreakRow[] = [];
     const healed: BreakRow[] = [];
-    const touched = new Map<Pass, ReadonlySet<BusinessDay>>();
+    const touched = new Map<Pass, readonly BusinessDay[]>();
     for (const pass of passes) {
-      const { account, chained, changed } = pass;
+      const { account, chained } = pass;
       const isUnbroken = !mayHaveBreaks && chained.breaks.length === 0;
       const days = chained.days.map(({ figures }) => figures.day);
       const breaks = isUnbroken
@@ -88,26 +92,38 @@ function savePasses(
         : await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
       opened.push(...breaks.opened);
       healed.push(...breaks.healed);
-      touched.set(pass, new Set([...changed, ...[...breaks.opened, ...breaks.healed].map(({ day }) => day)]));
+      touched.set(
+        pass,
+        [...breaks.opened, ...breaks.healed].map(({ day }) => day),
+      );
     }
-    const of = ({ account: { currency } }: Pass, days: readonly BusinessDay[]) =>
-      days.map((day) => ({ currency, day }));
-    await saveChained(trx, merchantNo, {
-      figures: passes.flatMap((pass) =>
-        pass.chained.days
-          .filter(({ figures, differs }) => differs || touched.get(pass)!.has(figures.day))
-          .map(({ figures }) => figures),
-      ),
-      done: passes.flatMap((pass) =>
-        of(
-          pass,
-          pass.changed.filter((day) => !pass.chained.left.includes(day)),
-        ),
-      ),
-      left: passes.flatMap((pass) => of(pass, pass.chained.left)),
-    });
+    await saveChained(trx, merchantNo, chainedBy(passes, touched));
     return { opened, healed };
   });
 }
 
 const NO_BREAKS: BreaksSaved = { opened: [], healed: [] };
+
+/** What is to be saved of the passes. `broken`: the days whose breaks changed. */
+function chainedBy(
+  passes: readonly Pass[],
+  broken: ReadonlyMap<Pass, readonly BusinessDay[]> = new Map<Pass, readonly BusinessDay[]>(),
+): Chained {
+  const of = ({ account: { currency } }: Pass, days: readonly BusinessDay[]) =>
+    days.map((day) => ({ currency, day }));
+  return {
+    figures: passes.flatMap((pass) => {
+      const touched = new Set([...pass.changed, ...(broken.get(pass) ?? [])]);
+      return pass.chained.days
+        .filter(({ figures, differs }) => differs || touched.has(figures.day))
+        .map(({ figures }) => figures);
+    }),
+    done: passes.flatMap((pass) =>
+      of(
+        pass,
+        pass.changed.filter((day) => !pass.chained.left.includes(day)),
+      ),
+    ),
+    left: passes.flatMap((pass) => of(pass, pass.chained.left)),
+  };
+}

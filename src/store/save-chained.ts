@@ -1,8 +1,10 @@
 /** Writes what chaining a merchant's days made, in one statement. */
-import { sql, type RawBuilder, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
+import { heldLease, LeaseLost, type Lease } from './engine/lease.ts';
+import { isLostOrRolledBack, retry } from './engine/retry.ts';
 import type { DB } from './engine/schema.ts';
 import { forgetSum } from './older-days-count.ts';
 
@@ -24,18 +26,41 @@ export interface Chained {
   readonly left: readonly CurrencyDay[];
 }
 
-/** Of the listed days, all of the merchant are looked at: `IS TRUE` keeps the planner from joining them with those done. */
-export async function saveChained(
-  trx: Transaction<DB>,
+/** Saves it in a transaction of the caller. */
+export async function saveChained(trx: Transaction<DB>, merchantNo: string, made: Chained): Promise<void> {
+  await saving(merchantNo, made, sql`(SELECT 1)`).execute(trx);
+}
+
+/**
+ * Saves it in one statement, which asks for the lease itself: nobody can take it over before the rows are stored. Throws
+ * `LeaseLost`, or `StoreUnreachable` once the retries are used up.
+ */
+export async function saveChainedUnderLease(
+  db: Kysely<DB>,
+  lease: Lease,
+  merchantNo: string,
+  made: Chained,
+): Promise<void> {
+  const statement = saving(merchantNo, made, heldLease(lease));
+  const { rows } = await retry(() => statement.execute(db), { isPassing: isLostOrRolledBack });
+  if (rows.length === 0) throw new LeaseLost(lease);
+}
+
+/**
+ * One row, or none if `held` has none: nothing is saved then. May be sent again if the answer to it was lost: days that are
+ * off the list already are noted already. Of the listed days, all of the merchant are looked at: `IS TRUE` keeps the planner
+ * from joining them with those done.
+ */
+const saving = (
   merchantNo: string,
   { figures, done, left }: Chained,
-): Promise<void> {
-  await sql`
-    WITH saved AS (
+  held: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`
+    WITH held AS MATERIALIZED ${held}, saved AS (
       INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
         closing, verdict, break_count, breaks_after, restarted, last_batch_no, last_booked_ms, clean_end, jumps_in,
         publish_due)
-      SELECT ${merchantNo}, made.*, true FROM unnest(${figureArrays(figures)}) AS made
+      SELECT ${merchantNo}, made.*, true FROM held CROSS JOIN unnest(${figureArrays(figures)}) AS made
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
         opening = excluded.opening, credit_total = excluded.credit_total, credit_count = excluded.credit_count,
         debit_total = excluded.debit_total, debit_count = excluded.debit_count, closing = excluded.closing,
@@ -46,13 +71,19 @@ export async function saveChained(
     ), cleared AS (
       DELETE FROM changed_day
       WHERE merchant_no = ${merchantNo} AND ((currency, day) IN (SELECT one.* FROM ${rowsOf(done)})) IS TRUE
+        AND EXISTS (SELECT FROM held)
       RETURNING merchant_no, currency, day
     ), listed AS (
-      INSERT INTO changed_day (merchant_no, currency, day) SELECT ${merchantNo}, one.* FROM ${rowsOf(left)}
+      INSERT INTO changed_day (merchant_no, currency, day)
+      SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${rowsOf(left)}
       ON CONFLICT DO NOTHING
-    ), stale AS (${forgetSum(merchantNo, sql`unnest(${arrayLiteral(done.map(({ day }) => day))}::date[])`)})
-    INSERT INTO uncompared_day (merchant_no, currency, day) SELECT * FROM cleared`.execute(trx);
-}
+    ), stale AS (${forgetSum(
+      merchantNo,
+      sql`(SELECT one.day FROM held CROSS JOIN unnest(${arrayLiteral(done.map(({ day }) => day))}::date[]) AS one (day))`,
+    )}), noted AS (
+      INSERT INTO uncompared_day (merchant_no, currency, day) SELECT * FROM cleared
+    )
+    SELECT 1 FROM held`;
 
 const rowsOf = (days: readonly CurrencyDay[]): RawBuilder<unknown> => sql`unnest(
   ${arrayLiteral(days.map(({ currency }) => currency))}::text[], ${arrayLiteral(days.map(({ day }) => day))}::date[]

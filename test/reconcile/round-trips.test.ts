@@ -20,7 +20,7 @@ const dayAt = (nth: number): string => addDays(FIRST, nth);
 const SWEPT = { from: dayAt(-5), to: dayAt(3) };
 const KNOWN = { hasBreaks: false, hasRestarted: false };
 /** The read, the beginning with the lease, the write, the commit. */
-const PLAIN = 4;
+const PLAIN = 2;
 
 let database: ServerDatabase;
 let ledger: ReadLedger;

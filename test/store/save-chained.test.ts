@@ -1,0 +1,80 @@
+/** What chaining made is saved in one statement under the lease: all of it or nothing, and once, whatever is cut. */
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
+import { saveChainedUnderLease, type Chained } from '../../src/store/save-chained.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
+import { emptyTables, freshDatabase, type Database } from '../support/database.ts';
+
+const MERCHANT = 'M';
+const DAY = '2026-03-02';
+const LEFT = '2026-03-03';
+const CHAINED: Chained = {
+  figures: [
+    {
+      ...{ currency: 'USD', day: DAY, opening: '1.00', creditTotal: '2.00', creditCount: 1 },
+      ...{ debitTotal: '0.00', debitCount: 0, closing: '3.00', verdict: 'continuous', breakCount: 0 },
+      ...{ breaksAfter: 0, lastBatchNo: 'B1', lastBookedMs: 1, restarted: false, cleanEnd: true },
+      jumpsIn: false,
+    },
+  ],
+  done: [{ currency: 'USD', day: DAY }],
+  left: [{ currency: 'USD', day: LEFT }],
+};
+
+let direct: Database;
+let proxy: CuttingProxy;
+let database: Database;
+let lease: Lease;
+beforeAll(async () => {
+  const fresh = await freshDatabase();
+  direct = fresh;
+  proxy = await startCuttingProxy(fresh.url);
+  database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
+});
+beforeEach(async () => {
+  proxy.cuts.length = 0;
+  await emptyTables(direct.db);
+  lease = await acquireLease(direct.db, { name: 'merchant/M', holder: 'test:1:-', ttlMs: 60_000 });
+  await sql`INSERT INTO changed_day VALUES (${MERCHANT}, 'USD', ${DAY})`.execute(direct.db);
+  await sql`
+    INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
+      round_began_at, page_order, by_figures)
+    VALUES (${MERCHANT}, '2026-03-01', ${DAY}, 0, true, now(), 0, 0, now(), 'mixed', 7)`.execute(direct.db);
+});
+afterAll(async () => {
+  await database.close();
+  await proxy.close();
+  await direct.close();
+});
+
+async function stored(): Promise<unknown> {
+  const { rows } = await sql`
+    SELECT (SELECT jsonb_agg(jsonb_build_array(day, closing, publish_due)) FROM account_day) AS figures,
+      (SELECT jsonb_agg(day ORDER BY day) FROM changed_day) AS changed,
+      (SELECT jsonb_agg(day) FROM uncompared_day) AS uncompared,
+      (SELECT by_figures FROM older_days_look) AS sum`.execute(direct.db);
+  return rows[0];
+}
+const BEFORE = { figures: null, changed: [DAY], uncompared: null, sum: 7 };
+const AFTER = { figures: [[DAY, 3, true]], changed: [LEFT], uncompared: [DAY], sum: null };
+
+it('saves figures, takes days off the list, puts others on it, and forgets the sum', async () => {
+  expect(await stored()).toEqual(BEFORE);
+  await saveChainedUnderLease(direct.db, lease, MERCHANT, CHAINED);
+  expect(await stored()).toEqual(AFTER);
+});
+
+it.each(['before', 'after'] as const)('a connection cut %s the server got it: saved once', async (when) => {
+  proxy.cuts.push({ message: 'INSERT INTO account_day', when });
+  await saveChainedUnderLease(database.db, lease, MERCHANT, CHAINED);
+  expect(proxy.cuts).toEqual([]);
+  expect(await stored()).toEqual(AFTER);
+});
+
+it('under a lease that another one took over, nothing is saved', async () => {
+  const lost = { ...lease, epoch: lease.epoch - 1 };
+  await expect(saveChainedUnderLease(direct.db, lost, MERCHANT, CHAINED)).rejects.toThrow(LeaseLost);
+  expect(await stored()).toEqual(BEFORE);
+});
