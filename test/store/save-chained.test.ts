@@ -2,10 +2,11 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
 import { saveChainedUnderLease, type Chained } from '../../src/store/save-chained.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { emptyTables, freshDatabase, type Database } from '../support/database.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
 
 const MERCHANT = 'M';
 const DAY = '2026-03-02';
