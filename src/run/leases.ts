@@ -107,8 +107,11 @@ function noneFree(busy: ReadonlyMap<string, LeaseHeld>): LeaseHeld {
 
 interface Own {
   readonly lease: Lease;
-  readonly lost: AbortController;
+  /** Made when somebody asks for it, as thousands of merchants may be held. */
+  lost: AbortController | null;
 }
+
+const lossOf = (own: Own): AbortController => (own.lost ??= new AbortController());
 
 class LeaseSet implements HeldLeases {
   readonly #options: LeaseOptions;
@@ -138,7 +141,7 @@ class LeaseSet implements HeldLeases {
       const lease = mine.get(name);
       if (lease === undefined) continue;
       this.busy.delete(merchantNo);
-      this.#own.set(merchantNo, { lease, lost: new AbortController() });
+      this.#own.set(merchantNo, { lease, lost: null });
       got.push(merchantNo);
     }
     return got;
@@ -149,7 +152,7 @@ class LeaseSet implements HeldLeases {
 
   readonly leaseOf = (merchantNo: string): Lease => this.#own.get(merchantNo)!.lease;
 
-  readonly lossOf = (merchantNo: string): AbortSignal => this.#own.get(merchantNo)!.lost.signal;
+  readonly lossOf = (merchantNo: string): AbortSignal => lossOf(this.#own.get(merchantNo)!).signal;
 
   readonly giveBack = async (merchantNo: string): Promise<void> => {
     const own = this.#own.get(merchantNo);
@@ -176,8 +179,8 @@ class LeaseSet implements HeldLeases {
       ),
     );
     // What was given back meanwhile is no loss.
-    for (const { lease, lost: controller } of this.#own.values())
-      if (lost.has(lease)) controller.abort(new LeaseLost(lease));
+    for (const one of this.#own.values())
+      if (lost.has(one.lease)) lossOf(one).abort(new LeaseLost(one.lease));
     await this.#release();
   }
 

@@ -34,8 +34,8 @@ interface Stopping {
   readonly signal: AbortSignal;
   /** Stops all. Only the first failure counts, as what follows is its consequence. */
   readonly fail: (error: unknown) => void;
-  /** Throws the first failure, or the reason of the caller's signal. */
-  readonly throwIfStopped: () => void;
+  /** To be called when nothing is read any more. Throws the first failure, or the reason of the caller's signal. */
+  readonly end: () => void;
 }
 
 /** What the reading of all tasks shares. */
@@ -77,12 +77,16 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     if (running.size === 0) break;
     await Promise.race(running);
   }
-  stopping.throwIfStopped();
+  stopping.end();
 }
 
 function createStopping(given: AbortSignal): Stopping {
   const stop = new AbortController();
-  const signal = AbortSignal.any([given, stop.signal]);
+  const { signal } = stop;
+  const pass = (): void => stop.abort(given.reason);
+  if (given.aborted) pass();
+  // What stays listening to the run's signal is kept until the run ends, with all that it knows.
+  else given.addEventListener('abort', pass, { once: true });
   const failures: unknown[] = [];
   return {
     signal,
@@ -91,7 +95,8 @@ function createStopping(given: AbortSignal): Stopping {
       failures.push(error);
       stop.abort(error);
     },
-    throwIfStopped: () => {
+    end: () => {
+      given.removeEventListener('abort', pass);
       if (failures.length > 0) throw failures[0];
       given.throwIfAborted();
     },
