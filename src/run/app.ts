@@ -84,7 +84,7 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
     await assertSecretKeys(database.db, settings.secretKeys);
     return {
       database,
-      objects: openObjectStore({ ...settings, env: options.env }),
+      objects: await openObjectStore({ ...settings, env: options.env }),
       currencies: createCurrencies(settings.currencies),
       now: options.now ?? clockOf(settings),
       asksLease: createLeaseAsker(database.db),

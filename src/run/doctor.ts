@@ -39,7 +39,7 @@ export interface Patient {
   readonly settings: Settings;
   readonly jobs: readonly ScheduledJob[];
   readonly openDatabase: () => Promise<Database>;
-  readonly openObjects: () => ObjectStore;
+  readonly openObjects: () => Promise<ObjectStore>;
   readonly reader: LedgerReader;
   readonly now: () => Date;
 }
@@ -66,7 +66,7 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
   findings.push(...ofDatabase.findings);
   findings.push(
     await finding('object store', async () => {
-      const objects = openObjects();
+      const objects = await openObjects();
       await objects.check();
       const isAllowed =
         settings.allowInsecure.includes('statements') && settings.statementsUrl.startsWith('s3:');
@@ -195,8 +195,8 @@ async function examineRows(
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];
-  const files = await finding('published files', () =>
-    publishedFilesCheck({ database, objects: openObjects(), settings, now }, merchants),
+  const files = await finding('published files', async () =>
+    publishedFilesCheck({ database, objects: await openObjects(), settings, now }, merchants),
   );
   return { findings: [...findings, files], merchants };
 }

@@ -70,7 +70,7 @@ async function playStep(stage: Stage, step: Step, product: Product = executeRun)
   const { scene, zoneSet, order, booksOf, merchants } = drawn;
   const { nowMs } = step;
   const served = serve({ zone: scene.zone, zoneSet, order, random: scene.random, lies, booksOf }, step);
-  const objects = openObjectStore({
+  const objects = await openObjectStore({
     statementsUrl: pathToFileURL(folder).href,
     s3ForcePathStyle: null,
     env: {},

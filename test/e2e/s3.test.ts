@@ -60,7 +60,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
 
   test('all works as with a folder: exact copy, statements, a rerun that uploads nothing', async () => {
     const bucket = await newBucket();
-    stage = await openStage({ objects: objectsIn(bucket) });
+    stage = await openStage({ objects: await objectsIn(bucket) });
     const report = await stage.run();
     expect(report).toMatchObject({ exitCode: 0, notes: [] });
     expect(await storedOf(stage)).toEqual(truthOf(stage));
@@ -79,7 +79,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
 
   test('a superseded revision keeps its bytes', async () => {
     const bucket = await newBucket();
-    stage = await openStage({ objects: objectsIn(bucket) });
+    stage = await openStage({ objects: await objectsIn(bucket) });
     await stage.run();
     const key = (revision: number) =>
       `merchant=${merchantNo}/date=${FROM}/${merchantNo}_USD_${FROM}.r${revision}.csv`;
@@ -97,7 +97,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
   });
 
   test('a missing bucket is reported before the platform is called', async () => {
-    stage = await openStage({ objects: objectsIn('no-such-bucket-at-all') });
+    stage = await openStage({ objects: await objectsIn('no-such-bucket-at-all') });
     const failure: unknown = await stage.run().catch((error: unknown) => error);
     expect(failure).toMatchObject({
       name: 'ObjectStoreRefused',
@@ -112,7 +112,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     if (!server.strict) return context.skip('this server takes any credentials');
     const bucket = await newBucket();
     stage = await openStage({
-      objects: objectsIn(bucket, { AWS_SECRET_ACCESS_KEY: 'wrong-and-never-to-be-shown' }),
+      objects: await objectsIn(bucket, { AWS_SECRET_ACCESS_KEY: 'wrong-and-never-to-be-shown' }),
     });
     const failure = (await stage.run().catch((error: unknown) => error)) as Error;
     expect(exitCodeOf(failure)).toBe(2);
@@ -125,7 +125,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
     const away = await startFauxqsServer();
     const env = away.env;
     await away.stop();
-    stage = await openStage({ objects: objectsIn('bucket', env) });
+    stage = await openStage({ objects: await objectsIn('bucket', env) });
     const report = await stage.run();
     expect(report).toMatchObject({ exitCode: 4, notes: [expect.stringMatching(/object store|S3|bucket/i)] });
     // It is recorded, so that a person on call sees the failed night.
@@ -136,7 +136,8 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
 
   test('a store lost during a run keeps the ledger and what was published; the next run publishes the rest', async () => {
     const bucket = await newBucket();
-    const store = objectsIn(bucket);
+    const store = await objectsIn(bucket);
+    const none = await objectsIn('no-such-bucket-at-all');
     // The store refuses everything from the second day's summary on.
     let isLost = true;
     const refused = `merchant=${merchantNo}/date=${DAYS[1]}/summary`;
@@ -144,10 +145,7 @@ describe.each(servers)('statements on S3 (%s)', (_, start) => {
       objects: {
         ...store,
         put: (...args) =>
-          (isLost && args[0].startsWith('merchant=') && args[0] >= refused
-            ? objectsIn('no-such-bucket-at-all')
-            : store
-          ).put(...args),
+          (isLost && args[0].startsWith('merchant=') && args[0] >= refused ? none : store).put(...args),
       },
     });
     const lost = await stage.run();

@@ -257,7 +257,7 @@ export async function openWorld(): Promise<World> {
       NODE_OPTIONS: orders === undefined ? '' : `--import ${HOOK}`,
       ...(orders === undefined ? {} : { FAULT_ORDERS: JSON.stringify(orders) }),
     });
-    const objects = openObjectStore({
+    const objects = await openObjectStore({
       statementsUrl:
         bucket === null
           ? pathToFileURL(join(dataDir, 'statements')).href

@@ -4,7 +4,8 @@
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
-import { IDLE_TIMEOUT_MS, openObjectStore, TRIES_MAX } from '../../src/objects/open.ts';
+import { openObjectStore } from '../../src/objects/open.ts';
+import { IDLE_TIMEOUT_MS, TRIES_MAX } from '../../src/objects/open-bucket.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { startProxy } from '../support/proxy.ts';
 import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './s3-servers.ts';
@@ -102,7 +103,7 @@ describe('a server that never answers, and stays connected', () => {
     const server = await startFauxqsServer();
     const proxy = await startProxy(server.env['AWS_ENDPOINT_URL_S3']!);
     proxy.judge = () => 'swallow';
-    const store = openObjectStore({
+    const store = await openObjectStore({
       statementsUrl: 's3://made-up/statements',
       s3ForcePathStyle: null,
       idleTimeoutMs: 30,

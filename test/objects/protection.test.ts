@@ -18,19 +18,21 @@ const open = (env: Record<string, string>, allowInsecure: readonly string[] = []
 
 test.each(['http://s3.example', 'HTTP://s3.example:9000', 'http://minio.localhost', 'http://10.0.0.7:9000'])(
   'plain http to another machine is refused: %s',
-  (endpoint) => {
+  async (endpoint) => {
     for (const name of ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL']) {
-      expect(() => open({ [name]: endpoint })).toThrow(ObjectStoreRefused);
-      expect(() => open({ [name]: endpoint }, ['database'])).toThrow(/DAYBOOK_ALLOW_INSECURE=statements/);
-      expect(open({ [name]: endpoint }, ['statements']).location).toContain('bucket');
+      await expect(open({ [name]: endpoint })).rejects.toThrow(ObjectStoreRefused);
+      await expect(open({ [name]: endpoint }, ['database'])).rejects.toThrow(
+        /DAYBOOK_ALLOW_INSECURE=statements/,
+      );
+      expect((await open({ [name]: endpoint }, ['statements'])).location).toContain('bucket');
     }
   },
 );
 
 test.each(['https://s3.example', 'http://127.0.0.1:9000', 'http://localhost:9000', 'http://[::1]:9000'])(
   'https, or plain http to this machine, is accepted: %s',
-  (endpoint) => {
-    expect(open({ AWS_ENDPOINT_URL_S3: endpoint }).location).toContain('bucket');
+  async (endpoint) => {
+    expect((await open({ AWS_ENDPOINT_URL_S3: endpoint })).location).toContain('bucket');
   },
 );
 
@@ -42,5 +44,6 @@ test('the same rule holds for an endpoint that the SDK finds in a profile', asyn
     '[default]\nendpoint_url = http://s3.invalid:9000\nregion = us-east-1\n',
   );
   vi.stubEnv('AWS_CONFIG_FILE', join(folder, 'config'));
-  await expect(open({}).head('a')).rejects.toThrow(/s3\.invalid.*by plain http/);
+  const store = await open({});
+  await expect(store.head('a')).rejects.toThrow(/s3\.invalid.*by plain http/);
 });

@@ -14,12 +14,14 @@ import { freshBucket, gatewayServer, startFauxqsServer, type S3Server } from './
 
 const { chmod, mkdir, mkdtemp, readdir, rm, writeFile } = fs;
 
-const open = (statementsUrl: string, env: Readonly<Record<string, string>> = {}): ObjectStore =>
+const open = (statementsUrl: string, env: Readonly<Record<string, string>> = {}): Promise<ObjectStore> =>
   openObjectStore({ statementsUrl, s3ForcePathStyle: null, env });
 
-const refusal = async (store: ObjectStore): Promise<{ name: string; message: string }> => {
+const refusal = async (
+  opened: ObjectStore | Promise<ObjectStore>,
+): Promise<{ name: string; message: string }> => {
   try {
-    await store.check();
+    await (await opened).check();
   } catch (error) {
     const { name, message } = error as Error;
     return { name, message };
@@ -29,8 +31,10 @@ const refusal = async (store: ObjectStore): Promise<{ name: string; message: str
 
 test.each(['ftp://host/x', 'statements', 'file://host/x', 's3:///prefix'])(
   '%s names no object store',
-  (url) => {
-    expect(() => open(url)).toThrow(/STATEMENTS_URL .* write s3:\/\/bucket\/prefix or file:\/\/\/folder/);
+  async (url) => {
+    await expect(open(url)).rejects.toThrow(
+      /STATEMENTS_URL .* write s3:\/\/bucket\/prefix or file:\/\/\/folder/,
+    );
   },
 );
 
@@ -71,7 +75,7 @@ describe('a directory', () => {
   test('a folder in the place of a file is named, both in reading and in writing', async () => {
     const taken = join(folder, 'taken');
     await mkdir(join(taken, 'manifest.json'), { recursive: true });
-    const store = open(pathToFileURL(taken).href);
+    const store = await open(pathToFileURL(taken).href);
     const told = {
       name: 'ObjectStoreUnreachable',
       message: expect.stringMatching(/a folder has the name of a file that daybook writes: move it away/),
@@ -99,7 +103,7 @@ describe('a directory', () => {
 
   test('the check leaves no file behind', async () => {
     const clean = join(folder, 'clean');
-    await open(pathToFileURL(clean).href).check();
+    await (await open(pathToFileURL(clean).href)).check();
     expect(await readdir(clean)).toEqual([]);
   });
 });

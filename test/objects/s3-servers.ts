@@ -60,7 +60,7 @@ export async function freshBucket(
   const bucket = `daybook-${randomUUID()}`;
   const client = clientOf(server);
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
-  const store = openObjectStore({
+  const store = await openObjectStore({
     statementsUrl: `s3://${bucket}/ledger/statements`,
     s3ForcePathStyle: null,
     ...more,

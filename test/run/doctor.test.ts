@@ -27,7 +27,7 @@ function examined(change: Partial<Patient> = {}, settings: Partial<Settings> = {
       settings: changed,
       jobs: JOBS,
       openDatabase: () => openDatabase(changed),
-      openObjects: () => app.objects,
+      openObjects: () => Promise.resolve(app.objects),
       reader: app.reader,
       now: app.now,
       ...change,
@@ -119,12 +119,12 @@ describe('doctor', () => {
   test('reports a store that cannot be written, and wrong settings before what cannot be reached', async () => {
     stage = await openStage();
     await stage.sandbox.close();
-    const objects = openObjectStore({
+    const objects = await openObjectStore({
       statementsUrl: pathToFileURL('/dev/null/statements').href,
       s3ForcePathStyle: null,
       env: {},
     });
-    const findings = await examined({ openObjects: () => objects });
+    const findings = await examined({ openObjects: () => Promise.resolve(objects) });
     expect(told(findings)).toEqual([...ALL.slice(0, 6), 'object store!', 'platform, merchant SBX-M-1!']);
     expect(findings.slice(6).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);

@@ -170,7 +170,7 @@ const isExpected = (error: Error, fault: Fault | null): boolean =>
 async function newStage(rig: Rig, drawn: HistoryCase, platform: HistoryPlatform): Promise<Stage> {
   await rig.empty();
   const folder = await mkdtemp(join(FOLDERS, 'daybook-history-'));
-  const objects = openObjectStore({
+  const objects = await openObjectStore({
     statementsUrl: pathToFileURL(folder).href,
     s3ForcePathStyle: null,
     env: {},

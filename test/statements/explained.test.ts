@@ -42,7 +42,7 @@ beforeEach(async () => {
   database = await freshDatabase();
   folder = await mkdtemp(join(tmpdir(), 'daybook-explained-'));
   const statementsUrl = pathToFileURL(folder).href;
-  store = openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} });
+  store = await openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} });
   book = await openBook(database);
 });
 afterEach(async () => {

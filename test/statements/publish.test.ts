@@ -28,7 +28,7 @@ const places: readonly (readonly [
       const folder = await mkdtemp(join(tmpdir(), 'daybook-publish-'));
       const statementsUrl = pathToFileURL(folder).href;
       return {
-        store: openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
+        store: await openObjectStore({ statementsUrl, s3ForcePathStyle: null, env: {} }),
         close: () => rm(folder, { recursive: true }),
       };
     },

@@ -12,7 +12,10 @@ import { unfiltered } from './merchant-filter.ts';
 /** Statements that look at all merchants, by words that they have, and why. */
 const OVER_ALL_MERCHANTS: readonly { readonly words: string; readonly why: string }[] = [
   { words: 'WITH RECURSIVE merchants', why: 'finds the merchants to compare with each other' },
-  { words: 'INSERT INTO statement AS known SELECT', why: 'its rows are sent as JSON, each with its merchant_no' },
+  {
+    words: 'INSERT INTO statement AS known SELECT',
+    why: 'its rows are sent as JSON, each with its merchant_no',
+  },
   { words: 'stored_object', why: 'its key is the name of a file, which begins with the merchant_no' },
 ];
 
