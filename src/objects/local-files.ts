@@ -10,22 +10,26 @@ import type { Files, OpenFile } from './directory-files.ts';
 
 /** What a file holds beyond these bytes is read and written by a thread. */
 const AT_ONCE_BYTES = 64 * 1024;
-/** After so many operations everything else gets its turn, whoever asked for them: a survey of years holds up nothing. */
+/**
+ * After so many operations, or so long spent on them, everything else gets its turn, whoever asked for them: a survey of years, or of
+ * files that have to come from the disk first, holds up nothing.
+ */
 const OPERATIONS_A_TURN = 100;
+const TURN_MS = 5;
 
 /** Does an operation at once, or at the next turn of the event loop. What it throws, the promise rejects with. */
 type AtOnce = <Result>(operation: () => Result) => Promise<Result>;
 
 /**
  * These operations reject as those of `node:fs/promises` do. A thread still does what may wait for the disk: flushes,
- * and what takes or gives back room on it. Finding room for one new file takes ext4 up to a millisecond where many
- * were removed lately.
+ * and all that changes a folder. That waits for a flush of the file system's journal, and finding room for one new file
+ * takes ext4 up to a millisecond where many were removed lately. `clock` tells ms since any moment.
  */
-export function createLocalFiles(): Files {
-  const atOnce = inTurns();
+export function createLocalFiles(clock: () => number = () => performance.now()): Files {
+  const atOnce = inTurns(clock);
   const open = promisify(fs.open);
   return {
-    link: (from, to) => atOnce(() => fs.linkSync(from, to)),
+    link: promises.link,
     mkdir: promises.mkdir,
     open: async (path, flags, mode) =>
       openedFile(
@@ -36,18 +40,29 @@ export function createLocalFiles(): Files {
     rename: promises.rename,
     rm: promises.rm,
     stat: (path, options) => atOnce(() => fs.statSync(path, options)),
-    unlink: (path) => atOnce(() => fs.unlinkSync(path)),
+    unlink: promises.unlink,
   };
 }
 
-function inTurns(): AtOnce {
+function inTurns(clock: () => number): AtOnce {
   let operations = 0;
+  let spentMs = 0;
   let turn: Promise<void> | null = null;
+  const begin = (): void => {
+    operations = 0;
+    spentMs = 0;
+    turn = null;
+  };
   return async (operation) => {
     while (turn !== null) await turn;
-    operations += 1;
-    if (operations % OPERATIONS_A_TURN === 0) turn = loopTurn().then(() => void (turn = null));
-    return operation();
+    const beganMs = clock();
+    try {
+      return operation();
+    } finally {
+      operations += 1;
+      spentMs += clock() - beganMs;
+      if (operations >= OPERATIONS_A_TURN || spentMs >= TURN_MS) turn ??= loopTurn().then(begin);
+    }
   };
 }
 

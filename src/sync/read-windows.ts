@@ -72,12 +72,15 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
       begin(queue.next());
   };
   const shared: Shared = { options, limits, credits, stopping, queue, onPutBack: beginWaiting };
-  for (;;) {
-    beginWaiting();
-    if (running.size === 0) break;
-    await Promise.race(running);
+  try {
+    for (;;) {
+      beginWaiting();
+      if (running.size === 0) break;
+      await Promise.race(running);
+    }
+  } finally {
+    stopping.end();
   }
-  stopping.end();
 }
 
 function createStopping(given: AbortSignal): Stopping {

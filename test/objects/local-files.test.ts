@@ -31,8 +31,8 @@ test.each<readonly [string, boolean, () => Promise<unknown>]>([
   ['listing a folder', true, () => files.readdir(folder, { withFileTypes: true })],
   ['reading a small file', true, () => file.read(Buffer.alloc(5))],
   ['closing it', true, () => file.close()],
-  ['giving a file another name', true, () => files.link(path, `${path}.2`)],
-  ['taking a name away', true, () => files.unlink(path)],
+  ['giving a file another name', false, () => files.link(path, `${path}.2`)],
+  ['taking a name away', false, () => files.unlink(path)],
   ['flushing', false, () => file.sync()],
   ['making a folder', false, () => files.mkdir(join(folder, 'new'), {})],
   ['making a file', false, async () => (await files.open(join(folder, 'b.csv'), 'wx')).close()],
@@ -92,4 +92,12 @@ test('many of them, also side by side, let everything else have its turn', async
   await Promise.all(Array.from({ length: 16 }, walk));
   clearImmediate(turn);
   expect(turns).toBeGreaterThanOrEqual(15);
+});
+
+test('so do few of them, if they take long', async () => {
+  let ms = 0;
+  const slow = createLocalFiles(() => (ms += 2));
+  const stat = () => slow.stat(path, { bigint: true });
+  expect(await isDoneAtOnce(async () => [await stat(), await stat()])).toBe(true);
+  expect(await isDoneAtOnce(async () => [await stat(), await stat()])).toBe(false);
 });
