@@ -3,9 +3,9 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import { heldLease, LeaseLost, type Lease } from './engine/lease.ts';
-import { isLostOrRolledBack, retry } from './engine/retry.ts';
+import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
+import { writeStatement } from './engine/write-statement.ts';
 import { forgetSum } from './older-days-count.ts';
 
 /** A day of one of the merchant's accounts. */
@@ -41,9 +41,10 @@ export async function saveChainedUnderLease(
   merchantNo: string,
   made: Chained,
 ): Promise<void> {
-  const statement = saving(merchantNo, made, heldLease(lease));
-  const { rows } = await retry(() => statement.execute(db), { isPassing: isLostOrRolledBack });
-  if (rows.length === 0) throw new LeaseLost(lease);
+  await writeStatement(db, lease, async (held) => {
+    const { rows } = await saving(merchantNo, made, held).execute(db);
+    return rows[0] ?? null;
+  });
 }
 
 /**

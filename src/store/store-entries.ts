@@ -62,16 +62,18 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 
 /**
  * For a WITH: inserts entries that are not stored yet, as `fresh`, and notes their days. Known ones are skipped by the
- * primary key, without a dead row and without a lock. Nothing is inserted if the query `held` has no row.
+ * primary key, without a dead row and without a lock. Nothing is inserted if the query `held` has no row. `sent`: the entries,
+ * as `sentRows` gives them.
  */
 export const freshEntries = (
   { merchantNo, entries, now }: Omit<Batch, 'runId'>,
   held: RawBuilder<unknown>,
+  sent: RawBuilder<unknown> = sentRows(entries),
 ): RawBuilder<unknown> => sql`
   fresh AS (
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
       booked_ms, first_seen_at)
-    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${held} AS held CROSS JOIN ${sentRows(entries)}
+    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${held} AS held CROSS JOIN ${sent}
     ON CONFLICT (merchant_no, batch_no) DO NOTHING
     RETURNING currency, booked_at
   ), days AS (

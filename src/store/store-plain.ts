@@ -2,9 +2,9 @@
 import { sql, type Kysely } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { keptCertificates } from './certificates.ts';
-import { heldLease, LeaseLost, type Lease } from './engine/lease.ts';
-import { isLostOrRolledBack, retry } from './engine/retry.ts';
+import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
+import { writeStatement } from './engine/write-statement.ts';
 import type { Unstored } from './look-at-stored.ts';
 import { ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
 import type { WindowToStore } from './window-reading.ts';
@@ -23,14 +23,15 @@ export const isPlain = (open: readonly OpenPart[], entries: readonly LedgerEntry
   );
 
 export interface PlainStored {
+  /** Entries inserted now, or by an attempt whose answer was lost. */
   readonly inserted: number;
-  /** False if some entries were stored before, with another content: they are to be amended, and nothing is certified yet. */
+  /** False if some entries are known: nothing was written now, and the known ones may have to be amended. */
   readonly isAll: boolean;
 }
 
 /**
- * Inserts the entries that are not stored yet and, if they are all of them, stores the certificates. Both or none is
- * stored, and nothing without the lease. Throws `LeaseLost` or `StoreUnreachable`.
+ * Inserts the entries and stores the certificates, if none of the entries is stored yet: all of it or nothing, and nothing
+ * without the lease. Throws `LeaseLost` or `StoreUnreachable`.
  */
 export async function storePlain(
   db: Kysely<DB>,
@@ -41,21 +42,24 @@ export async function storePlain(
   const { merchantNo, now } = open[0]!.part;
   const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
   const batch = { merchantNo, entries, now };
-  let isAgain = false;
-  const attempt = async (): Promise<PlainStored> => {
+  return writeStatement(db, lease, async (held, isAgain) => {
     // If the answer was lost, the entries may be stored already.
     const before = isAgain ? await insertedBefore(db, batch) : 0;
-    isAgain = true;
-    const { rows } = await sql<{ is_held: boolean; inserted: number }>`
-      WITH held AS MATERIALIZED ${heldLease(lease)},
-      ${freshEntries(batch, sql`held`)},
-      ${keptCertificates(open[0]!.part, uncertain, sql`(SELECT count(*) FROM fresh) = ${entries.length} AND EXISTS (SELECT FROM held)`)}
-      SELECT EXISTS (SELECT FROM held) AS is_held, (SELECT count(*) FROM fresh) AS inserted`.execute(db);
-    const { is_held: isHeld, inserted } = rows[0]!;
-    if (!isHeld) throw new LeaseLost(lease);
-    return { inserted: before + inserted, isAll: inserted === entries.length };
-  };
-  return retry(attempt, { isPassing: isLostOrRolledBack });
+    const { rows } = await sql<{ is_held: boolean; is_new: boolean; inserted: number }>`
+      WITH held AS MATERIALIZED ${held},
+      entry AS MATERIALIZED (SELECT * FROM ${sentRows(entries)}),
+      unknown AS MATERIALIZED (SELECT 1 FROM held WHERE NOT EXISTS (
+        SELECT FROM entry AS sent CROSS JOIN LATERAL (
+          SELECT FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
+        ) AS known
+      )),
+      ${freshEntries(batch, sql`unknown`, sql`entry AS sent`)},
+      ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
+      SELECT EXISTS (SELECT FROM held) AS is_held, EXISTS (SELECT FROM unknown) AS is_new,
+        (SELECT count(*) FROM fresh) AS inserted`.execute(db);
+    const { is_held: isHeld, is_new: isNew, inserted } = rows[0]!;
+    return isHeld ? { inserted: before + inserted, isAll: isNew } : null;
+  });
 }
 
 /** How many of the entries an attempt inserted whose answer was lost: it gave them the same time, and the same content. */

@@ -13,16 +13,16 @@ beforeAll(async () => {
 afterAll(() => direct.close());
 
 it('a text gets its name the third time, and always the same one', () => {
-  const nameOf = createStatementNames();
+  const { of: nameOf } = createStatementNames();
   expect([nameOf('SELECT 1'), nameOf('SELECT 1')]).toEqual([undefined, undefined]);
   const name = nameOf('SELECT 1');
   expect(name).toMatch(/^daybook_[0-9a-f]{24}$/);
   expect(nameOf('SELECT 1')).toBe(name);
-  expect(createStatementNames()('SELECT 1')).toBeUndefined();
+  expect(createStatementNames().of('SELECT 1')).toBeUndefined();
 });
 
 it('no more than 200 texts get a name, and texts that come once are not remembered for ever', () => {
-  const nameOf = createStatementNames();
+  const { of: nameOf } = createStatementNames();
   for (let at = 0; at < 5_000; at += 1) expect(nameOf(`once ${at}`)).toBeUndefined();
   const named = Array.from({ length: 300 }, (_, at) => {
     for (let time = 1; time <= 2; time += 1) nameOf(`once ${at}`);
@@ -76,4 +76,13 @@ it('a migration changes what a kept statement answers with: it is asked again on
   for (let time = 1; time <= 4; time += 1) expect(await ask()).toEqual([{ id: 7 }]);
   await sql`ALTER TABLE grows ADD COLUMN more int DEFAULT 1`.execute(direct.db);
   expect(await ask()).toEqual([{ id: 7, more: 1 }]);
+});
+
+it('a server that does not know a name it was told: asked again, and nothing is named any more', async () => {
+  const db = await opened(direct.url);
+  const ask = async (n: number) => (await sql<{ n: number }>`SELECT ${n}::int AS n`.execute(db)).rows[0]!.n;
+  for (const n of [1, 2, 3, 4]) expect(await ask(n)).toBe(n);
+  await sql`DEALLOCATE ALL`.execute(db);
+  for (const n of [5, 6, 7, 8]) expect(await ask(n)).toBe(n);
+  expect(await namesOf(db)).toEqual([]);
 });

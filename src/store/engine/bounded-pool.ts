@@ -62,6 +62,8 @@ const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
 
 /** A migration changed the columns that a named statement answers with. */
 const PLAN_OUTDATED = '0A000';
+/** The server does not know a name, or knows it already: there is a pooler in between after all. */
+const NAMES_UNSURE = ['26000', '42P05'];
 /** What the server reports of a transaction that is to be made again. */
 const TRY_AGAIN = '40001';
 
@@ -159,16 +161,17 @@ function boundedClient(
     onSpent();
   };
   const send = async (text: string, values: readonly unknown[]): Promise<unknown> => {
-    const name = values.length > 0 && isDirect ? names(text) : undefined;
+    const name = values.length > 0 && isDirect ? names.of(text) : undefined;
     if (name === undefined) return client.query(text, values as unknown[]);
     try {
       return await client.query({ name, text, values: values as unknown[] });
     } catch (error) {
-      if (codeOf(error) !== PLAN_OUTDATED) throw error;
+      const isUnsure = NAMES_UNSURE.includes(codeOf(error));
+      if (isUnsure) names.stop();
+      else if (codeOf(error) !== PLAN_OUTDATED) throw error;
       spend();
-      throw Object.assign(new Error('the tables were changed meanwhile', { cause: error }), {
-        code: TRY_AGAIN,
-      });
+      const message = isUnsure ? 'the server mistook a statement' : 'the tables were changed meanwhile';
+      throw Object.assign(new Error(message, { cause: error }), { code: TRY_AGAIN });
     }
   };
   function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;

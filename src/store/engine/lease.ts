@@ -137,7 +137,8 @@ async function takeRow(
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
     SELECT ${name}, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
     ON CONFLICT (name) DO UPDATE
-      SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)}
+      SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)},
+        void_through = 0
       WHERE held.expires_at IS NULL OR held.expires_at <= ${DATABASE_NOW} OR held.epoch = ${goneEpoch}
     RETURNING epoch`.execute(db);
   return rows[0]?.epoch;
@@ -172,10 +173,19 @@ export async function assertLease(trx: Transaction<DB>, lease: Lease): Promise<s
 
 /**
  * A subquery with one row if the lease is held, and none otherwise. For a write of a single statement, during which
- * nobody can take the lease over.
+ * nobody can take the lease over. `attempt` numbers the holder's attempts: see `writeStatement`.
  */
-export const heldLease = (lease: Lease): RawBuilder<unknown> => sql`(
-  SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL FOR SHARE)`;
+export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> => sql`(
+  SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
+    AND void_through < ${String(attempt)}::bigint
+  FOR SHARE)`;
+
+/** Waits for attempts that are still being made, up to this number, and has the server refuse those that come later. */
+export async function voidAttempts(db: Kysely<DB>, lease: Lease, through: bigint): Promise<void> {
+  await sql`
+    UPDATE lease SET void_through = greatest(void_through, ${String(through)}::bigint)
+    WHERE name = ${lease.name} AND epoch = ${lease.epoch}`.execute(db);
+}
 
 /** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
 export async function askLease(db: Kysely<DB>, lease: Lease): Promise<void> {

@@ -89,7 +89,7 @@ async function takeRows(
         AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM gone))
       ORDER BY lease.name FOR UPDATE SKIP LOCKED
     ), taken AS (
-      UPDATE lease SET epoch = lease.epoch + 1, holder = ${holder}, acquired_at = ${DATABASE_NOW},
+      UPDATE lease SET epoch = lease.epoch + 1, void_through = 0, holder = ${holder}, acquired_at = ${DATABASE_NOW},
         expires_at = ${inMs(ttlMs)}
       FROM free WHERE lease.name = free.name
       RETURNING lease.name, lease.epoch

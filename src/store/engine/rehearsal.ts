@@ -8,19 +8,22 @@ import {
   type DatabaseConnection,
   type Dialect,
   type Driver,
+  type QueryResult,
 } from 'kysely';
 import { idleLimitSql, REHEARSAL_IDLE_MS } from './waits.ts';
+
+const WRITES = /\b(insert|update|delete|merge)\b/i;
 
 const sqlOf = (text: string) => CompiledQuery.raw(text);
 
 /** One connection inside an open transaction. It has one user at a time, whose transactions become savepoints. */
 class RehearsalDriver implements Driver {
-  readonly #connection: DatabaseConnection;
+  readonly #savepoint: SavepointConnection;
   #last: Promise<void> = Promise.resolve();
   #free: () => void = () => undefined;
 
   constructor(connection: DatabaseConnection) {
-    this.#connection = connection;
+    this.#savepoint = new SavepointConnection(connection);
   }
 
   init = () => Promise.resolve();
@@ -32,7 +35,7 @@ class RehearsalDriver implements Driver {
     this.#last = promise;
     await turn;
     this.#free = () => resolve(undefined);
-    return this.#connection;
+    return this.#savepoint;
   }
 
   releaseConnection(): Promise<void> {
@@ -40,17 +43,58 @@ class RehearsalDriver implements Driver {
     return Promise.resolve();
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(sqlOf('SAVEPOINT rehearsal'));
+  async beginTransaction(): Promise<void> {
+    await this.#savepoint.begin();
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(sqlOf('RELEASE SAVEPOINT rehearsal'));
+  async commitTransaction(): Promise<void> {
+    await this.#savepoint.keep();
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(sqlOf('ROLLBACK TO SAVEPOINT rehearsal'));
-    await connection.executeQuery(sqlOf('RELEASE SAVEPOINT rehearsal'));
+  async rollbackTransaction(): Promise<void> {
+    await this.#savepoint.undo();
+  }
+}
+
+/** A connection on which a write that is no part of a transaction is one of its own, as on any other. */
+class SavepointConnection implements DatabaseConnection {
+  readonly #inner: DatabaseConnection;
+  #isBegun = false;
+
+  constructor(inner: DatabaseConnection) {
+    this.#inner = inner;
+  }
+
+  async begin(): Promise<void> {
+    await this.#inner.executeQuery(sqlOf('SAVEPOINT rehearsal'));
+    this.#isBegun = true;
+  }
+
+  async keep(): Promise<void> {
+    this.#isBegun = false;
+    await this.#inner.executeQuery(sqlOf('RELEASE SAVEPOINT rehearsal'));
+  }
+
+  async undo(): Promise<void> {
+    await this.#inner.executeQuery(sqlOf('ROLLBACK TO SAVEPOINT rehearsal'));
+    await this.keep();
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    if (this.#isBegun || !WRITES.test(query.sql)) return this.#inner.executeQuery<Row>(query);
+    await this.begin();
+    try {
+      const result = await this.#inner.executeQuery<Row>(query);
+      await this.keep();
+      return result;
+    } catch (error) {
+      await this.undo();
+      throw error;
+    }
+  }
+
+  streamQuery<Row>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<Row>> {
+    return this.#inner.streamQuery<Row>(query, chunkSize);
   }
 }
 
@@ -58,7 +102,7 @@ class RehearsalDriver implements Driver {
  * Gives `work` a database that behaves like `db`, and rolls back everything that `work` wrote, whether it succeeds or
  * throws.
  *
- * A statement that fails outside a transaction makes the whole rehearsal fail, as in any open PostgreSQL transaction.
+ * A read that fails outside a transaction makes the whole rehearsal fail, as in any open PostgreSQL transaction.
  */
 export function rehearse<Schema, Result>(
   db: Kysely<Schema>,

@@ -11,13 +11,19 @@ const NAMES_MAX = 200;
 /** Texts that vary with what they are about never come again; no more than these are counted. */
 const TEXTS_MAX = 1_000;
 
-/** Gives the name of a statement, by its text; undefined for one that is to be sent without. */
-export type StatementNames = (text: string) => string | undefined;
+export interface StatementNames {
+  /** The name of a statement, by its text; undefined for one that is to be sent without. */
+  readonly of: (text: string) => string | undefined;
+  /** Gives no names from now on. */
+  readonly stop: () => void;
+}
 
 export function createStatementNames(): StatementNames {
   const counts = new Map<string, number>();
   const names = new Map<string, string>();
-  return (text) => {
+  let isStopped = false;
+  const of = (text: string): string | undefined => {
+    if (isStopped) return undefined;
     const name = names.get(text);
     if (name !== undefined || names.size >= NAMES_MAX) return name;
     const count = (counts.get(text) ?? 0) + 1;
@@ -30,4 +36,5 @@ export function createStatementNames(): StatementNames {
     names.set(text, given);
     return given;
   };
+  return { of, stop: () => void (isStopped = true) };
 }

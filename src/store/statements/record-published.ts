@@ -2,8 +2,8 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import { heldLease, LeaseLost, type Lease } from '../engine/lease.ts';
-import { isLostOrRolledBack, retry } from '../engine/retry.ts';
+import type { Lease } from '../engine/lease.ts';
+import { writeStatement } from '../engine/write-statement.ts';
 import type { DB } from '../engine/schema.ts';
 import type { AccountOnDay } from './openings.ts';
 import type { StatementRow, SummaryRow } from './statements.ts';
@@ -43,13 +43,10 @@ export function recordUnderLease(
   merchantNo: string,
   rows: NewRows,
 ): Promise<AccountOnDay[]> {
-  const statement = kept(merchantNo, rows, heldLease(lease));
-  const attempt = async (): Promise<AccountOnDay[]> => {
-    const answer = await statement.execute(db);
-    if (answer.rows.length === 0) throw new LeaseLost(lease);
-    return nextDays(answer.rows);
-  };
-  return retry(attempt, { isPassing: isLostOrRolledBack });
+  return writeStatement(db, lease, async (held) => {
+    const answer = await kept(merchantNo, rows, held).execute(db);
+    return answer.rows.length === 0 ? null : nextDays(answer.rows);
+  });
 }
 
 /** One row, or none if `held` has none: nothing is stored then. */
