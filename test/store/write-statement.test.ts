@@ -8,6 +8,7 @@ import {
   voidAttempts,
   type Lease,
 } from '../../src/store/engine/lease.ts';
+import { rehearse } from '../../src/store/engine/rehearsal.ts';
 import { writeStatement } from '../../src/store/engine/write-statement.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../support/database.ts';
 
@@ -88,4 +89,20 @@ it('who takes the lease over begins to count anew', async () => {
   const next = await acquireLease(direct.db, { name: lease.name, holder: 'test:2:-', ttlMs: 60_000 });
   await sql`${note(4)}${heldLease(next, 1n)} AS held`.execute(direct.db);
   expect(await noted()).toEqual(['2026-03-04']);
+});
+
+it('in a rehearsal, a write that is refused spoils nothing that comes after it', async () => {
+  await rehearse(direct.db, async (rehearsal) => {
+    const write = (day: number) =>
+      writeStatement(rehearsal, lease, async (held) => {
+        const { rows } = await sql`${note(day)}${held} AS held RETURNING 1`.execute(rehearsal);
+        return rows[0] ?? null;
+      });
+    await write(1);
+    await expect(write(0)).rejects.toMatchObject({ code: '22008' });
+    await write(2);
+    const rows = await rehearsal.selectFrom('changed_day').select('day').orderBy('day').execute();
+    expect(rows.map(({ day }) => day)).toEqual(['2026-03-01', '2026-03-02']);
+  });
+  expect(await noted()).toEqual([]);
 });
