@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** Garbage is collected when V8's old generation has grown by this share of what is in use. */
-const HEAP_GROWING_PERCENT = 150;
+const HEAP_GROWING_PERCENT = 50;
 
 /**
  * Keeps V8's young generation at the size it has once the program is loaded (16 MB for each half; it would grow to
