@@ -4,7 +4,7 @@
  */
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
-import { codeOf } from './errors.ts';
+import { codeOf, toBeMadeAgain } from './errors.ts';
 import { createStatementNames, type StatementNames } from './statement-names.ts';
 import { SESSION_SETTINGS, type DatabaseWaits } from './waits.ts';
 
@@ -64,8 +64,6 @@ const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
 const PLAN_OUTDATED = '0A000';
 /** The server does not know a name, or knows it already: there is a pooler in between after all. */
 const NAMES_UNSURE = ['26000', '42P05'];
-/** What the server reports of a transaction that is to be made again. */
-const TRY_AGAIN = '40001';
 
 /** Creates the pool. It connects on first use, and sets `SESSION_SETTINGS` on each connection. */
 export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool {
@@ -171,7 +169,7 @@ function boundedClient(
       else if (codeOf(error) !== PLAN_OUTDATED) throw error;
       spend();
       const message = isUnsure ? 'the server mistook a statement' : 'the tables were changed meanwhile';
-      throw Object.assign(new Error(message, { cause: error }), { code: TRY_AGAIN });
+      throw toBeMadeAgain(message, error);
     }
   };
   function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;

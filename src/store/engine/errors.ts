@@ -185,3 +185,7 @@ export function isConnectionError(error: unknown): boolean {
 
 /** Whether it is a deadlock or a serialization failure: the server rolled back, and the work can be tried again. */
 export const isContention = (error: unknown): boolean => /^40(P01|001)$/.test(codeOf(error));
+
+/** An error for work that is to be made again, with the code that a server gives to what it rolled back. */
+export const toBeMadeAgain = (message: string, cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), { code: '40001' });

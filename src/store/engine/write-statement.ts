@@ -1,11 +1,9 @@
 /** A write of a run that is a single statement: under the lease, and once, even if the answer to it is lost. */
 import type { Kysely, RawBuilder } from 'kysely';
+import { toBeMadeAgain } from './errors.ts';
 import { askLease, heldLease, voidAttempts, type Lease } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 import type { DB } from './schema.ts';
-
-/** The code that a server gives to what is to be made again. */
-const TRY_AGAIN = '40001';
 
 /**
  * Sends a statement that writes only if `held` has a row, and that says the same if it is sent again. `send` returns null
@@ -27,7 +25,7 @@ export function writeStatement<Result>(
     const result = await send(heldLease(lease, last), isAgain);
     if (result !== null) return result;
     await askLease(db, lease);
-    throw Object.assign(new Error('a later write of this run was made again'), { code: TRY_AGAIN });
+    throw toBeMadeAgain('a later write of this run was made again');
   };
   return retry(attempt, { isPassing: isLostOrRolledBack });
 }
