@@ -1,5 +1,5 @@
 /** Reads and writes the figures of account days. */
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
@@ -36,6 +36,17 @@ export const accountDaysUpTo = (
 /** The closing of the account's last day; null where the account has no day yet. Uses the primary key. */
 export const lastClosing = async (db: Kysely<DB>, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
+
+/**
+ * The body of a recursive query `figured (currency)`: the currencies in which the merchant has figures, and a null at the
+ * end. Each is found by one jump along the primary key.
+ */
+export const figuredCurrencies = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
+  UNION ALL
+  SELECT (SELECT d.currency FROM account_day d
+    WHERE d.merchant_no = ${merchantNo} AND d.currency > figured.currency ORDER BY d.currency LIMIT 1)
+  FROM figured WHERE figured.currency IS NOT NULL`;
 
 /** Stored days read at once: a long cascade makes few queries, a short one reads few rows. */
 export const DAYS_FROM = 50;

@@ -108,7 +108,7 @@ const OPEN_SPANS = sql`coalesce((
  * before its begin has none.
  */
 export const PROVEN_SPANS: RawBuilder<unknown> = sql`(
-  (${spansOf(sql`${sql.lit(EVERY_CURRENCY)}`)} + ${spansOf(sql`asked.currency`)})
+  (${spansOf(sql.lit(EVERY_CURRENCY))} + ${spansOf(sql`asked.currency`)})
     * int8range(asked.begin_ms, greatest(asked.end_ms + 1, asked.begin_ms))::int8multirange
     - (${OPEN_SPANS})
 )`;

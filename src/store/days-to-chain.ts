@@ -12,6 +12,7 @@ import {
   DAYS_FROM,
   dayFigures,
   daysAround,
+  figuredCurrencies,
   type DaysAround,
   type FigureRow,
 } from './account-days.ts';
@@ -83,12 +84,7 @@ export async function daysToChain(db: Kysely<DB>, asked: ToChainAsked): Promise<
   const { merchantNo, currencies, days, within } = asked;
   const chosen = currencies === null ? null : arrayLiteral(currencies);
   const { rows } = await sql<Row>`
-    WITH RECURSIVE figured (currency) AS (
-      (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.currency FROM account_day d
-        WHERE d.merchant_no = ${merchantNo} AND d.currency > figured.currency ORDER BY d.currency LIMIT 1)
-      FROM figured WHERE figured.currency IS NOT NULL
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
     ), changed AS MATERIALIZED (
       SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
       FROM changed_day WHERE merchant_no = ${merchantNo}

@@ -4,6 +4,7 @@
  */
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { figuredCurrencies } from './account-days.ts';
 import type { DB } from './engine/schema.ts';
 
 export interface LedgerPast {
@@ -55,15 +56,9 @@ export interface FirstDay {
  */
 export async function firstDaysWithBalance(db: Kysely<DB>, merchantNo: string): Promise<FirstDay[]> {
   const { rows } = await sql<FirstDay>`
-    WITH RECURSIVE account (currency) AS (
-      (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.currency FROM account_day d
-        WHERE d.merchant_no = ${merchantNo} AND d.currency > account.currency ORDER BY d.currency LIMIT 1)
-      FROM account WHERE account.currency IS NOT NULL
-    )
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
     SELECT account.currency, first.day, first.opening
-    FROM account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
+    FROM figured AS account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
     ORDER BY account.currency`.execute(db);
   return rows;
 }

@@ -1,6 +1,7 @@
 /** Counts what is stored of the days before those a night reads, to compare it with the platform's total. */
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { figuredCurrencies } from './account-days.ts';
 import { heldCurrencies } from './entries.ts';
 import type { DB } from './engine/schema.ts';
 
@@ -58,21 +59,16 @@ export const sumOfFigures = (
   merchantNo: string | RawBuilder<unknown>,
   { from, to }: { readonly from: string | RawBuilder<unknown>; readonly to: string | RawBuilder<unknown> },
 ): RawBuilder<unknown> => sql`(
-  WITH RECURSIVE held (currency) AS (
-    (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
-    UNION ALL
-    SELECT (SELECT d.currency FROM account_day d
-      WHERE d.merchant_no = ${merchantNo} AND d.currency > held.currency ORDER BY d.currency LIMIT 1)
-    FROM held WHERE held.currency IS NOT NULL
+  WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
   ), begun AS MATERIALIZED (
     SELECT coalesce(max(to_day) + 1, ${from}::date) AS day, coalesce(max(by_figures), 0) AS entries
     FROM older_days_look
     WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL AND from_day = ${from} AND to_day <= ${to}
   )
   SELECT begun.entries + coalesce(sum(added.entries), 0)::bigint
-  FROM begun LEFT JOIN held ON held.currency IS NOT NULL LEFT JOIN LATERAL (
+  FROM begun LEFT JOIN figured ON figured.currency IS NOT NULL LEFT JOIN LATERAL (
     SELECT sum(d.credit_count + d.debit_count) AS entries FROM account_day d
-    WHERE d.merchant_no = ${merchantNo} AND d.currency = held.currency AND d.day BETWEEN begun.day AND ${to} OFFSET 0
+    WHERE d.merchant_no = ${merchantNo} AND d.currency = figured.currency AND d.day BETWEEN begun.day AND ${to} OFFSET 0
   ) AS added ON true
   GROUP BY begun.entries
 )`;

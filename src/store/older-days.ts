@@ -94,13 +94,8 @@ export async function keepOlderDaysComparisons(
   made: readonly { readonly merchantNo: string; readonly comparison: OlderDaysComparison }[],
 ): Promise<void> {
   if (made.length === 0) return;
-  const column = (value: (one: OlderDaysComparison) => string | number | boolean | Date) =>
-    arrayLiteral(
-      made.map(({ comparison }) => {
-        const one = value(comparison);
-        return one instanceof Date ? one.toISOString() : typeof one === 'boolean' ? String(one) : one;
-      }),
-    );
+  const column = (value: (one: OlderDaysComparison) => string | number) =>
+    arrayLiteral(made.map(({ comparison }) => value(comparison)));
   const days = { from: sql`made.from_day`, to: sql`made.to_day` };
   await sql`
     INSERT INTO older_days_look (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of,
@@ -109,9 +104,9 @@ export async function keepOlderDaysComparisons(
     FROM unnest(
       ${arrayLiteral(made.map(({ merchantNo }) => merchantNo))}::text[], ${column(({ from }) => from)}::date[],
       ${column(({ to }) => to)}::date[], ${column(({ total }) => total)}::bigint[],
-      ${column(({ isHeld }) => isHeld)}::boolean[], ${column(({ lookedAt }) => lookedAt)}::timestamptz[],
+      ${column(({ isHeld }) => String(isHeld))}::boolean[], ${column(({ lookedAt }) => lookedAt.toISOString())}::timestamptz[],
       ${column(({ round }) => round.read)}::integer[], ${column(({ round }) => round.of)}::integer[],
-      ${column(({ round }) => round.beganAt)}::timestamptz[], ${column(({ round }) => round.order)}::text[]
+      ${column(({ round }) => round.beganAt.toISOString())}::timestamptz[], ${column(({ round }) => round.order)}::text[]
     ) AS made (merchant_no, from_day, to_day, total, is_held, looked_at, round_read, round_of, round_began_at, page_order)
     ON CONFLICT (merchant_no) DO UPDATE
       SET from_day = excluded.from_day, to_day = excluded.to_day, total = excluded.total,

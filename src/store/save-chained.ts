@@ -3,7 +3,7 @@ import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DayFigures } from './account-days.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
-import type { Lease } from './engine/lease.ts';
+import { HELD_ALREADY, type Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { writeStatement } from './engine/write-statement.ts';
 import { forgetSum } from './older-days-count.ts';
@@ -28,7 +28,7 @@ export interface Chained {
 
 /** Saves it in a transaction of the caller. */
 export async function saveChained(trx: Transaction<DB>, merchantNo: string, made: Chained): Promise<void> {
-  await saving(merchantNo, made, sql`(SELECT 1)`).execute(trx);
+  await saving(merchantNo, made, HELD_ALREADY).execute(trx);
 }
 
 /**

@@ -5,6 +5,7 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
+import { HELD_ALREADY } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 
 export interface EntriesStored {
@@ -41,11 +42,14 @@ export async function storeEntries(trx: Transaction<DB>, batch: Batch): Promise<
 const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
 async function storeSome(trx: Transaction<DB>, batch: Batch): Promise<EntriesStored> {
+  const sent = sentRows(batch.entries);
   const { rows } = await sql<{ inserted: number }>`
-    WITH ${freshEntries(batch, sql`(SELECT 1)`)} SELECT count(*) AS inserted FROM fresh`.execute(trx);
+    WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`.execute(
+    trx,
+  );
   const { inserted } = rows[0]!;
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
-  const { touched, amended, returned } = await amendKnown(trx, sentRows(batch.entries), batch);
+  const { touched, amended, returned } = await amendKnown(trx, sent, batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
 
@@ -62,13 +66,12 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 
 /**
  * For a WITH: inserts entries that are not stored yet, as `fresh`, and notes their days. Known ones are skipped by the
- * primary key, without a dead row and without a lock. Nothing is inserted if the query `held` has no row. `sent`: the entries,
- * as `sentRows` gives them.
+ * primary key, without a dead row and without a lock. Nothing is inserted if `held` has no row. `sent` are the
+ * entries, as `sentRows` gives them.
  */
 export const freshEntries = (
-  { merchantNo, entries, now }: Omit<Batch, 'runId'>,
-  held: RawBuilder<unknown>,
-  sent: RawBuilder<unknown> = sentRows(entries),
+  { merchantNo, now }: Pick<Batch, 'merchantNo' | 'now'>,
+  { held, sent }: { readonly held: RawBuilder<unknown>; readonly sent: RawBuilder<unknown> },
 ): RawBuilder<unknown> => sql`
   fresh AS (
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,

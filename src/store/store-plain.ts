@@ -53,7 +53,7 @@ export async function storePlain(
           SELECT FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
         ) AS known
       )),
-      ${freshEntries(batch, sql`unknown`, sql`entry AS sent`)},
+      ${freshEntries(batch, { held: sql`unknown`, sent: sql`entry AS sent` })},
       ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
       SELECT EXISTS (SELECT FROM held) AS is_held, EXISTS (SELECT FROM unknown) AS is_new,
         (SELECT count(*) FROM fresh) AS inserted`.execute(db);

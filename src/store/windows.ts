@@ -13,7 +13,6 @@ import {
 } from './mark-vanished.ts';
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
-
 import { storeEntries } from './store-entries.ts';
 import { isPlain, storePlain, type OpenPart } from './store-plain.ts';
 import { noteUntold } from './untold-changes.ts';
@@ -106,9 +105,8 @@ async function write(
   const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
   if (!isPlain(open, entries)) return inTransaction();
   const { inserted, isAll } = await storePlain(db, lease, open, entries);
-  const judged = open.map(() => NOT_IN_DOUBT);
-  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, judged };
-  const { figures } = await inTransaction();
+  if (isAll) return { figures: { ...NOTHING_CHANGED, inserted }, judged: open.map(() => NOT_IN_DOUBT) };
+  const { figures, judged } = await inTransaction();
   return {
     figures: { ...figures, inserted: inserted + figures.inserted, unchanged: figures.unchanged - inserted },
     judged,

@@ -34,8 +34,10 @@ interface Stopping {
   readonly signal: AbortSignal;
   /** Stops all. Only the first failure counts, as what follows is its consequence. */
   readonly fail: (error: unknown) => void;
-  /** To be called when nothing is read any more. Throws the first failure, or the reason of the caller's signal. */
-  readonly end: () => void;
+  /** Throws the first failure, or the reason of the caller's signal. */
+  readonly throwIfStopped: () => void;
+  /** To be called when nothing is read any more. */
+  readonly close: () => void;
 }
 
 /** What the reading of all tasks shares. */
@@ -78,8 +80,9 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
       if (running.size === 0) break;
       await Promise.race(running);
     }
+    stopping.throwIfStopped();
   } finally {
-    stopping.end();
+    stopping.close();
   }
 }
 
@@ -98,11 +101,11 @@ function createStopping(given: AbortSignal): Stopping {
       failures.push(error);
       stop.abort(error);
     },
-    end: () => {
-      given.removeEventListener('abort', pass);
+    throwIfStopped: () => {
       if (failures.length > 0) throw failures[0];
       given.throwIfAborted();
     },
+    close: () => given.removeEventListener('abort', pass),
   };
 }
 

@@ -153,11 +153,6 @@ function boundedClient(
   { statementMs, names, onSpent }: ClientOptions,
 ): PostgresPoolClient {
   const isDirect = 'isDirect' in client && client.isDirect === true;
-  let isSpent = false;
-  const spend = (): void => {
-    isSpent = true;
-    onSpent();
-  };
   const send = async (text: string, values: readonly unknown[]): Promise<unknown> => {
     const name = values.length > 0 && isDirect ? names.of(text) : undefined;
     if (name === undefined) return client.query(text, values as unknown[]);
@@ -167,7 +162,7 @@ function boundedClient(
       const isUnsure = NAMES_UNSURE.includes(codeOf(error));
       if (isUnsure) names.stop();
       else if (codeOf(error) !== PLAN_OUTDATED) throw error;
-      spend();
+      onSpent();
       const message = isUnsure ? 'the server mistook a statement' : 'the tables were changed meanwhile';
       throw toBeMadeAgain(message, error);
     }
@@ -182,5 +177,5 @@ function boundedClient(
       return Array.isArray(result) ? (result.at(-1) as unknown) : result;
     });
   }
-  return { query, release: (error) => client.release(error ?? isSpent) };
+  return { query, release: (error) => client.release(error) };
 }

@@ -180,6 +180,9 @@ export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> =>
     AND void_through < ${String(attempt)}::bigint
   FOR SHARE)`;
 
+/** Stands where `heldLease` does in a statement of a transaction that has asserted the lease. */
+export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1)`;
+
 /** Waits for attempts that are still being made, up to this number, and has the server refuse those that come later. */
 export async function voidAttempts(db: Kysely<DB>, lease: Lease, through: bigint): Promise<void> {
   await sql`

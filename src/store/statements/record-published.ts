@@ -2,9 +2,9 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral } from '../engine/array-literal.ts';
-import type { Lease } from '../engine/lease.ts';
-import { writeStatement } from '../engine/write-statement.ts';
+import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
+import { writeStatement } from '../engine/write-statement.ts';
 import type { AccountOnDay } from './openings.ts';
 import type { StatementRow, SummaryRow } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
@@ -30,7 +30,7 @@ export async function recordPublished(
   merchantNo: string,
   rows: NewRows,
 ): Promise<AccountOnDay[]> {
-  return nextDays((await kept(merchantNo, rows, sql`(SELECT 1)`).execute(trx)).rows);
+  return nextDays((await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows);
 }
 
 /**
@@ -91,7 +91,7 @@ const kept = (
       INSERT INTO untold_revision SELECT new.* FROM held, ${rowsOf('untold_revision', untold)} AS new
       ON CONFLICT DO NOTHING
     ),
-    kept_stored AS (${storedKept(stored, sql`SELECT 1 FROM held`)}),
+    kept_stored AS (${storedKept(stored, sql`held`)}),
     kept_manifest AS (
       INSERT INTO statement_manifest SELECT new.* FROM held, ${rowsOf('statement_manifest', manifests)} AS new
       ON CONFLICT (merchant_no, day) DO UPDATE SET
@@ -156,8 +156,8 @@ export async function recordStored(trx: Transaction<DB>, rows: readonly StoredRo
   if (rows.length > 0) await storedKept(rows).execute(trx);
 }
 
-const storedKept = (rows: readonly StoredRow[], held = sql`SELECT 1`): RawBuilder<unknown> => sql`
-  INSERT INTO stored_object SELECT new.* FROM (${held}) AS held, ${rowsOf('stored_object', rows)} AS new
+const storedKept = (rows: readonly StoredRow[], held = HELD_ALREADY): RawBuilder<unknown> => sql`
+  INSERT INTO stored_object SELECT new.* FROM ${held} AS held, ${rowsOf('stored_object', rows)} AS new
   ON CONFLICT (object_key) DO UPDATE SET
     sha256 = excluded.sha256, byte_count = excluded.byte_count, etag = excluded.etag`;
 
