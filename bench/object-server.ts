@@ -1,6 +1,7 @@
 /** An object store over the protocol of S3 as a process: takes its latency on stdin, prints its address, keeps all in memory. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from 'fauxqs';
+import { makeCareful } from '../test/support/careful-s3.ts';
 import { givenInput } from './input.ts';
 
 const BUCKET = 'bench';
@@ -18,6 +19,7 @@ server.addHook('onRequest', async (request, reply) => {
 server.addHook('preHandler', async (request) => {
   await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs.get(request)!)));
 });
+makeCareful(server, { comparesMd5: true, obeysIfNoneMatch: true });
 await server.inject({ method: 'PUT', url: `/${BUCKET}` });
 const url = await server.listen({ port: 0, host: '127.0.0.1' });
 process.stdout.write(`${url}\n`);

@@ -16,3 +16,7 @@ export const objectAt = (bucket: Bucket, key: string) => ({
   Bucket: bucket.place.bucket,
   Key: rootOf(bucket) + key,
 });
+
+/** An etag without the quotes that a server sends around it. */
+export const bareEtag = (etag: string | undefined): string | null =>
+  etag === undefined || etag === '' ? null : etag.replaceAll('"', '');

@@ -35,6 +35,15 @@ export const isConditionFailed = (error: unknown): boolean =>
 export const isListingUnknown = (error: unknown): boolean =>
   [403, 404, 405, 501].includes(statusOf(error) ?? 0) && nameOf(error) !== 'NoSuchBucket';
 
+/** The bytes that arrived do not fit the checksum that was sent with them. */
+export const isChecksumRefused = (error: unknown): boolean => nameOf(error) === 'BadDigest';
+
+/** The server has understood the call and refused it: another try would be refused as well. */
+export const isRefusal = (error: unknown): boolean => {
+  const status = statusOf(error) ?? 0;
+  return status >= 400 && status < 500 && status !== 429;
+};
+
 /** The server does not know conditional writes. */
 export const isConditionUnknown = (error: unknown): boolean =>
   statusOf(error) === 501 || nameOf(error) === 'NotImplemented';
@@ -129,6 +138,12 @@ function troubleOf(error: unknown): string {
     return (
       'it asks for fewer calls (SlowDown), also after several tries: run again later, or ask its operator to raise ' +
       'the limit.'
+    );
+  }
+  if (isChecksumRefused(error)) {
+    return (
+      'the bytes that arrived there are not those that were sent: run again, and if it stays so, look for what changes ' +
+      'them on the way.'
     );
   }
   const status = statusOf(error);

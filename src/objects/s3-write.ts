@@ -1,9 +1,11 @@
-/** Writes objects to an S3 bucket: uploads in parts, conditional writes, and aborting what is unfinished. */
+/** Writes objects to an S3 bucket: whole or in parts, conditional writes, and aborting what is unfinished. */
 import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   ListMultipartUploadsCommand,
+  PutObjectCommand,
   type ListMultipartUploadsCommandOutput,
+  type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import {
@@ -11,69 +13,142 @@ import {
   fenced,
   metered,
   verifyStored,
-  type Digest,
   type MeteredStream,
   type ObjectContent,
   type ObjectStore,
   type PutOptions,
   type StoredDigest,
 } from './object-store.ts';
-import { objectAt, rootOf, type Bucket } from './s3-bucket.ts';
+import { bareEtag, objectAt, rootOf, type Bucket } from './s3-bucket.ts';
 import { isConditionFailed, isConditionUnknown, isMissing, isTimedOut, s3Unreachable } from './s3-errors.ts';
 import type { IfMatch } from './s3-if-match.ts';
+import { md5Of, putMislabelled, refusesSecond, type ServerSeen } from './s3-server.ts';
 
 /** Two parts in flight and one that fills: an upload holds about 32 MiB, whatever its size. 10,000 parts are 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
-/** What writing needs: the bucket, the store for a look at what is there, and the form of `If-Match`. */
+/** What writing needs: the bucket, the store for a look at what is there, and what the server was seen to do. */
 export interface Writing {
   readonly bucket: Bucket;
   readonly store: ObjectStore;
   readonly ifMatch: IfMatch;
+  readonly seen: ServerSeen;
 }
 
-/** Writes an object and reads it back: `put` of an `ObjectStore`. */
+/** Writes an object and makes sure of it: `put` of an `ObjectStore`. */
 export async function putObject(
   writing: Writing,
   key: string,
   content: ObjectContent,
   options: PutOptions,
 ): Promise<StoredDigest> {
-  const { store } = writing;
+  const { store, seen } = writing;
   // Looked at here too, because not every server knows the condition.
-  if (options.ifAbsent === true && (await store.head(key)) !== null) {
+  if (options.ifAbsent === true && !seen.keepsFirst && (await store.head(key)) !== null) {
     return compareStored(store, key, content);
   }
   const source = metered(fenced(content, options.fence));
-  let written: Digest;
+  let sent: Sent;
   try {
-    written = await upload(writing, key, source, options);
+    sent = await send(writing, key, source, options);
   } catch (error) {
     const contentError = source.sourceError();
     if (contentError !== undefined) throw contentError;
     return settleFailed(writing, error, key, content, options);
   }
-  return verifyStored(store, key, written, options.fence);
+  const written = source.digest();
+  if (sent.etag !== null) return { ...written, etag: sent.etag };
+  const stored = await verifyStored(store, key, written, options.fence);
+  // By now somebody else may have taken over, and a server that obeys no condition would replace what they wrote.
+  if (sent.learn !== undefined) await options.fence?.assertHeld();
+  await sent.learn?.(stored.etag);
+  return stored;
 }
 
-async function upload(
-  { bucket, ifMatch }: Writing,
+/** What became of an upload. */
+interface Sent {
+  /** The etag if the server vouches for what it stored, else null. */
+  readonly etag: string | null;
+  /** After the first upload: sees what else can be learned from it, given the etag that was read back. */
+  readonly learn?: (stored: string | null) => Promise<void>;
+}
+
+/** Sends the content whole, or in parts if it is large. */
+async function send(
+  writing: Writing,
   key: string,
   source: MeteredStream,
   { contentType, ifAbsent, ifEtag }: PutOptions,
-): Promise<Digest> {
-  const body = Readable.from(source.stream, { objectMode: false });
+): Promise<Sent> {
+  const params = {
+    ...objectAt(writing.bucket, key),
+    ContentType: contentType ?? 'application/octet-stream',
+    ...(ifAbsent === true ? { IfNoneMatch: '*' } : {}),
+    ...(ifEtag === undefined ? {} : writing.ifMatch.parameterFor(ifEtag)),
+  };
+  const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
+  if (rest === null) return sendWhole(writing, { ...params, Body: bytes });
+  await sendParts(writing.bucket, key, params, joined(bytes, rest));
+  return { etag: null };
+}
+
+/** The begin of a stream, and what follows it; null if nothing does. */
+async function firstBytes(
+  stream: AsyncIterable<Uint8Array>,
+  enough: number,
+): Promise<{ readonly bytes: Buffer; readonly rest: AsyncIterator<Uint8Array> | null }> {
+  const rest = stream[Symbol.asyncIterator]();
+  const chunks: Uint8Array[] = [];
+  for (let held = 0; held <= enough; held += chunks.at(-1)!.byteLength) {
+    const next = await rest.next();
+    if (next.done === true) return { bytes: Buffer.concat(chunks), rest: null };
+    chunks.push(next.value);
+  }
+  return { bytes: Buffer.concat(chunks), rest };
+}
+
+async function* joined(begin: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield begin;
+  yield* { [Symbol.asyncIterator]: () => rest };
+}
+
+async function sendWhole(
+  { bucket: { client }, seen }: Writing,
+  put: PutObjectCommandInput & { readonly Body: Uint8Array },
+): Promise<Sent> {
+  if (put.IfNoneMatch === undefined || seen.isAsked) {
+    const checksum = seen.checksBytes ? { ContentMD5: md5Of(put.Body) } : {};
+    const { ETag } = await client.send(new PutObjectCommand({ ...put, ...checksum }));
+    return { etag: seen.checksBytes ? bareEtag(ETag) : null };
+  }
+  seen.isAsked = true;
+  try {
+    const mislabelled = await putMislabelled(client, put);
+    const told = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
+    const etag = bareEtag(told?.ETag);
+    const learn = async (stored: string | null) => {
+      seen.checksBytes = mislabelled === 'refused' && etag !== null && etag === stored;
+      seen.keepsFirst = await refusesSecond(client, put);
+    };
+    return { etag: null, learn };
+  } catch (error) {
+    seen.isAsked = false;
+    throw error;
+  }
+}
+
+async function sendParts(
+  bucket: Bucket,
+  key: string,
+  params: Omit<PutObjectCommandInput, 'Body'>,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const body = Readable.from(bytes, { objectMode: false });
   try {
     await new Upload({
       client: bucket.client,
-      params: {
-        ...objectAt(bucket, key),
-        Body: body,
-        ContentType: contentType ?? 'application/octet-stream',
-        ...(ifAbsent === true ? { IfNoneMatch: '*' } : {}),
-        ...(ifEtag === undefined ? {} : ifMatch.parameterFor(ifEtag)),
-      },
+      params: { ...params, Body: body },
       partSize: PART_BYTES,
       queueSize: PARTS_IN_FLIGHT_MAX,
     }).done();
@@ -85,7 +160,6 @@ async function upload(
   } finally {
     body.destroy();
   }
-  return source.digest();
 }
 
 /** After an upload failed: writes again another way if its condition was the reason. Throws what else it was. */

@@ -10,28 +10,30 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { digestOf, type KeyRange, type ListedObject, type ObjectStore } from './object-store.ts';
-import { objectAt, rootOf, type Bucket } from './s3-bucket.ts';
+import { bareEtag, objectAt, rootOf, type Bucket } from './s3-bucket.ts';
 import { isListingUnknown, isMissing, s3Refusal, s3Unreachable, type S3Place } from './s3-errors.ts';
 import { createIfMatch } from './s3-if-match.ts';
+import { nothingSeen } from './s3-server.ts';
 import { abortUploads, putObject } from './s3-write.ts';
 
 const LIST_PAGE_KEYS = 1_000;
 
 /**
  * Objects are streamed in parts; a failed upload is aborted, so that no part stays. What was written is read back and
- * hashed, because servers differ in the checksums they know. `If-None-Match` and `If-Match` stop late writes where the
+ * hashed, unless it was sent whole to a server that was seen to compare checksums. `If-None-Match` and `If-Match` stop late writes where the
  * server knows them. Nothing relies on them: a survey shows what came through all the same.
  */
 export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
   const bucket: Bucket = { client, place };
   const ifMatch = createIfMatch();
+  const seen = nothingSeen();
 
   const store: ObjectStore = {
     location: `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`,
 
     check: () => checkBucket(bucket),
 
-    put: (key, content, options = {}) => putObject({ bucket, store, ifMatch }, key, content, options),
+    put: (key, content, options = {}) => putObject({ bucket, store, ifMatch, seen }, key, content, options),
 
     get: async (key) => (await openObject(bucket, key))?.bytes ?? null,
 
@@ -131,10 +133,6 @@ async function listPage(
     throw s3Unreachable(place, error);
   }
 }
-
-/** An etag without the quotes that a server sends around it. */
-const bareEtag = (etag: string | undefined): string | null =>
-  etag === undefined || etag === '' ? null : etag.replaceAll('"', '');
 
 async function* readBody(body: Readable, place: S3Place): AsyncGenerator<Uint8Array> {
   try {

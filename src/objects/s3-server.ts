@@ -1,0 +1,51 @@
+/**
+ * What an S3 server was seen to do, so that a write of a proven server costs one request: it refuses bytes that do not
+ * fit their checksum, and a second object under a name. Both are tried once in a process, with the first object that
+ * is written. Neither try can harm: where the server does not look, it stores the right bytes.
+ */
+import { createHash } from 'node:crypto';
+import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
+import { isChecksumRefused, isConditionFailed, isRefusal } from './s3-errors.ts';
+
+/** The oldest checksum of the protocol, which servers of every age compare. */
+export const md5Of = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('base64');
+
+/** What is known of one server. Nothing is taken for granted before it was seen. */
+export interface ServerSeen {
+  /** Somebody asks, or has asked, with an object of theirs. */
+  isAsked: boolean;
+  /** It compares `Content-MD5`, and tells of an upload the etag that it shows later: nothing needs to be read back. */
+  checksBytes: boolean;
+  /** It obeys `If-None-Match`: nothing needs to be looked up before. */
+  keepsFirst: boolean;
+}
+
+export const nothingSeen = (): ServerSeen => ({ isAsked: false, checksBytes: false, keepsFirst: false });
+
+/**
+ * Puts the bytes with the checksum of others: `refused` by a server that compares them, `stored` by one that does not
+ * look, `unknown` if it was refused for another reason. Throws the SDK's error if nothing can be told from it.
+ */
+export async function putMislabelled(
+  client: S3Client,
+  put: PutObjectCommandInput,
+): Promise<'refused' | 'stored' | 'unknown'> {
+  try {
+    await client.send(new PutObjectCommand({ ...put, ContentMD5: md5Of(Buffer.from('other bytes')) }));
+    return 'stored';
+  } catch (error) {
+    if (isChecksumRefused(error)) return 'refused';
+    if (isRefusal(error) && !isConditionFailed(error)) return 'unknown';
+    throw error;
+  }
+}
+
+/** Whether the server refuses the object that it holds a second time, put under the condition that there is none. */
+export async function refusesSecond(client: S3Client, put: PutObjectCommandInput): Promise<boolean> {
+  try {
+    await client.send(new PutObjectCommand({ ...put, IfNoneMatch: '*' }));
+    return false;
+  } catch (error) {
+    return isConditionFailed(error);
+  }
+}

@@ -1,0 +1,177 @@
+/** A server that was seen to compare checksums and to obey conditions gets one request an object; others as many as it takes. */
+import { randomUUID } from 'node:crypto';
+import { buildApp } from 'fauxqs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ObjectExists, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { openObjectStore } from '../../src/objects/open.ts';
+import { makeCareful, type Carefulness } from '../support/careful-s3.ts';
+import { startProxy } from '../support/proxy.ts';
+import { freshBucket, gatewayServer } from './s3-servers.ts';
+
+interface Subject {
+  readonly store: ObjectStore;
+  /** The methods of the requests since the last look, each with the end of its key. */
+  readonly seen: () => string[];
+  /** Changes the bytes of the next upload on their way. */
+  readonly alterNext: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+let subject: Subject;
+afterEach(() => subject.stop());
+
+/** `etagOfPut`: what its answers to uploads say, whatever it shows later. */
+async function open(careful: Carefulness, etagOfPut?: string): Promise<Subject> {
+  const app = buildApp({ logger: false });
+  let requests: string[] = [];
+  let alters = false;
+  app.addHook('preHandler', (request, _, done) => {
+    requests.push(`${request.method} ${request.url.split('?')[0]!.split('/').at(-1)!}`);
+    if (request.method === 'PUT' && alters) {
+      alters = false;
+      request.body = Buffer.from('what nobody sent');
+    }
+    done();
+  });
+  makeCareful(app, careful);
+  if (etagOfPut !== undefined) {
+    app.addHook('onSend', async (request, reply) => {
+      if (request.method === 'PUT') reply.header('etag', etagOfPut);
+    });
+  }
+  const bucket = `daybook-${randomUUID()}`;
+  await app.inject({ method: 'PUT', url: `/${bucket}` });
+  const endpoint = await app.listen({ port: 0, host: '127.0.0.1' });
+  const store = await openObjectStore({
+    ...{ statementsUrl: `s3://${bucket}/statements`, s3ForcePathStyle: null },
+    env: {
+      AWS_ENDPOINT_URL_S3: endpoint,
+      AWS_ACCESS_KEY_ID: 'test-access',
+      AWS_SECRET_ACCESS_KEY: 'test-secret',
+    },
+  });
+  requests = [];
+  const seen = () => requests.splice(0);
+  return { store, seen, alterNext: () => void (alters = true), stop: () => app.close() };
+}
+
+const bytes = (text: string) => Buffer.from(text);
+const CAREFUL = { comparesMd5: true, obeysIfNoneMatch: true };
+
+describe('a server that compares checksums and obeys conditions', () => {
+  test('is asked with the first object; each one after it is one request', async () => {
+    subject = await open(CAREFUL);
+    const { store, seen } = subject;
+    const first = await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    expect(seen()).toEqual([
+      ...['HEAD first.csv', 'PUT first.csv', 'PUT first.csv', 'GET first.csv', 'PUT first.csv'],
+    ]);
+    expect(await store.digest('first.csv')).toEqual(first);
+    seen();
+
+    const second = await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+    const replaced = await store.put('first.csv', bytes('a day again'), { ifEtag: first.etag! });
+    expect(seen()).toEqual(['PUT second.csv', 'PUT first.csv']);
+    expect(await store.digest('second.csv')).toEqual(second);
+    expect(await store.digest('first.csv')).toEqual(replaced);
+  });
+
+  test('an object that is there is found by the refusal: equal bytes are our own, others stay', async () => {
+    subject = await open(CAREFUL);
+    const { store, seen } = subject;
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+    seen();
+    await expect(store.put('second.csv', bytes('other'), { ifAbsent: true })).rejects.toThrow(ObjectExists);
+    expect(await store.put('second.csv', bytes('another day'), { ifAbsent: true })).toMatchObject({
+      bytes: 11,
+    });
+    expect(seen()).toEqual(['PUT second.csv', 'GET second.csv', 'PUT second.csv', 'GET second.csv']);
+    expect((await readWhole(store, 'second.csv'))?.toString()).toBe('another day');
+  });
+
+  test('bytes that are changed on their way are refused, nothing is stored, and the message says so', async () => {
+    subject = await open(CAREFUL);
+    const { store, alterNext } = subject;
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    alterNext();
+    await expect(store.put('second.csv', bytes('another day'), { ifAbsent: true })).rejects.toMatchObject({
+      name: 'ObjectStoreUnreachable',
+      message: expect.stringMatching(/the bytes that arrived there are not those that were sent: run again/),
+    });
+    expect(await store.head('second.csv')).toBeNull();
+  });
+
+  test('if it is asked with an object that is already there, another one asks', async () => {
+    subject = await open(CAREFUL);
+    const { store, seen } = subject;
+    await store.put('there.csv', bytes('a day'));
+    seen();
+    await store.put('there.csv', bytes('a day'), { ifAbsent: true });
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    seen();
+    await store.put('second.csv', bytes('a day'), { ifAbsent: true });
+    expect(seen()).toEqual(['PUT second.csv']);
+  });
+
+  test('many first objects at once are each written, and one of them asks', async () => {
+    subject = await open(CAREFUL);
+    const { store, seen } = subject;
+    const keys = Array.from({ length: 8 }, (_, n) => `${n}.csv`);
+    await Promise.all(keys.map((key) => store.put(key, bytes(key), { ifAbsent: true })));
+    expect(seen().filter((request) => request.startsWith('PUT'))).toHaveLength(10);
+    for (const key of keys) expect((await readWhole(store, key))?.toString()).toBe(key);
+  });
+});
+
+const gateway = gatewayServer();
+test.skipIf(gateway === null)('a real gateway is found to do both', async () => {
+  const proxy = await startProxy(gateway!.env.AWS_ENDPOINT_URL_S3!);
+  const { store } = await freshBucket(gateway!, { AWS_ENDPOINT_URL_S3: proxy.url });
+  subject = { ...{ store, seen: () => [], alterNext: () => undefined }, stop: proxy.close };
+  await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+  const requests: string[] = [];
+  proxy.judge = ({ direction, bytes: sent }) => {
+    const line = sent.toString('latin1').split('\r\n')[0]!;
+    if (direction === 'up' && / HTTP\/1\.1$/.test(line)) requests.push(line.split(' ')[0]!);
+    return 'pass';
+  };
+  const second = await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+  expect(requests).toEqual(['PUT']);
+  expect(await store.digest('second.csv')).toEqual(second);
+});
+
+describe('a server that does not', () => {
+  test('compare checksums: what was written is read back', async () => {
+    subject = await open({ comparesMd5: false, obeysIfNoneMatch: true });
+    const { store, seen, alterNext } = subject;
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    seen();
+    await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+    expect(seen()).toEqual(['PUT second.csv', 'GET second.csv']);
+    alterNext();
+    await expect(store.put('third.csv', bytes('a third'), { ifAbsent: true })).rejects.toThrow(
+      /reads back with 16 bytes/,
+    );
+  });
+
+  test('obey conditions: it is looked first, and an object that is there stays', async () => {
+    subject = await open({ comparesMd5: true, obeysIfNoneMatch: false });
+    const { store, seen } = subject;
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    seen();
+    await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+    expect(seen()).toEqual(['HEAD second.csv', 'PUT second.csv']);
+    await expect(store.put('second.csv', bytes('other'), { ifAbsent: true })).rejects.toThrow(ObjectExists);
+  });
+
+  test('tell the etag that it shows later: what was written is read back, and that etag is kept', async () => {
+    subject = await open(CAREFUL, '"told"');
+    const { store, seen } = subject;
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    seen();
+    const second = await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+    expect(seen()).toEqual(['PUT second.csv', 'GET second.csv']);
+    expect(second.etag).toBe((await store.head('second.csv'))?.etag);
+  });
+});
