@@ -20,6 +20,8 @@ export interface Unstored {
   readonly entries: readonly LedgerEntry[];
   /** Stored entries may be absent from the reading, or absent ones may have come again. */
   readonly isAbsenceOpen: boolean;
+  /** Stored entries did not come. Not told of readings that are to be written wholly. */
+  readonly isLacking: boolean;
   /** Unreadable entries may have come, or may be gone. */
   readonly isQuarantineOpen: boolean;
   /** The certificate is not stored as it is. */
@@ -43,7 +45,8 @@ export async function lookAtStored(db: Kysely<DB>, readings: readonly WindowToSt
   const toStore = new Set(looks[0]!.to_store);
   return readings.map(({ reading }, at) => ({
     entries: reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
-    isAbsenceOpen: looks[at]!.lacks_stored || looks[at]!.has_absent,
+    isAbsenceOpen: looks[at]!.has_differing || looks[at]!.has_absent,
+    isLacking: looks[at]!.is_lacking,
     isQuarantineOpen: looks[at]!.has_unreadable,
     isCertificateOpen: !looks[at]!.is_certified,
     isFailureOpen: looks[at]!.has_failed,
@@ -61,6 +64,7 @@ export const isAllStored = (one: Unstored): boolean =>
 const wholly = ({ reading }: WindowToStore): Unstored => ({
   entries: reading.entries,
   isAbsenceOpen: true,
+  isLacking: false,
   isQuarantineOpen: true,
   isCertificateOpen: true,
   isFailureOpen: reading.certified,
@@ -69,7 +73,8 @@ const wholly = ({ reading }: WindowToStore): Unstored => ({
 interface Look {
   /** Numbers of all entries to be stored, of whatever window. */
   readonly to_store: readonly string[];
-  readonly lacks_stored: boolean;
+  readonly has_differing: boolean;
+  readonly is_lacking: boolean;
   readonly has_absent: boolean;
   readonly has_unreadable: boolean;
   readonly is_certified: boolean;
@@ -111,7 +116,10 @@ async function compare(
     )
     SELECT
       CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS to_store,
-      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms) AS lacks_stored,
+      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms) AS has_differing,
+      EXISTS (
+        SELECT FROM differing WHERE sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
+      ) AS is_lacking,
       EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS has_absent,
       EXISTS (
         SELECT FROM quarantined_entry WHERE merchant_no = ${merchantNo} AND released_at IS NULL

@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { isAllStored, lookAtStored } from './look-at-stored.ts';
+import { isAllStored, lookAtStored, type Unstored } from './look-at-stored.ts';
 import {
   judgeAbsent,
   noteAbsent,
@@ -52,16 +52,23 @@ export async function storeWindow(
   lease: Lease,
   toStore: WindowToStore,
 ): Promise<WindowStored> {
-  const { figures, judged } = await storeParts(db, lease, [toStore]);
+  const { figures, judged } = await storeParts(db, lease, [toStore], await lookAtStored(db, [toStore]));
   return { ...figures, ...judged[0]! };
 }
 
 /**
- * Does the same for the planned windows of a wide reading, all in one transaction. Each has its own certificate, and
- * what it lacks is judged by itself.
+ * Does the same for the planned windows of a wide reading, all in one transaction. Each has its own certificate. Null, and
+ * nothing is stored, if the reading lacks entries that are stored: then it proves none of its windows.
  */
-export async function storeWide(db: Kysely<DB>, lease: Lease, toStore: WideToStore): Promise<WideStored> {
-  const { figures, judged } = await storeParts(db, lease, cutAtPlanned(toStore));
+export async function storeWide(
+  db: Kysely<DB>,
+  lease: Lease,
+  toStore: WideToStore,
+): Promise<WideStored | null> {
+  const parts = cutAtPlanned(toStore);
+  const looks = await lookAtStored(db, parts);
+  if (looks.some(({ isLacking }) => isLacking)) return null;
+  const { figures, judged } = await storeParts(db, lease, parts, looks);
   return { ...figures, doubts: judged.map(({ doubt }) => doubt) };
 }
 
@@ -78,8 +85,8 @@ async function storeParts(
   db: Kysely<DB>,
   lease: Lease,
   parts: readonly WindowToStore[],
+  looks: readonly Unstored[],
 ): Promise<PartsStored> {
-  const looks = await lookAtStored(db, parts);
   const open = parts.flatMap((part, at) => (isAllStored(looks[at]!) ? [] : [{ part, unstored: looks[at]! }]));
   const known = sum(parts.map(({ reading }) => new Set(reading.entries.map(({ batchNo }) => batchNo)).size));
   if (open.length === 0) {

@@ -41,7 +41,7 @@ export interface EmptyWindows {
   readonly release: () => Promise<void>;
   /**
    * To be called at the end: stores what waits. Without a proof, windows with stored entries are left out if a wrong
-   * zone may be why they came back empty; the platform is asked about that if `mayAsk`. Returns the windows that were
+   * zone may be why they came back empty, and so are those that were read together with them; the platform is asked about that if `mayAsk`. Returns the windows that were
    * left out. Throws `TimeZoneWrong`, and the error of the probe.
    */
   readonly settle: (mayAsk: boolean) => Promise<readonly UncertifiedSpan[]>;
@@ -101,10 +101,14 @@ export function createEmptyWindows(options: EmptyWindowsOptions): EmptyWindows {
             held.map(({ part }) => part),
           );
       const isLeft = holding.length > 0 && !(mayAsk && (await isNoZone(holding)));
-      const left = isLeft ? holding : [];
-      if (isLeft) waiting = held.filter(({ part }) => !left.includes(part));
+      // What one reading shows of its other windows cannot be believed either.
+      const doubted = new Set(
+        isLeft ? held.filter(({ part }) => holding.includes(part)).map(({ read }) => read) : [],
+      );
+      const left = held.filter(({ read }) => doubted.has(read)).map(({ part }) => part);
+      if (isLeft) waiting = held.filter(({ read }) => !doubted.has(read));
       await release();
-      return left.map((part) => ({ window: part.window, problem: leftText(part) }));
+      return left.map((part) => ({ window: part.window, problem: leftText(part, holding.includes(part)) }));
     },
   };
 }
@@ -122,6 +126,9 @@ const asStored = (probe: Probe, stored: readonly LedgerEntry[]): Probe => {
   };
 };
 
-const leftText = (part: Asked): string =>
-  `${spanText(part)} came back empty while entries of it are stored, and nothing of this run proves the time zone: they ` +
-  'stay as they are';
+const leftText = (part: Asked, isHolding: boolean): string =>
+  isHolding
+    ? `${spanText(part)} came back empty while entries of it are stored, and nothing of this run proves the time zone: they ` +
+      'stay as they are'
+    : `${spanText(part)} came back empty together with days of which entries are stored, and nothing of this run proves ` +
+      'the time zone: it is read again';

@@ -13,13 +13,13 @@ import { createEmptyWindows, type EmptyWindows } from './empty-windows.ts';
 import { READ_LIMITS } from './limits.ts';
 import { createNewestPage, type NewestPage } from './newest-page.ts';
 import { holdBack, type PlatformClock } from './platform-clock.ts';
-import { readWindows } from './read-windows.ts';
+import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
 import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import type { SyncOptions } from './sync-options.ts';
 import { ClockOff, NOTHING_SYNCED, ReadAnew, type SyncReport } from './sync-report.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { settledByMs, watchedReader } from './watched-reader.ts';
-import { SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
+import { apartIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
 import { wholeSeconds } from './windows-of-days.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
@@ -94,14 +94,35 @@ async function readAll(pass: Pass): Promise<void> {
   // Windows are read meanwhile, but nothing is taken before this resolves.
   const proven = options.provesNewest === true ? proveByNewest(pass, newestPage) : Promise.resolve();
   proven.catch(() => undefined);
-  await readWindows({
-    reader: newestPage.reader,
+  const onWindowDone = (): void => {
+    pass.counts.windowsDone += 1;
+    tellProgress(pass);
+  };
+  await readOnce(pass, { asked: wide, reader: newestPage.reader, proven, onWindowDone });
+  await proven;
+  readings.leave(await empty.settle(true));
+  // What lacks stored entries may lack others as well. Smaller windows show whose they are.
+  for (let lacking = readings.takeLacking(); lacking.length > 0; lacking = readings.takeLacking()) {
+    const asked = lacking.flatMap((one) => apartIn(one, 2));
+    await readOnce(pass, { asked, reader, proven, onWindowDone: () => undefined });
+  }
+  await readings.dropDoubts();
+}
+
+/** Reads these windows. Their readings are stored, or wait for the zone's proof, or turn out to lack what is stored. */
+const readOnce = (
+  pass: Pass,
+  once: Pick<ReadWindowsOptions, 'asked' | 'reader' | 'onWindowDone'> & { readonly proven: Promise<void> },
+): Promise<void> => {
+  const { options, slackMs, empty } = pass;
+  const { merchant, limits, signal } = options;
+  return readWindows({
+    ...once,
     merchant,
-    asked: wide,
-    limits: { ...options.limits, clockSlackMs: slackMs },
     signal,
+    limits: { ...limits, clockSlackMs: slackMs },
     onFirstPage: async (page, { window }) => {
-      await proven;
+      await once.proven;
       await checkZone(pass, page.entries, window);
     },
     onReading: async (part, read) => {
@@ -112,15 +133,8 @@ async function readAll(pass: Pass): Promise<void> {
       }
       await empty.take(part, read);
     },
-    onWindowDone: () => {
-      pass.counts.windowsDone += 1;
-      tellProgress(pass);
-    },
   });
-  await proven;
-  readings.leave(await empty.settle(true));
-  await readings.dropDoubts();
-}
+};
 
 /**
  * The report of a pass that failed, if the failure is the merchant's own. Throws the error if it concerns everybody.

@@ -10,7 +10,7 @@ import { isStillMissed } from '../store/mark-vanished.ts';
 import { countNameless, judgePlanned, storeWide, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
-import { plannedIn } from './wide-windows.ts';
+import { plannedIn, spanOf, type WideWindow } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;
@@ -58,6 +58,11 @@ export interface ReadingStore {
    * Stores a wide window, a planned one or a part of one; one call waits for the other. Throws what `storeWindow` throws.
    */
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
+  /**
+   * Wide windows whose readings lacked stored entries, since this was last asked. Nothing of them is stored: each is to be
+   * read again in groups of its planned windows.
+   */
+  readonly takeLacking: () => readonly WideWindow[];
   /** Entries that are stored now, or were before. */
   readonly entries: () => number;
   /** To be called when all is read: drops doubts about entries that one window missed and another one brought. */
@@ -91,6 +96,24 @@ function createTally() {
   return { stored, notices, count };
 }
 
+/** Planned windows that are not proven, as entries of them were missed. */
+function createDoubts({ db, merchantNo }: Pick<ReadingStoreOptions, 'db' | 'merchantNo'>) {
+  let doubts: (UncertifiedSpan & Pick<Asked, 'currency'>)[] = [];
+  return {
+    add: (asked: Asked, problem: string | null): void => {
+      if (problem !== null) doubts.push({ ...asked, problem });
+    },
+    /** Drops those whose entries came with another window. */
+    drop: async (): Promise<void> => {
+      const isMissed = await Promise.all(
+        doubts.map(({ window: planned, currency }) => isStillMissed(db, merchantNo, { planned, currency })),
+      );
+      doubts = doubts.filter((_, index) => isMissed[index]);
+    },
+    soFar: (): UncertifiedSpan[] => doubts.map(({ window, problem }) => ({ window, problem })),
+  };
+}
+
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const { db, lease, merchantNo, runId, now, signal } = options;
   const planned = options.planned.map((asked): Progress => ({
@@ -101,12 +124,9 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   }));
   const { stored, notices, count } = createTally();
   const uncertified: UncertifiedSpan[] = [];
-  let doubts: (UncertifiedSpan & Pick<Asked, 'currency'>)[] = [];
+  const doubts = createDoubts(options);
+  const lacking: WideWindow[] = [];
   const oneAtATime = pLimit(1);
-
-  const doubt = (asked: Asked, problem: string | null): void => {
-    if (problem !== null) doubts.push({ ...asked, problem });
-  };
 
   const storePart = async (part: Asked, read: NotedReading): Promise<void> => {
     const { reading } = read;
@@ -116,7 +136,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
     count(read, 1, did);
     if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
-    doubt(whole.asked, did.doubt);
+    doubts.add(whole.asked, did.doubt);
     whole.storedMs += lengthMs(part.window);
     whole.isToBeJudged ||= did.isToBeJudged;
     whole.namelessCount += countNameless(reading);
@@ -124,16 +144,20 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     const { namelessCount } = whole;
     const judged = await judgePlanned(db, lease, { ...about, namelessCount });
     stored.vanished += judged.vanished;
-    doubt(whole.asked, judged.doubt);
+    doubts.add(whole.asked, judged.doubt);
   };
 
   const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
     const windows = own.map(({ window }) => window);
     const about = { merchantNo, currency: own[0]!.currency, runId, now: now() };
     const did = await storeWide(db, lease, { ...about, planned: windows, reading: read.reading });
+    if (did === null) {
+      lacking.push({ window: spanOf(windows), currency: about.currency, planned: windows });
+      return;
+    }
     count(read, own.length, did);
     own.forEach((asked, at) => {
-      doubt(asked, did.doubts[at]!);
+      doubts.add(asked, did.doubts[at]!);
     });
   };
 
@@ -145,21 +169,15 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
 
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
+    takeLacking: () => lacking.splice(0),
     entries: () => stored.entries,
-    dropDoubts: async () => {
-      const isMissed = await Promise.all(
-        doubts.map(({ window: planned, currency }) => isStillMissed(db, merchantNo, { planned, currency })),
-      );
-      doubts = doubts.filter((_, index) => isMissed[index]);
-    },
+    dropDoubts: doubts.drop,
     leave: (spans) => {
       uncertified.push(...spans);
     },
     soFar: () => ({
       ...stored,
-      uncertified: [...uncertified, ...doubts.map(({ window, problem }) => ({ window, problem }))].sort(
-        (a, b) => a.window.beginMs - b.window.beginMs,
-      ),
+      uncertified: [...uncertified, ...doubts.soFar()].sort((a, b) => a.window.beginMs - b.window.beginMs),
       notices: { ...notices },
     }),
   };

@@ -71,6 +71,10 @@ export function inGroups(planned: readonly Window[], count: number): Window[][] 
   return Array.from({ length: groups }, (_, group) => planned.slice(from(group), from(group + 1)));
 }
 
+/** A wide window as so many groups of its planned windows, each to be asked for by itself. */
+export const apartIn = ({ planned, currency }: WideWindow, count: number): WideWindow[] =>
+  inGroups(planned, count).map((own) => ({ window: spanOf(own), currency, planned: own }));
+
 /** The planned windows that a wide window is made of; the window itself if it is one of them, or a part of one. */
 export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Asked[] {
   const own = planned.filter(

@@ -160,7 +160,8 @@ describe('reading', () => {
     const isThird = ({ trueMs }: Booking) => trueMs >= THIRD.beginMs && trueMs <= THIRD.endMs;
     const emptied = platformOf(bookings.filter((one) => !isThird(one)));
     const report = await sync(emptied.reader);
-    expect(report).toMatchObject({ requests: 2, vanished: 0, unchanged: 140 });
+    // Two pages of eight days, and then halves that lack nothing, or the day by itself: two, two, one and one pages.
+    expect(report).toMatchObject({ requests: 8, vanished: 0, unchanged: 140 });
     expect(report.uncertified).toMatchObject([
       { window: THIRD, problem: expect.stringContaining('20 of 20 in USD') },
     ]);
@@ -175,7 +176,7 @@ describe('reading', () => {
     await sync(platformOf(bookings).reader);
     const late = spread(1, { beginMs: THIRD.beginMs + 5_000, endMs: THIRD.beginMs + 5_999 }, 'LATE');
     const report = await sync(platformOf([...bookings.slice(1), ...late]).reader);
-    expect(report).toMatchObject({ requests: 2, inserted: 1, vanished: 1, unchanged: 159, uncertified: [] });
+    expect(report).toMatchObject({ requests: 8, inserted: 1, vanished: 1, unchanged: 159, uncertified: [] });
     expect((await certificates()).map(([, , total]) => total)).toEqual([19, 20, 21, 20, 20, 20, 20, 20]);
   });
 
@@ -205,7 +206,7 @@ describe('reading', () => {
     expect(platform.queries.map(({ window }) => window)).toEqual([withoutThird[0], THIRD, withoutThird[1]]);
   });
 
-  test('an empty window proves each of its days, but those of which entries are stored only with a proof of the zone', async () => {
+  test('an empty window of which entries are stored proves none of its days without a proof of the zone', async () => {
     await sync(platformOf(spread(10, THIRD)).reader);
     expect((await certificates()).map(([, , total]) => total)).toEqual([0, 0, 10, 0, 0, 0, 0, 0]);
     await database.db.deleteFrom('sync_window').execute();
@@ -217,12 +218,37 @@ describe('reading', () => {
           ? empty.reader.page(query, signal)
           : Promise.reject(new PlatformUnreachable('no answer')),
     };
-    const report = await sync(failing, { timeZoneTrusted: false });
-    expect(report.uncertified).toMatchObject([
-      { window: THIRD, problem: expect.stringContaining('came back empty') },
+    const { uncertified } = await sync(failing, { timeZoneTrusted: false });
+    expect(uncertified.map(({ problem }) => /came back empty (\w+)/.exec(problem)![1])).toEqual([
+      ...['together', 'together', 'while', 'together', 'together', 'together', 'together', 'together'],
     ]);
-    expect(await proven()).toEqual(withoutThird);
+    expect(await proven()).toEqual([]);
   });
+
+  test.each([
+    ['once', 1],
+    ['as often as more than one day is asked for', Infinity],
+  ])(
+    'if a window comes back empty %s though entries of it are stored, its new day is asked for by itself',
+    async (_, times) => {
+      const bookings = spread(160, ALL);
+      const isNew = ({ trueMs }: Booking) => trueMs >= DAYS.at(-1)!.beginMs;
+      await sync(platformOf(bookings.filter((one) => !isNew(one))).reader, { windows: DAYS.slice(0, -1) });
+      const platform = platformOf(bookings);
+      let left = times;
+      const lying: LedgerReader = {
+        page: async (query, signal) => {
+          const page = await platform.reader.page(query, signal);
+          if (query.window.endMs - query.window.beginMs < 86_400_000 || left === 0) return page;
+          left -= 1;
+          return { ...page, total: 0, entries: [] };
+        },
+      };
+      expect(await sync(lying)).toMatchObject({ inserted: 20, vanished: 0, uncertified: [] });
+      expect(await proven()).toEqual([ALL]);
+      expect((await certificates()).at(-1)![2]).toBe(20);
+    },
+  );
 
   test('a platform that refuses windows longer than three days is read in shorter ones', async () => {
     const platform = platformOf(spread(160, ALL));
