@@ -106,6 +106,7 @@ async function readAll(pass: Pass): Promise<void> {
     const asked = lacking.flatMap((one) => apartIn(one, 2));
     await readOnce(pass, { asked, reader, proven, onWindowDone: () => undefined });
   }
+  await readings.settleLacking();
   await readings.dropDoubts();
 }
 

@@ -10,6 +10,7 @@ import { isStillMissed } from '../store/mark-vanished.ts';
 import { countNameless, judgePlanned, storeWide, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
+import { createContradicted } from './contradicted.ts';
 import { plannedIn, spanOf, type WideWindow } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
@@ -63,6 +64,8 @@ export interface ReadingStore {
    * read again in groups of its planned windows.
    */
   readonly takeLacking: () => readonly WideWindow[];
+  /** To be called when those were read: stores what came back empty, unless that cannot be believed. */
+  readonly settleLacking: () => Promise<void>;
   /** Entries that are stored now, or were before. */
   readonly entries: () => number;
   /** To be called when all is read: drops doubts about entries that one window missed and another one brought. */
@@ -114,27 +117,32 @@ function createDoubts({ db, merchantNo }: Pick<ReadingStoreOptions, 'db' | 'merc
   };
 }
 
-export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
-  const { db, lease, merchantNo, runId, now, signal } = options;
+/** What storing readings leads to. */
+interface Outcome {
+  readonly tally: ReturnType<typeof createTally>;
+  readonly doubts: ReturnType<typeof createDoubts>;
+  readonly uncertified: UncertifiedSpan[];
+}
+
+/** Stores readings of a planned window, or of parts of it, which are judged when all are there. */
+function createPartStore(
+  options: ReadingStoreOptions,
+  { tally, doubts, uncertified }: Outcome,
+): (part: Asked, read: NotedReading) => Promise<void> {
+  const { db, lease, merchantNo, runId, now } = options;
   const planned = options.planned.map((asked): Progress => ({
     asked,
     storedMs: 0,
     isToBeJudged: false,
     namelessCount: 0,
   }));
-  const { stored, notices, count } = createTally();
-  const uncertified: UncertifiedSpan[] = [];
-  const doubts = createDoubts(options);
-  const lacking: WideWindow[] = [];
-  const oneAtATime = pLimit(1);
-
-  const storePart = async (part: Asked, read: NotedReading): Promise<void> => {
+  return async (part, read) => {
     const { reading } = read;
     const whole = planned.find(({ asked }) => holds(asked, part))!;
     const { window, currency } = whole.asked;
     const about = { merchantNo, planned: window, currency, runId, now: now() };
     const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
-    count(read, 1, did);
+    tally.count(read, 1, did);
     if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
     doubts.add(whole.asked, did.doubt);
     whole.storedMs += lengthMs(part.window);
@@ -143,19 +151,34 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     if (!whole.isToBeJudged || whole.storedMs < lengthMs(window)) return;
     const { namelessCount } = whole;
     const judged = await judgePlanned(db, lease, { ...about, namelessCount });
-    stored.vanished += judged.vanished;
+    tally.stored.vanished += judged.vanished;
     doubts.add(whole.asked, judged.doubt);
   };
+}
+
+export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
+  const { db, lease, merchantNo, runId, now, signal } = options;
+  const tally = createTally();
+  const doubts = createDoubts(options);
+  const uncertified: UncertifiedSpan[] = [];
+  const storePart = createPartStore(options, { tally, doubts, uncertified });
+  const lacking: WideWindow[] = [];
+  const contradicted = createContradicted();
+  const oneAtATime = pLimit(1);
 
   const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
     const windows = own.map(({ window }) => window);
-    const about = { merchantNo, currency: own[0]!.currency, runId, now: now() };
-    const did = await storeWide(db, lease, { ...about, planned: windows, reading: read.reading });
+    const wide = { window: spanOf(windows), currency: own[0]!.currency, planned: windows };
+    const { currency } = wide;
+    const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
+    const did = contradicted.mustBeAlone(wide, read) ? null : await storeWide(db, lease, toStore);
     if (did === null) {
-      lacking.push({ window: spanOf(windows), currency: about.currency, planned: windows });
+      lacking.push(wide);
+      contradicted.note(wide, read.reading.entries.length);
       return;
     }
-    count(read, own.length, did);
+    contradicted.count(wide, read);
+    tally.count(read, own.length, did);
     own.forEach((asked, at) => {
       doubts.add(asked, did.doubts[at]!);
     });
@@ -164,21 +187,29 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
     signal.throwIfAborted();
     const own = plannedIn(part, options.planned);
-    await (own.length > 1 ? storeSeveral(own, read) : storePart(part, read));
+    if (own.length > 1) return storeSeveral(own, read);
+    if (contradicted.mustWait(part, read)) return;
+    contradicted.count(part, read);
+    await storePart(part, read);
   };
 
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
     takeLacking: () => lacking.splice(0),
-    entries: () => stored.entries,
+    settleLacking: async () => {
+      uncertified.push(
+        ...(await contradicted.settle((part, read) => oneAtATime(() => storePart(part, read)))),
+      );
+    },
+    entries: () => tally.stored.entries,
     dropDoubts: doubts.drop,
     leave: (spans) => {
       uncertified.push(...spans);
     },
     soFar: () => ({
-      ...stored,
+      ...tally.stored,
       uncertified: [...uncertified, ...doubts.soFar()].sort((a, b) => a.window.beginMs - b.window.beginMs),
-      notices: { ...notices },
+      notices: { ...tally.notices },
     }),
   };
 }

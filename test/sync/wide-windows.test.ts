@@ -250,6 +250,31 @@ describe('reading', () => {
     },
   );
 
+  test('a day that comes back empty after that, alone too, is not believed empty in this run', async () => {
+    const bookings = spread(160, ALL);
+    const known = bookings.filter(({ trueMs }) => trueMs < DAYS.at(-1)!.beginMs);
+    await sync(platformOf(known).reader, { windows: DAYS.slice(0, -1) });
+    const platform = platformOf(known);
+    const lying: LedgerReader = {
+      page: async (query, signal) => {
+        const page = await platform.reader.page(query, signal);
+        const isWide = query.window.endMs - query.window.beginMs > 86_400_000;
+        return isWide ? { ...page, total: 0, entries: [] } : page;
+      },
+    };
+    const { uncertified } = await sync(lying);
+    expect(uncertified).toEqual([
+      {
+        window: DAYS.at(-1),
+        problem: expect.stringMatching(/not steady about it: .* 0 entries at first, and 140 when/),
+      },
+    ]);
+    expect(await proven()).toEqual([{ beginMs: ALL.beginMs, endMs: DAYS.at(-1)!.beginMs - 1 }]);
+    // The next run reads it steadily, and believes it.
+    expect(await sync(platform.reader)).toMatchObject({ uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
   test('a platform that refuses windows longer than three days is read in shorter ones', async () => {
     const platform = platformOf(spread(160, ALL));
     const refusing: LedgerReader = {
