@@ -6,7 +6,7 @@ import { formOf, isTold, type Lasting } from './tools.ts';
 
 const form = formOf('totals');
 const SAYS_TOTAL =
-  /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing|total of a span .* different entries/i;
+  /total (?:is|was|of) \d+|held \d+ where \d+ were due|entr(?:y|ies) (?:is|are) missing|total of a span .* different entries|not steady about it: .* \d+ entries at first/i;
 
 /** Changes the replies to calls that include the day, or only the first of them. */
 function repliesFor(
