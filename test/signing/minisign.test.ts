@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { keyFile, keyPairOf, nameOf, publicKeyOf, readPublicKey, readSigningKey } from '../../src/signing/keys.ts';
+import {
+  keyFile,
+  keyPairOf,
+  nameOf,
+  publicKeyOf,
+  readPublicKey,
+  readSigningKey,
+} from '../../src/signing/keys.ts';
 import { isSignedBy, readSignature, signatureFile } from '../../src/signing/signatures.ts';
 import { minisign } from './minisign.ts';
 

@@ -15,7 +15,9 @@ const found = (process.env['PATH'] ?? '')
   });
 
 if (found === undefined && process.env['DAYBOOK_TEST_MINISIGN'] === 'required')
-  throw new Error('minisign is not installed, and DAYBOOK_TEST_MINISIGN requires it: apt-get install minisign');
+  throw new Error(
+    'minisign is not installed, and DAYBOOK_TEST_MINISIGN requires it: apt-get install minisign',
+  );
 
 /** Where it is; null where it is not installed, and its tests are skipped. */
 export const minisign: string | null = found ?? null;
