@@ -64,9 +64,8 @@ export function addStatementsCommand(program: Command): void {
         });
       });
     });
-  addStatementsDiffCommand(statements);
-  addStatementsAdoptCommand(statements);
-  addStatementsKeygenCommand(statements);
+  for (const add of [addStatementsDiffCommand, addStatementsAdoptCommand, addStatementsKeygenCommand])
+    add(statements);
   withBy(statements.command('get'))
     .description('download a statement, or a whole month, checked against what was published')
     .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])

@@ -214,8 +214,8 @@ describe('verify with a public key', () => {
   });
 
   test('finds a manifest that was taken away, with its signature and without', async () => {
-    await rm(`${pathOf(DAYS[0])}`);
-    await rm(`${pathOf(DAYS[1])}`);
+    await rm(pathOf(DAYS[0]));
+    await rm(pathOf(DAYS[1]));
     await rm(`${pathOf(DAYS[1])}.minisig`);
     const found = await problems(OURS.publicKey);
     expect(found).toContain(`${DAYS[0]}: the manifest that it signs is missing here`);
@@ -267,7 +267,7 @@ test('manifests from before there were chains are named by the first one after t
   await night(DAYS.slice(0, 3), {});
   // As an earlier version wrote them.
   for (const day of DAYS.slice(0, 3)) {
-    const { place: _, previousManifest: __, ...text } = await manifestOf(day);
+    const text = { ...(await manifestOf(day)), place: undefined, previousManifest: undefined };
     const content = `${JSON.stringify(text, null, 2)}\n`;
     const sha256 = sha256Of(content);
     const changed = { content, sha256, byte_count: Buffer.byteLength(content), place: null };
