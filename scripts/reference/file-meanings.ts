@@ -56,6 +56,12 @@ const REVISION_MEANINGS = (path: string, of: string): Meanings => ({
   [`${path}.sha256`]: 'SHA-256 of the file, in hex',
 });
 
+const NAMED_MANIFEST_MEANINGS = (path: string): Meanings => ({
+  [`${path}.day`]: 'its day',
+  [`${path}.revision`]: 'its revision',
+  [`${path}.sha256`]: 'SHA-256 of its file, in hex',
+});
+
 export const MANIFEST_MEANINGS: Meanings = {
   format: 'names this format',
   merchantNo: 'the platform’s number of the merchant',
@@ -65,6 +71,19 @@ export const MANIFEST_MEANINGS: Meanings = {
   timeZone: 'IANA zone of the business day and of `booked_at`',
   timeZoneProof: 'only where the zone was taken on trust',
   checked: 'what the run that wrote it looked at beyond the days it read (`DAYBOOK_CHECKS`)',
+  place:
+    'its place in the chain of the merchant’s manifests, from 1; not in those from before there were chains',
+  previousManifest:
+    'the merchant’s manifest that was made before this one, of whatever day; null at the first place',
+  ...NAMED_MANIFEST_MEANINGS('previousManifest'),
+  earlierManifests: 'at the first place, the manifests from before there were chains',
+  ...NAMED_MANIFEST_MEANINGS('earlierManifests[]'),
+  supersededManifests: 'the day’s manifests that this one took the place of, oldest first',
+  'supersededManifests[].revision': 'its revision',
+  'supersededManifests[].sha256': 'SHA-256 of its file, in hex',
+  'supersededManifests[].place': 'the place that it had in the chain',
+  'supersededManifests[].previousManifest': 'the manifest that it named',
+  ...NAMED_MANIFEST_MEANINGS('supersededManifests[].previousManifest'),
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),

@@ -6,6 +6,8 @@ import {
   fileOf,
   manifestFileBeside,
   manifestKey,
+  SIGNATURE_EXTENSION,
+  signatureKey,
   nameIn,
   statementKey,
   STORE_MARK_KEY,
@@ -42,6 +44,10 @@ const keyRows = (): string[][] =>
     [
       patternOf(manifestKey('MERCHANT', DAY)),
       'the pointer to the current revisions. It is written last, so what it names is there',
+    ],
+    [
+      patternOf(signatureKey('MERCHANT', DAY)),
+      'with `DAYBOOK_SIGNING_KEY`: the manifest’s signature, for `daybook verify --public-key` and `minisign -V`',
     ],
     [STORE_MARK_KEY, 'the mark: which database the statements belong to'],
   ].map(([key, what]) => [code(key!), what!]);
@@ -174,6 +180,7 @@ const downloadSections = (): string[] => {
       [
         [patternOf(file), 'the statement, as it was published'],
         [patternOf(manifestFileBeside(file)), 'the day’s manifest, for `daybook verify`'],
+        [patternOf(manifestFileBeside(file)) + SIGNATURE_EXTENSION, 'its signature, where it is signed'],
         [
           patternOf(file).replace(/\.csv$/, '.spreadsheet.csv'),
           'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe; amounts stay as they are',
@@ -186,7 +193,7 @@ const downloadSections = (): string[] => {
     ),
     '`--format NAME` chooses among these:',
     table(['format', 'file', 'content type', 'when it is made'], formatRows()),
-    'The ZIP of a month holds every current statement, summary and manifest under its key of the object store, and ' +
+    'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
       '`month-{YYYY-MM}.csv`, a line for each account. With `--currency` there are no summaries, and the manifest lies beside each ' +
       `statement under the name \`${patternOf(manifestFileBeside(file))}\`.`,
     columnTable(headerOf(monthCsv(monthOf('2026-03')!, [])), MONTH_MEANINGS),

@@ -9,7 +9,16 @@ import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import { SPREADSHEET } from '../statements/formats/spreadsheet.ts';
-import { fileOf, manifestFileBeside, manifestKey, nameIn } from '../statements/keys.ts';
+import {
+  fileOf,
+  manifestFileBeside,
+  manifestKey,
+  nameIn,
+  SIGNATURE_EXTENSION,
+  signatureKey,
+} from '../statements/keys.ts';
+import { isUnsigned } from '../statements/sign-manifest.ts';
+import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
 import {
@@ -24,6 +33,7 @@ import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
+import { addStatementsKeygenCommand } from './statements-keygen.ts';
 import { cutLine, line, lines, LIST_SHOWN_MAX, longTable } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';
 
@@ -54,8 +64,8 @@ export function addStatementsCommand(program: Command): void {
         });
       });
     });
-  addStatementsDiffCommand(statements);
-  addStatementsAdoptCommand(statements);
+  for (const add of [addStatementsDiffCommand, addStatementsAdoptCommand, addStatementsKeygenCommand])
+    add(statements);
   withBy(statements.command('get'))
     .description('download a statement, or a whole month, checked against what was published')
     .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
@@ -160,11 +170,20 @@ async function chosenStatement({ database }: App, flags: GetFlags): Promise<Stat
   );
 }
 
-/** Downloads the manifest too, as `verify` checks the statement against it. */
-async function downloadManifest({ objects }: App, row: StatementRow, folder: string): Promise<void> {
-  const bytes = await objects.get(manifestKey(row.merchant_no, row.day));
+/** Downloads the manifest and its signature too, as `verify` checks the statement against them. */
+async function downloadManifest(
+  { objects, database }: App,
+  { merchant_no, day, object_key }: StatementRow,
+  folder: string,
+): Promise<void> {
+  const bytes = await objects.get(manifestKey(merchant_no, day));
   if (bytes === null) return;
-  await download(bytes, folder, manifestFileBeside(fileOf(row.object_key)));
+  const name = manifestFileBeside(fileOf(object_key));
+  await download(bytes, folder, name);
+  const recorded = await manifestOfDay(database.db, merchant_no, day);
+  const isSigned = recorded !== undefined && !isUnsigned(recorded);
+  const signature = isSigned ? await objects.get(signatureKey(merchant_no, day)) : null;
+  if (signature !== null) await download(signature, folder, name + SIGNATURE_EXTENSION);
 }
 
 /** With `times`, also when each was published and why. */

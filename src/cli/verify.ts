@@ -1,18 +1,34 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { EXIT } from '../run/verdict/exit-codes.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { readPublicKey, type PublicKey } from '../signing/keys.ts';
+import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import type { VerifiedChain } from '../statements/verify-chain.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
 import { print } from './context.ts';
 import { counted, lines } from './output/text.ts';
+import { collect } from './range-flags.ts';
 
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
     .argument('<path...>', 'statements, manifests, or folders of them')
     .description('check downloaded statements against their manifest, offline: bytes, sums, chain')
-    .addHelpText('after', '\nExample:\n  daybook verify downloads/')
-    .action(async (paths: string[], _flags: object, self: Command) => {
-      const report = await verifyPaths(paths);
+    .option(
+      '--public-key <key>',
+      'the key, or a file with it, that signed the manifests: checks signatures, and that no manifest is missing between ' +
+        'those given; may be repeated',
+      collect,
+      [],
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/',
+    )
+    .action(async (paths: string[], flags: { readonly publicKey: readonly string[] }, self: Command) => {
+      const keys = await Promise.all(flags.publicKey.map(publicKeyFlag));
+      const report = await verifyPaths(paths, STATEMENT_FORMATS, keys);
       print(self, {
         document: report,
         text: verifyText(report),
@@ -21,12 +37,27 @@ export function addVerifyCommand(program: Command): void {
     });
 }
 
-function verifyText({ manifests, files, problems }: VerifyReport): string {
+/** A public key, or a file that holds one. */
+async function publicKeyFlag(given: string): Promise<PublicKey> {
+  const own = readPublicKey(given);
+  if (own !== null) return own;
+  const text = await readFile(given, 'utf8').catch(() => null);
+  const read = text === null ? null : readPublicKey(text);
+  if (read !== null) return read;
+  const what =
+    text === null ? 'is no public key of minisign (RW...), and no file' : 'holds no public key of minisign';
+  throw new UsageError(`--public-key ${given} ${what}; \`daybook statements keygen\` makes a pair.`);
+}
+
+function verifyText({ manifests, files, problems, signed, chains }: VerifyReport): string {
   const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
   return lines(
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
       (problems.length === 0 ? 'all as published' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
+    ...(signed === null
+      ? []
+      : [`${signed} of ${counted(manifests, 'manifest')} signed with the key`, ...chains.map(chainText)]),
     ...broken.map(
       ({ path, breaks, explained }) =>
         `  note: ${path} was published with a broken balance chain` +
@@ -34,3 +65,8 @@ function verifyText({ manifests, files, problems }: VerifyReport): string {
     ),
   );
 }
+
+/** The last manifest is named, so that it can be noted and looked for the next time. */
+const chainText = ({ merchantNo, manifests, from, through, last }: VerifiedChain): string =>
+  `chain of ${merchantNo}: ${counted(manifests, 'manifest')}, ${from} to ${through}; the last is revision ` +
+  `${last.revision} of ${last.day}, SHA-256 ${last.sha256}`;

@@ -9,6 +9,7 @@ import type { PublishedAhead } from '../statements/published-ahead.ts';
 import type { PublishedNow } from '../statements/published-now.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { ReconcileReport } from '../reconcile/reconcile.ts';
+import type { SigningKey } from '../signing/keys.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -41,6 +42,8 @@ export interface RunDeps {
   readonly checks?: readonly Check[];
   /** If true, the time zone is not proven, because a person vouches for it. */
   readonly timeZoneTrusted?: boolean;
+  /** What signs manifests. If left out or null, they are not signed. */
+  readonly signingKey?: SigningKey | null;
   /** The present for this run: it decides which days are over and which windows are settled. A rehearsal may set it. */
   readonly now: () => Date;
   readonly holder: string;

@@ -166,6 +166,7 @@ export function runDeps(
     clockToleranceS: settings.clockToleranceS,
     checks: settings.checks,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
+    signingKey: settings.signingKey,
     now: app.now,
     holder: thisHolder(),
     signal,

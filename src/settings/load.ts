@@ -148,6 +148,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     s3ForcePathStyle: s3.forcePathStyle ?? null,
     dataDir,
     secretKeys: daybook.secretKeys,
+    signingKey: daybook.signingKey ?? null,
     schedule: scheduleOf(daybook, platform.timeZone),
     workers: daybook.workers,
     referenceCountries: daybook.referenceCountries,

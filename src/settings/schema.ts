@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
-import { merchantNo, referralChannel, secretKeys, token } from './values/credentials.ts';
+import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
 import { codeLists, codes, countries, currencyUnits, networks, someOf, someOrNone } from './values/lists.ts';
 import {
@@ -82,6 +82,7 @@ export const settingsSchema = z.strictObject({
     now: instant().optional().meta(notes('2026-04-01T02:00:00Z')),
     dataDir: directory().default('.daybook').meta(notes('.daybook')),
     secretKeys: secretKeys().default([]).meta(secret("k1: and the output of 'openssl rand -base64 32'")),
+    signingKey: signingKey().optional().meta(secret("the secret key of 'daybook statements keygen'")),
     currencies: currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),

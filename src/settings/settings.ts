@@ -1,5 +1,6 @@
 /** What daybook runs with, whole and checked, whichever way it was given (docs/reference/settings.md). */
 import type { Check } from '../ledger/checks.ts';
+import type { SigningKey } from '../signing/keys.ts';
 import type { Schedule } from './schedule.ts';
 
 /** The only merchant in a simple setup. Further ones are in the database. */
@@ -97,6 +98,8 @@ export interface Settings {
   readonly dataDir: string;
   /** The first key encrypts, all decrypt. */
   readonly secretKeys: readonly SecretKey[];
+  /** What signs manifests. Null means that they are not signed. */
+  readonly signingKey: SigningKey | null;
   readonly schedule: Schedule;
   /** `queue`: the schedule puts the ledger's work on the queue, and `worker` processes do it. */
   readonly workers: 'none' | 'queue';

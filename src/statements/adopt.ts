@@ -5,7 +5,9 @@
 import type { Kysely } from 'kysely';
 import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
-import type { StatedFigures } from '../ledger/entry.ts';
+import type { BusinessDay, StatedFigures } from '../ledger/entry.ts';
+import { storableText } from '../ledger/text.ts';
+import { readSignature } from '../signing/signatures.ts';
 import { figureColumns } from '../store/figures.ts';
 import { databaseIdentity } from '../store/engine/database-identity.ts';
 import type { Lease } from '../store/engine/lease.ts';
@@ -19,7 +21,15 @@ import {
 } from '../store/statements/statements.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
+import {
+  fileOf,
+  manifestKey,
+  MERCHANTS_PREFIX,
+  signatureKey,
+  statementKey,
+  STORE_MARK_KEY,
+  summaryKey,
+} from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-options.ts';
@@ -111,13 +121,25 @@ async function adoptDay(key: string, options: AdoptOptions): Promise<AdoptedDay>
   const summaries = unknownSummaries(manifest, knownSummaries, options.now());
   const recorded = await manifestOfDay(db, merchantNo, day);
   const isNewer = left.length === 0 && (recorded?.revision ?? 0) < manifest.revision;
+  const signature = isNewer ? await signatureOf(merchantNo, day, objects) : null;
   if (rows.length > 0 || summaries.length > 0 || isNewer) {
     await writeTransaction(db, await options.leaseOf(merchantNo), async (trx) => {
-      const manifests = isNewer ? [manifestRow(manifest, text)] : [];
+      const manifests = isNewer ? [{ ...manifestRow(manifest, text), signature }] : [];
       await recordPublished(trx, merchantNo, { statements: rows, summaries, manifests });
     });
   }
   return { statements: rows.length, left };
+}
+
+/** The signature that lies beside the manifest, whoever made it; null if there is none that can be read. */
+async function signatureOf(
+  merchantNo: string,
+  day: BusinessDay,
+  objects: ObjectStore,
+): Promise<string | null> {
+  const bytes = await readWhole(objects, signatureKey(merchantNo, day));
+  const text = bytes?.toString('utf8') ?? '';
+  return readSignature(text) === null || storableText(text) !== text ? null : text;
 }
 
 /** Rows for the revisions that this database does not know; a sentence if they contradict those it knows. */

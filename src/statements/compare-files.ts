@@ -12,11 +12,13 @@ import {
   type PublishedDays,
   type StoredRow,
 } from '../store/statements/stored-files.ts';
-import { dayPrefix, fileOf, manifestKey, merchantPrefix } from './keys.ts';
+import { sha256Of } from './digest.ts';
+import { dayPrefix, fileOf, manifestKey, merchantPrefix, signatureKey } from './keys.ts';
 import { otherFormatsIn } from './manifest.ts';
 import { daysToAsk, type PublishedAhead } from './published-ahead.ts';
 import type { PublishedNow } from './published-now.ts';
 import { readManifest } from './put-revision.ts';
+import { isUnsigned } from './sign-manifest.ts';
 import { storedRow } from './write-manifest.ts';
 import { currentOf } from './summary.ts';
 
@@ -31,6 +33,7 @@ export type PublishedFile = { readonly day: BusinessDay; readonly key: string; r
   | { readonly kind: 'statement'; readonly row: StatementRow }
   | { readonly kind: 'other-format'; readonly row: StatementRow; readonly format: string }
   | { readonly kind: 'summary'; readonly row: SummaryRow }
+  | { readonly kind: 'signature'; readonly row: ManifestRow }
   | { readonly kind: 'manifest'; readonly row: ManifestRow }
 );
 
@@ -54,6 +57,8 @@ export interface Comparison {
   /** Files that are missing or hold other bytes, by day. The manifest is the last one of its day. */
   readonly damaged: readonly DamagedFile[];
   readonly unrecorded: readonly UnrecordedDay[];
+  /** Manifests without a signature. */
+  readonly unsigned: readonly ManifestRow[];
   /**
    * Files that were read in full because their etag was new, and that were right. Storing this saves reading them
    * again.
@@ -108,13 +113,14 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
       key: row.object_key,
       ...about(row),
     })),
+    ...published.manifests.flatMap(signatureOf),
     ...published.manifests.map((row): PublishedFile => ({
       kind: 'manifest',
       key: manifestKey(merchantNo, row.day),
       ...about(row),
     })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
-  if (files.length === 0) return { files: 0, damaged: [], unrecorded: [], proven: [] };
+  if (files.length === 0) return { files: 0, damaged: [], unrecorded: [], unsigned: [], proven: [] };
   const others = await storedObjects(
     db,
     otherFormats.map(({ key }) => key),
@@ -132,7 +138,8 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     if (damage !== null) damaged.push({ file, damage });
   }
   const unrecorded = unrecordedDays(published.statements, published.summaries, published.manifests);
-  return { files: files.length, damaged, unrecorded, proven };
+  const unsigned = published.manifests.filter(isUnsigned);
+  return { files: files.length, damaged, unrecorded, unsigned, proven };
 }
 
 async function publishedOf({
@@ -166,6 +173,17 @@ function filesInOtherFormats(merchantNo: string, published: PublishedDays): Publ
   });
 }
 
+/** The signature beside a manifest, if it has one. */
+const signatureOf = (row: ManifestRow): PublishedFile[] =>
+  row.signature === null
+    ? []
+    : [
+        {
+          ...{ kind: 'signature', row, day: row.day, key: signatureKey(row.merchant_no, row.day) },
+          sha256: sha256Of(row.signature),
+        },
+      ];
+
 const about = <Row extends { readonly day: BusinessDay; readonly sha256: string }>(row: Row) => ({
   day: row.day,
   sha256: row.sha256,
@@ -183,10 +201,10 @@ async function damageOf(
   if (listed === undefined) return 'missing';
   const isKnown = known?.sha256 === sha256;
   if (isKnown && known.byte_count !== listed.bytes) return 'altered';
-  // In a store without etags, the size decides. A manifest is then read all the same: it points to all other files,
-  // and is small.
-  if (!readsAll && isKnown && listed.etag === known.etag && (listed.etag !== null || kind !== 'manifest'))
-    return null;
+  // In a store without etags, the size decides. A manifest is then read all the same, as it points to all other files
+  // and is small; so is its signature, as all signatures have one size.
+  const isRead = listed.etag === null && (kind === 'manifest' || kind === 'signature');
+  if (!readsAll && isKnown && listed.etag === known.etag && !isRead) return null;
   const found = await objects.digest(key);
   if (found === null) return 'missing';
   if (found.sha256 !== sha256) return 'altered';

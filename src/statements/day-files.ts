@@ -1,13 +1,14 @@
 /** The files of a merchant's day: new revisions of its statements, its summary, and the manifest that they call for. */
 import type { LimitFunction } from 'p-limit';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { PastOfDay } from '../store/statements/past-of-days.ts';
+import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { StatementMisfit } from './day-content.ts';
 import { explainedOf, type Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
 import type { OtherFormats } from './manifest.ts';
+import { chained } from './manifest-chain.ts';
 import {
   newRevision,
   newSummary,
@@ -81,8 +82,16 @@ export async function writeFiles(
   return { ...of, written, misfits, fine, statements, current, explained, summary };
 }
 
-/** By currency, the last statement known to be current: the days after it name it as the one before. */
-export type LatestStatements = Map<string, StatementRow>;
+/** What the manifests of the next days name. */
+export interface Latest {
+  /** By currency, the last statement known to be current. */
+  readonly statements: Map<string, StatementRow>;
+  /** The manifest that was made last; null if none was. */
+  manifest: ChainedManifest | null;
+}
+
+/** Before the first manifest. */
+export const nothingLatest = (): Latest => ({ statements: new Map(), manifest: null });
 
 /**
  * The manifest that the day's files call for. `latest` has what was written of earlier days, and gets what is current on
@@ -90,19 +99,22 @@ export type LatestStatements = Map<string, StatementRow>;
  */
 export function manifestOf(
   { merchantNo, day, past, written, statements, current, explained, summary }: DayFiles,
-  latest: LatestStatements,
+  latest: Latest,
   options: PublishDayOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
   const previous = new Map(past.previous);
   for (const { currency } of current) {
-    const own = latest.get(currency);
+    const own = latest.statements.get(currency);
     if (own !== undefined && own.day >= (previous.get(currency)?.day ?? '')) previous.set(currency, own);
   }
-  for (const row of current) latest.set(row.currency, row);
+  for (const row of current) latest.statements.set(row.currency, row);
   const summaries = summary === null ? past.summaries : [...past.summaries, summary.row];
   const otherFormats = newOtherFormats(written);
   const rows = { statements, summaries, explained, otherFormats };
-  return nextManifest(merchantNo, day, rows, { ...past, previous }, options);
+  const lastInChain = latest.manifest ?? past.lastInChain;
+  const next = nextManifest(merchantNo, day, rows, { ...past, previous, lastInChain }, options);
+  if (next.isNew) latest.manifest = chained(next.row);
+  return next;
 }
 
 const newOtherFormats = (written: readonly WrittenStatement[]): OtherFormats =>

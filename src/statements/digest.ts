@@ -1,4 +1,5 @@
-/** The SHA-256 of a text. */
+/** The SHA-256 of a text or of bytes. */
 import { createHash } from 'node:crypto';
 
-export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const sha256Of = (text: string | Uint8Array): string =>
+  createHash('sha256').update(text).digest('hex');

@@ -36,6 +36,12 @@ export const summaryKey = (merchantNo: string, day: BusinessDay, revision: numbe
 export const manifestKey = (merchantNo: string, day: BusinessDay): string =>
   `${folderOf(merchantNo, day)}/manifest.json`;
 
+/** What a signature's file name adds to that of the manifest. */
+export const SIGNATURE_EXTENSION = '.minisig';
+
+export const signatureKey = (merchantNo: string, day: BusinessDay): string =>
+  manifestKey(merchantNo, day) + SIGNATURE_EXTENSION;
+
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 

@@ -5,6 +5,7 @@ import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { Explained } from './explained.ts';
 import { fileOf } from './keys.ts';
+import { chainFieldsOf, type ChainFields } from './manifest-chain.ts';
 import { FORMAT, type Manifest, type ManifestStatement, type OtherFormats } from './manifest.ts';
 import { currentOf } from './summary.ts';
 
@@ -20,6 +21,7 @@ export interface ManifestSources {
   /** Of the manifest itself. */
   readonly revision: number;
   readonly epoch: number;
+  readonly chain: ChainFields;
   /** Every revision of the day, by currency, oldest first. */
   readonly statements: readonly StatementRow[];
   /** By currency: the current statement of the account's last published day before this one. */
@@ -44,6 +46,7 @@ export function manifestText(sources: ManifestSources): string {
     timeZone: zone,
     ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
     ...(sources.checked.length === 0 ? {} : { checked: [...sources.checked] }),
+    ...chainFieldsOf(sources.chain),
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);
       return {

@@ -72,6 +72,16 @@ const statementSchema = z.object({
   superseded: z.array(supersededSchema),
 });
 
+const namedManifest = z.object({ day: z.string(), revision: count, sha256 });
+
+const supersededManifestSchema = z.object({
+  revision: count,
+  sha256,
+  /** What it said itself; left out if it was made before there were chains. */
+  place: z.int().positive().optional(),
+  previousManifest: namedManifest.nullable().optional(),
+});
+
 const summarySchema = z.object({ revision: z.int().positive(), file: z.string(), sha256 });
 
 export const manifestSchema = z.object({
@@ -91,6 +101,14 @@ export const manifestSchema = z.object({
   timeZoneProof: z.literal('trusted').optional(),
   /** The checks that the run made beyond the days it read; left out if there were none. */
   checked: z.array(z.string()).optional(),
+  /** In the chain of the merchant's manifests, from 1; left out if it was made before there were chains. */
+  place: z.int().positive().optional(),
+  /** The merchant's manifest that was made before this one, of whatever day; null at the first place. */
+  previousManifest: namedManifest.nullable().optional(),
+  /** At the first place, the manifests from before there were chains. */
+  earlierManifests: z.array(namedManifest).nonempty().optional(),
+  /** The day's manifests that this one took the place of, oldest first. */
+  supersededManifests: z.array(supersededManifestSchema).nonempty().optional(),
   statements: z.array(statementSchema),
   summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
   /** The readings that prove the day complete. Currency null: of every currency. */

@@ -9,14 +9,15 @@ import { readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { firstDays } from '../store/account-ends.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { manifestOfDay } from '../store/statements/stored-files.ts';
+import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { listStatements, summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { fetchInFormat, fetchStatement, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import type { StatementFormat } from './formats/format.ts';
-import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn } from './keys.ts';
+import { dayPrefix, fileOf, manifestFileBeside, manifestKey, nameIn, SIGNATURE_EXTENSION } from './keys.ts';
 import { otherFormatsIn, type OtherFormats } from './manifest.ts';
 import type { AccountMonth, Month } from './month.ts';
+import { isUnsigned } from './sign-manifest.ts';
 import { currentOf } from './summary.ts';
 
 /** A file of the download. It keeps its key of the store, so that `verify` finds all files in the same layout. */
@@ -82,25 +83,24 @@ const fileInFormat = (objects: ObjectStore, row: StatementRow, format: Statement
 });
 
 /** The files in other formats that the day's manifest lists of the statements. */
-async function otherFormatFiles(
-  { db, objects }: MonthSources,
-  merchantNo: string,
+function otherFormatFiles(
+  { objects }: MonthSources,
+  recorded: ManifestRow | undefined,
   day: BusinessDay,
   statements: readonly StatementRow[],
-): Promise<MonthFile[]> {
-  const recorded = await manifestOfDay(db, merchantNo, day);
+): MonthFile[] {
   const listed: OtherFormats = recorded === undefined ? new Map() : otherFormatsIn(recorded);
   return statements.flatMap(({ object_key, published_at: publishedAt }) =>
     (listed.get(fileOf(object_key)) ?? []).map(({ file, sha256 }): MonthFile => {
-      const key = dayPrefix(merchantNo, day) + file;
+      const key = dayPrefix(recorded!.merchant_no, day) + file;
       return { key, publishedAt, read: () => fetchStatement(objects, { object_key: key, sha256 }) };
     }),
   );
 }
 
 /**
- * A day's statements and its manifest. If only some currencies are asked for, a copy of the manifest lies beside each
- * statement.
+ * A day's statements and its manifest, with its signature. If only some currencies are asked for, a copy of both lies
+ * beside each statement.
  */
 async function dayFiles(
   sources: MonthSources,
@@ -110,24 +110,25 @@ async function dayFiles(
   isWhole: boolean,
 ): Promise<MonthFile[]> {
   const { db, objects } = sources;
+  const recorded = await manifestOfDay(db, merchantNo, day);
   const published = [
     ...statements.map((row) => fileInFormat(objects, row, CSV)),
-    ...(await otherFormatFiles(sources, merchantNo, day, statements)),
+    ...otherFormatFiles(sources, recorded, day, statements),
   ];
   const publishedAt = new Date(Math.max(...published.map((file) => file.publishedAt.getTime())));
-  const manifest = async function* () {
-    const bytes = await readWhole(objects, manifestKey(merchantNo, day));
-    if (bytes !== null) yield bytes;
-    else
-      throw new StatementDamaged(
-        `${objects.location}: ${manifestKey(merchantNo, day)} is missing; \`daybook publish --repair\` writes it again.`,
-      );
+  /** The manifest under this name, and its signature. */
+  const manifestAs = (name: string): MonthFile[] => {
+    const isSigned = recorded !== undefined && !isUnsigned(recorded);
+    return ['', ...(isSigned ? [SIGNATURE_EXTENSION] : [])].map((extension) => ({
+      key: name + extension,
+      publishedAt,
+      read: () => wholeFile(objects, manifestKey(merchantNo, day) + extension),
+    }));
   };
   if (!isWhole) {
-    const beside = statements.map((row): MonthFile => {
-      const at = row.object_key.lastIndexOf('/') + 1;
-      const key = row.object_key.slice(0, at) + manifestFileBeside(row.object_key.slice(at));
-      return { key, publishedAt, read: manifest };
+    const beside = statements.flatMap(({ object_key }) => {
+      const at = object_key.lastIndexOf('/') + 1;
+      return manifestAs(object_key.slice(0, at) + manifestFileBeside(object_key.slice(at)));
     });
     return [...published, ...beside];
   }
@@ -143,6 +144,15 @@ async function dayFiles(
             read: () => fetchStatement(objects, summary),
           },
         ]),
-    { key: manifestKey(merchantNo, day), publishedAt, read: manifest },
+    ...manifestAs(manifestKey(merchantNo, day)),
   ];
+}
+
+async function* wholeFile(objects: ObjectStore, key: string): AsyncGenerator<Uint8Array> {
+  const bytes = await readWhole(objects, key);
+  if (bytes !== null) yield bytes;
+  else
+    throw new StatementDamaged(
+      `${objects.location}: ${key} is missing; \`daybook publish --repair\` writes it again.`,
+    );
 }

@@ -4,11 +4,16 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { pastOfDays, type DayAsked, type PastOfDay } from '../store/statements/past-of-days.ts';
-import { manifestKey } from './keys.ts';
+import { manifestKey, signatureKey } from './keys.ts';
 
 /** The days as `pastOfDays` and `firstDueOf` ask about them. */
 export const askedDays = (merchantNo: string, days: readonly BusinessDay[], zone: string): DayAsked[] =>
-  days.map((day) => ({ day, window: dayWindow(day, zone), manifestKey: manifestKey(merchantNo, day) }));
+  days.map((day) => ({
+    day,
+    window: dayWindow(day, zone),
+    manifestKey: manifestKey(merchantNo, day),
+    signatureKey: signatureKey(merchantNo, day),
+  }));
 
 /** By day. One statement, whatever the number of days. */
 export const pastOf = (

@@ -8,7 +8,7 @@ import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { StatementMisfit } from './day-content.ts';
-import type { DayToWrite, LatestStatements } from './day-files.ts';
+import { nothingLatest, type DayToWrite, type Latest } from './day-files.ts';
 import { portionsOf, type Portion } from './held-days.ts';
 import { prepareRevision, type Prepared } from './new-revisions.ts';
 import type { PublishedDay } from './openings.ts';
@@ -51,7 +51,7 @@ export async function publishBatch(
     });
     if (free.length > 0) ready.push({ day, accounts: free });
   }
-  const latest: LatestStatements = new Map();
+  const latest: Latest = nothingLatest();
   for await (const portion of portionsOf({ ...options, merchantNo, days: ready, known: known?.entries })) {
     options.signal.throwIfAborted();
     await publishPortion({ merchantNo, portion, past, changed, latest }, progress, options);
@@ -63,7 +63,7 @@ interface PortionToPublish {
   readonly portion: Portion;
   readonly past: ReadonlyMap<string, PastOfDay>;
   readonly changed: ChangedFrom;
-  readonly latest: LatestStatements;
+  readonly latest: Latest;
 }
 
 async function publishPortion(

@@ -6,8 +6,9 @@ import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 import type { PublishedNow } from './published-now.ts';
+import type { SigningOptions } from './sign-manifest.ts';
 
-export interface PublishDayOptions extends DayContentOptions {
+export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly lease: Lease;
   /** Who asks whether the lease is held, for many leases and writes at once. If left out, each question is sent alone. */
   readonly asksLease?: LeaseAsker;
@@ -26,7 +27,6 @@ export interface PublishDayOptions extends DayContentOptions {
   /** Formats of statements; if left out, STATEMENT_FORMATS. */
   readonly formats?: readonly StatementFormat[];
   readonly runId: number;
-  readonly now: () => Date;
 }
 
 /** Asks the database whether this run still holds the lease. */

@@ -8,6 +8,7 @@ import { dueBatch, firstDueBatch, type DueBatch, type DueDay } from '../store/st
 import { countDueDays } from '../store/statements/due-days.ts';
 import { firstDueOf, type FirstDue } from '../store/statements/first-due.ts';
 import type { AccountOnDay, DaysOfAccounts } from '../store/statements/openings.ts';
+import { nothingLatest } from './day-files.ts';
 import { daysToLookAt, unlinkedOpenings, type UnlinkedOpening } from './openings.ts';
 import { askedDays, pastOf } from './past.ts';
 import { publishBatch, type BatchProgress } from './publish-batch.ts';
@@ -181,7 +182,7 @@ async function refreshManifests({ fine, next }: Progress, options: PublishOption
       const some = days.slice(at, at + REFRESHED_AT_ONCE);
       const past = await pastOf(options.db, merchantNo, some, options.zone);
       const toWrite = some.map((day) => ({ merchantNo, day, past: past.get(day)!, accounts: [] }));
-      const { failure } = await writeDays(toWrite, new Map(), options);
+      const { failure } = await writeDays(toWrite, nothingLatest(), options);
       if (failure !== null) throw failure.error;
     }
   }

@@ -4,7 +4,7 @@ import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { publishedDays, type DaysOfMerchant, type PublishedDays } from '../store/statements/stored-files.ts';
-import { manifestKey } from './keys.ts';
+import { manifestKey, signatureKey } from './keys.ts';
 
 /** Merchants that are read together. Not more, as what was read lies in memory until it is their turn. */
 const MERCHANTS_AHEAD = 32;
@@ -20,7 +20,7 @@ interface Days {
 /** What is asked about a merchant's days to compare them. */
 export const daysToAsk = (merchantNo: string, { from, to }: Days): DaysOfMerchant => ({
   ...{ merchantNo, fromDay: from, toDay: to },
-  keys: daysFromTo(from, to).map((day) => manifestKey(merchantNo, day)),
+  keys: daysFromTo(from, to).flatMap((day) => [manifestKey(merchantNo, day), signatureKey(merchantNo, day)]),
 });
 
 /**

@@ -12,7 +12,7 @@ import {
 } from '../objects/object-store.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
-import type { ManifestRow } from '../store/statements/stored-files.ts';
+import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import {
   compareFiles,
@@ -26,12 +26,13 @@ import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { fetchInFormat, StatementDamaged } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
-import { dayPrefix, manifestKey } from './keys.ts';
+import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
 import { pastOf } from './past.ts';
 import type { PublishedAhead } from './published-ahead.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
+import { signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
 import {
   MANIFEST_CONTENT_TYPE,
   manifestRow,
@@ -92,7 +93,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
     else unrepaired.push({ ...told, why });
     options.onFile?.({ repaired: [...repaired], unrepaired: [...unrepaired] });
   };
-  for await (const { damaged, unrecorded, proven } of compareFiles(options)) {
+  for await (const { damaged, unrecorded, unsigned, proven } of compareFiles(options)) {
     signal.throwIfAborted();
     if (proven.length > 0) await writeTransaction(db, lease, (trx) => recordStored(trx, proven));
     for (const { object_key: key } of proven) options.publishedNow?.isRecorded(key);
@@ -103,6 +104,7 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
       if (one.file.day !== day) await prepareDay((day = one.file.day), options);
       tell(one, await repairFile(one.file, options));
     }
+    await signManifests(unsigned, options);
   }
   return { repaired, unrepaired };
 }
@@ -136,9 +138,10 @@ async function recordDay(
   const past = (await pastOf(db, merchantNo, [day.day], options.zone)).get(day.day)!;
   const { row } = nextManifest(merchantNo, day.day, { statements, summaries, explained }, past, options);
   await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests: [row] }));
-  const stored = await writeManifest(row, past.storedManifest, leaseFence(options), options);
-  await writeTransaction(db, lease, (trx) => recordStored(trx, [stored]));
-  const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: stored.sha256, row };
+  const known = { manifest: past.storedManifest, signature: past.storedSignature };
+  const stored = await writeManifest(row, known, leaseFence(options), options);
+  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+  const file: PublishedFile = { kind: 'manifest', day: day.day, key, sha256: row.sha256, row };
   tell({ file, damage: text === null ? 'missing' : 'altered' }, null);
 }
 
@@ -155,6 +158,24 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
   return null;
 }
 
+/** Signs manifests that were published without, once there is a key. Their text stays as it is. */
+async function signManifests(unsigned: readonly ManifestRow[], options: RepairOptions): Promise<void> {
+  const { db, lease, merchantNo, signal, objects } = options;
+  if (unsigned.length === 0 || (options.signingKey ?? null) === null) return;
+  const manifests = unsigned.map((row) => signed(row, row.signature, options));
+  await writeTransaction(db, lease, (trx) => recordPublished(trx, merchantNo, { manifests }));
+  const stored: StoredRow[] = [];
+  for (const { day, signature } of manifests) {
+    signal.throwIfAborted();
+    await prepareDay(day, options);
+    const key = signatureKey(merchantNo, day);
+    const put = { fence: leaseFence(options), contentType: SIGNATURE_CONTENT_TYPE };
+    stored.push(storedRow(key, await putReplacing(objects, key, Buffer.from(signature!), put)));
+  }
+  await writeTransaction(db, lease, (trx) => recordStored(trx, stored));
+  for (const { object_key: key } of stored) options.publishedNow?.isRecorded(key);
+}
+
 type Made = { readonly content: ObjectContent; readonly contentType: string } | string;
 
 /** The bytes that were published under this name, or why they cannot be had. */
@@ -162,6 +183,8 @@ function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<
   switch (file.kind) {
     case 'manifest':
       return manifestContent(file.key, file.row, options);
+    case 'signature':
+      return signatureContent(file.row, options);
     case 'summary':
       return summaryContent(file.row, options);
     case 'statement':
@@ -233,4 +256,12 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
     `backup, or does another daybook write there? Bring back the newer database, or move the manifest away so that ` +
     `the next run writes this one's`
   );
+}
+
+/** Where the manifest beside it is kept as evidence, so is its signature. */
+async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
+  const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
+  return typeof manifest === 'string'
+    ? `of the manifest beside it: ${manifest}`
+    : { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
 }

@@ -6,6 +6,14 @@ import type { Manifest, ManifestStatement } from './manifest.ts';
 
 export interface ReadManifest extends Found {
   readonly manifest: Manifest;
+  /** Of its file. */
+  readonly sha256: string;
+}
+
+/** Something that is not as published, and in which file. */
+export interface Problem {
+  readonly path: string;
+  readonly problem: string;
 }
 
 /** What does not fit the account's statement before, if that one is among the manifests. */

@@ -3,18 +3,22 @@
  * the day before.
  */
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
-import { filesUnder, isManifest } from './downloaded-files.ts';
+import type { PublicKey } from '../signing/keys.ts';
+import { filesUnder, isManifest, type Found } from './downloaded-files.ts';
+import { sha256Of } from './digest.ts';
 import { expectedFiles, type ExpectedFile } from './expected-files.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf } from './formats/columns.ts';
 import { UnreadableRows, type StatementFormat } from './formats/format.ts';
-import { manifestFileBeside } from './keys.ts';
+import { manifestFileBeside, SIGNATURE_EXTENSION } from './keys.ts';
 import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
-import { problemsWithDayBefore, type ReadManifest } from './verify-days.ts';
+import { verifyChains, type VerifiedChain } from './verify-chain.ts';
+import { problemsWithDayBefore, type Problem, type ReadManifest } from './verify-days.ts';
 import { checkRows } from './verify-rows.ts';
+import { signatureProblem } from './verify-signature.ts';
 
 /** A file that a manifest names, with what is wrong with it. */
 export interface VerifiedFile {
@@ -38,25 +42,24 @@ export interface VerifyReport {
   readonly manifests: number;
   readonly files: readonly VerifiedFile[];
   /** Everything that is wrong, the problems of `files` included. Empty if all is as published. */
-  readonly problems: readonly { readonly path: string; readonly problem: string }[];
+  readonly problems: readonly Problem[];
+  /** How many manifests one of the keys signed; null if no key was given. */
+  readonly signed: number | null;
+  readonly chains: readonly VerifiedChain[];
 }
 
 /**
  * Checks files and folders, in the layout of the store or all in one folder. For a statement that is given alone, the
- * manifest beside it is used. Throws `NothingToVerify` for a path that does not exist.
+ * manifest beside it is used. With public keys, every manifest has to be signed by one of them, and none may be missing
+ * between those that are here. Throws `NothingToVerify` for a path that does not exist.
  */
 export async function verifyPaths(
   paths: readonly string[],
   formats: readonly StatementFormat[] = STATEMENT_FORMATS,
+  publicKeys: readonly PublicKey[] = [],
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
-  const problems: { path: string; problem: string }[] = [];
-  const manifests: ReadManifest[] = [];
-  for (const file of found.filter(({ path }) => isManifest(path))) {
-    const manifest = parseManifest(await readFile(file.path, 'utf8'));
-    if (manifest !== null) manifests.push({ ...file, manifest });
-    else problems.push({ path: file.path, problem: 'this is no manifest of daybook' });
-  }
+  const { manifests, problems, signed } = await readManifests(found, publicKeys);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
   const files: VerifiedFile[] = [];
@@ -88,10 +91,44 @@ export async function verifyPaths(
     if (isStatement(path) && !named.has(path))
       problems.push({ path, problem: 'no manifest here names this file' });
   }
+  const { chains, problems: inChains } = verifyChains(manifests);
+  problems.push(...inChains);
+  if (publicKeys.length > 0)
+    problems.push(...chains.flatMap(({ missing }) => missing), ...(await leftAlone(found)));
   if (manifests.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
-  return { manifests: manifests.length, files, problems };
+  return { manifests: manifests.length, files, problems, signed, chains };
+}
+
+/** Reads the manifests, and checks their signatures where there are keys to check them with. */
+async function readManifests(found: readonly Found[], keys: readonly PublicKey[]) {
+  const manifests: ReadManifest[] = [];
+  const problems: Problem[] = [];
+  let signed = 0;
+  for (const file of found.filter(({ path }) => isManifest(path))) {
+    const content = await readFile(file.path);
+    const manifest = parseManifest(content.toString('utf8'));
+    if (manifest === null) {
+      problems.push({ path: file.path, problem: 'this is no manifest of daybook' });
+      continue;
+    }
+    manifests.push({ ...file, manifest, sha256: sha256Of(content) });
+    const problem = keys.length === 0 ? null : await signatureProblem(file.path, content, keys);
+    if (problem === null) signed += 1;
+    else problems.push({ path: file.path, problem });
+  }
+  return { manifests, problems, signed: keys.length === 0 ? null : signed };
+}
+
+/** Signatures without their manifest. */
+async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const { path } of found.filter((one) => one.path.endsWith(SIGNATURE_EXTENSION))) {
+    const manifest = await stat(path.slice(0, -SIGNATURE_EXTENSION.length)).catch(() => null);
+    if (manifest === null) problems.push({ path, problem: 'the manifest that it signs is missing here' });
+  }
+  return problems;
 }
 
 /**

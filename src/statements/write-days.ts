@@ -21,11 +21,11 @@ import {
   writeFiles,
   type DayFiles,
   type DayToWrite,
-  type LatestStatements,
+  type Latest,
   type Misfit,
 } from './day-files.ts';
 import { hasBreaks, isStillExplained } from './explained.ts';
-import { dayPrefix, manifestKey } from './keys.ts';
+import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { writeManifest } from './write-manifest.ts';
 
@@ -60,7 +60,7 @@ export interface WrittenDays {
  */
 export async function writeDays(
   days: readonly DayToWrite[],
-  latest: LatestStatements,
+  latest: Latest,
   options: PublishDayOptions,
 ): Promise<WrittenDays> {
   const atOnce = pLimit(AT_ONCE_MAX);
@@ -81,7 +81,7 @@ export async function writeDays(
   const next = await record(named, options);
   for (const day of next) options.publishedNow?.takeBack(day);
   const put = await putManifests(named, options);
-  const stored = new Map<DayFiles, StoredRow>();
+  const stored = new Map<DayFiles, readonly StoredRow[]>();
   for (const [nth, result] of put.entries())
     if (result.status === 'fulfilled') stored.set(named[nth]!, result.value);
   await settle(stored, options);
@@ -143,12 +143,16 @@ async function record(
 function putManifests(
   days: readonly NamedFiles[],
   options: PublishDayOptions,
-): Promise<PromiseSettledResult<StoredRow>[]> {
+): Promise<PromiseSettledResult<StoredRow[]>[]> {
   const atOnce = pLimit(AT_ONCE_MAX);
   const fence = leaseFence(options);
   return Promise.allSettled(
     days.map(({ merchantNo, day, manifest, past }) => {
-      const known = options.publishedNow?.stored.get(manifestKey(merchantNo, day)) ?? past.storedManifest;
+      const now = options.publishedNow?.stored;
+      const known = {
+        manifest: now?.get(manifestKey(merchantNo, day)) ?? past.storedManifest,
+        signature: now?.get(signatureKey(merchantNo, day)) ?? past.storedSignature,
+      };
       return atOnce(() => writeManifest(manifest.row, known, fence, options));
     }),
   );
@@ -159,14 +163,14 @@ function putManifests(
  * caller: a person may resolve a break at any time.
  */
 async function settle(
-  written: ReadonlyMap<DayFiles, StoredRow>,
+  written: ReadonlyMap<DayFiles, readonly StoredRow[]>,
   { db, lease, zone, publishedNow }: PublishDayOptions,
 ): Promise<void> {
   const days = new Map(written);
   if (publishedNow !== undefined) {
     for (const [files, stored] of written) {
       if (hasBreaks(files)) continue;
-      publishedNow.add(fineOf(files), [stored]);
+      publishedNow.add(fineOf(files), stored);
       days.delete(files);
     }
   }
@@ -178,7 +182,7 @@ async function settle(
       if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
         settled.push(...fineOf(files));
     }
-    await recordSettled(trx, [...days.values()], settled);
+    await recordSettled(trx, [...days.values()].flat(), settled);
   });
 }
 

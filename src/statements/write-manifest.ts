@@ -1,7 +1,14 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { ObjectExists, type Fence, type ObjectStore, type StoredDigest } from '../objects/object-store.ts';
+import {
+  ObjectExists,
+  readWhole,
+  type Fence,
+  type ObjectStore,
+  type PutOptions,
+  type StoredDigest,
+} from '../objects/object-store.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
@@ -9,14 +16,16 @@ import { recordPublished } from '../store/statements/record-published.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from './digest.ts';
-import { manifestKey } from './keys.ts';
-import { otherFormatsIn, parseManifest } from './manifest.ts';
+import { manifestKey, signatureKey } from './keys.ts';
+import { otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
+import { chainFieldsOf, nextInChain, supersededWith, type Superseded } from './manifest-chain.ts';
 import { manifestText, type ManifestSources } from './manifest-text.ts';
-import { putReplacing, readManifest } from './put-revision.ts';
+import { putReplacing } from './put-revision.ts';
+import { signed, SIGNATURE_CONTENT_TYPE, type SigningOptions } from './sign-manifest.ts';
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
-export interface SettleOptions {
+export interface SettleOptions extends SigningOptions {
   readonly db: Kysely<DB>;
   readonly lease: Lease;
   readonly objects: ObjectStore;
@@ -25,9 +34,15 @@ export interface SettleOptions {
   readonly checked?: readonly string[];
 }
 
-/** The row for the text of a manifest. */
+/** The row for the text of a manifest, without its signature. */
 export const manifestRow = (
-  { merchantNo, day, revision, epoch }: Pick<ManifestSources, 'merchantNo' | 'day' | 'revision' | 'epoch'>,
+  {
+    merchantNo,
+    day,
+    revision,
+    epoch,
+    place,
+  }: Pick<Manifest, 'merchantNo' | 'day' | 'revision' | 'epoch' | 'place'>,
   content: string,
 ): ManifestRow => ({
   merchant_no: merchantNo,
@@ -37,62 +52,110 @@ export const manifestRow = (
   sha256: sha256Of(content),
   byte_count: Buffer.byteLength(content),
   content,
+  place: place ?? null,
+  signature: null,
 });
 
+type Past = Pick<PastOfDay, 'manifest' | 'previous' | 'certificates' | 'lastInChain' | 'unchained'>;
+
 /**
- * The manifest that these rows call for: the recorded one where it says the same, else the next revision. Files in other
- * formats have no rows: those that the recorded one lists stay listed, and the rows bring the new ones.
+ * The manifest that these rows call for: the recorded one where it says the same, else the next revision, which takes
+ * the next place in the chain and is signed. Files in other formats have no rows: those that the recorded one lists stay
+ * listed, and the rows bring the new ones.
  */
 export function nextManifest(
   merchantNo: string,
   day: BusinessDay,
   rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
     Partial<Pick<ManifestSources, 'otherFormats'>>,
-  { manifest: recorded, previous, certificates }: Pick<PastOfDay, 'manifest' | 'previous' | 'certificates'>,
-  { lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
+  { manifest: recorded, previous, certificates, ...chain }: Past,
+  options: SettleOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
+  const { lease, zone, timeZoneTrusted = false, checked = [] } = options;
   const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
-  if (recorded !== undefined) {
-    // If only the checks of the run differ, no new manifest is made.
-    const before = parseManifest(recorded.content)?.checked ?? [];
-    if (manifestText({ ...sources, ...recorded, checked: before }) === recorded.content) {
-      return { row: recorded, isNew: false };
-    }
+  const before = recorded === undefined ? null : { row: recorded, manifest: parseManifest(recorded.content) };
+  if (before !== null) {
+    // If only the checks of the run or the place in the chain differ, no new manifest is made.
+    const { row, manifest } = before;
+    const { revision, epoch } = row;
+    const same = { revision, epoch, checked: manifest?.checked ?? [], chain: chainFieldsOf(manifest ?? {}) };
+    if (manifestText({ ...sources, ...same }) === row.content) return { row, isNew: false };
   }
-  const numbered = { ...sources, checked, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
-  return { row: manifestRow(numbered, manifestText(numbered)), isNew: true };
+  const next = {
+    revision: (recorded?.revision ?? 0) + 1,
+    epoch: lease.epoch,
+    chain: nextInChain(before, chain),
+  };
+  const text = manifestText({ ...sources, checked, ...next });
+  const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
+  return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
+}
+
+/** What was read back from the store of a manifest and of its signature. */
+export interface KnownManifest {
+  readonly manifest: StoredRow | undefined;
+  readonly signature: StoredRow | undefined;
 }
 
 /**
- * Writes the recorded manifest to the store, unless it was already read back from there (`known`). Returns what was read
- * back. If the store holds a manifest that this database has forgotten, the row gets a higher number first.
+ * Writes the recorded manifest to the store, and its signature before it, so that nobody finds the manifest without;
+ * what was already read back from there (`known`) is not written again. Returns what was read back. If the store holds a
+ * manifest that this database has forgotten, the row gets a higher number first.
  */
 export async function writeManifest(
   recorded: ManifestRow,
-  known: StoredRow | undefined,
+  known: KnownManifest,
   fence: Fence,
   options: SettleOptions,
-): Promise<StoredRow> {
+): Promise<StoredRow[]> {
   const { db, lease, objects } = options;
   const key = manifestKey(recorded.merchant_no, recorded.day);
-  if (known?.sha256 === recorded.sha256) return known;
+  const signature = await writeSignature(recorded, known.signature, fence, options);
+  if (known.manifest?.sha256 === recorded.sha256) return [...signature, known.manifest];
   const put = { fence, contentType: MANIFEST_CONTENT_TYPE };
-  const condition =
-    known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
   try {
-    return storedRow(key, await objects.put(key, Buffer.from(recorded.content), { ...put, ...condition }));
+    const condition = conditionOf(known.manifest);
+    const stored = await objects.put(key, Buffer.from(recorded.content), { ...put, ...condition });
+    return [...signature, storedRow(key, stored)];
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  const found = await readManifest(objects, key);
-  const row =
-    found !== null && found.revision >= recorded.revision ? above(found.revision, recorded) : recorded;
+  const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
+  const found = parseManifest(text);
+  const isForgotten = found !== null && found.revision >= recorded.revision;
+  const row = isForgotten
+    ? above({ row: manifestRow(found, text), manifest: found }, recorded, options)
+    : recorded;
   if (row !== recorded)
     await writeTransaction(db, lease, (trx) => recordPublished(trx, row.merchant_no, { manifests: [row] }));
-  return storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put));
+  const own = row === recorded ? signature : await writeSignature(row, signature[0], fence, options);
+  return [...own, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
 }
+
+/** Writes the signature that the row has, if any. */
+async function writeSignature(
+  { merchant_no, day, signature }: ManifestRow,
+  known: StoredRow | undefined,
+  fence: Fence,
+  { objects }: SettleOptions,
+): Promise<StoredRow[]> {
+  if (signature === null) return [];
+  if (known?.sha256 === sha256Of(signature)) return [known];
+  const key = signatureKey(merchant_no, day);
+  const content = Buffer.from(signature);
+  const put = { fence, contentType: SIGNATURE_CONTENT_TYPE };
+  try {
+    return [storedRow(key, await objects.put(key, content, { ...put, ...conditionOf(known) }))];
+  } catch (error) {
+    if (!(error instanceof ObjectExists)) throw error;
+  }
+  return [storedRow(key, await putReplacing(objects, key, content, put))];
+}
+
+const conditionOf = (known: StoredRow | undefined): PutOptions =>
+  known === undefined ? { ifAbsent: true } : known.etag === null ? {} : { ifEtag: known.etag };
 
 export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): StoredRow => ({
   object_key: key,
@@ -101,9 +164,18 @@ export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): S
   etag,
 });
 
-/** The same manifest, with a number above one that is taken. */
-function above(taken: number, { content, merchant_no, day, epoch }: ManifestRow): ManifestRow {
-  const manifest = { ...(JSON.parse(content) as object), revision: taken + 1 };
-  const text = `${JSON.stringify(manifest, null, 2)}\n`;
-  return manifestRow({ merchantNo: merchant_no, day, revision: taken + 1, epoch }, text);
+/** The same manifest, with a number above the one that was found. It names that one and itself as superseded. */
+function above(found: Superseded, recorded: ManifestRow, options: SettleOptions): ManifestRow {
+  const before = parseManifest(recorded.content)!;
+  const revision = found.row.revision + 1;
+  const { statements, summary, certificates, ...rest } = JSON.parse(recorded.content) as Manifest;
+  const supersededManifests =
+    before.place === undefined ? undefined : supersededWith([found, { row: recorded, manifest: before }]);
+  const manifest = {
+    ...{ ...rest, revision },
+    ...chainFieldsOf({ ...before, supersededManifests }),
+    ...{ statements, summary, certificates },
+  };
+  const row = manifestRow({ ...before, revision }, `${JSON.stringify(manifest, null, 2)}\n`);
+  return signed(row, recorded.signature, options);
 }

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SettingsInvalid } from '../../src/settings/invalid.ts';
+import { keyPairOf, readSigningKey } from '../../src/signing/keys.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
 import type { SettingsSource } from '../../src/settings/source.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
+const PAIR = keyPairOf(Buffer.alloc(32, 7), Buffer.alloc(8, 1));
 const KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * index * 7 + 130) % 256)).toString(
   'base64',
 );
@@ -68,6 +70,7 @@ describe('settings that are accepted', () => {
       s3ForcePathStyle: null,
       dataDir: '/srv/books/.daybook',
       secretKeys: [],
+      signingKey: null,
       schedule: {
         nightly: '30 1 * * *',
         resweep: '30 13 * * *',
@@ -112,6 +115,7 @@ describe('settings that are accepted', () => {
       DAYBOOK_NOW: '2026-04-01T10:00:00+08:00',
       DAYBOOK_DATA_DIR: 'books',
       DAYBOOK_SECRET_KEYS: `k2:${KEY}, k1:${KEY}`,
+      DAYBOOK_SIGNING_KEY: PAIR.secretKey,
       DAYBOOK_CURRENCIES: '{"XBT":6}',
       DAYBOOK_SCHEDULE_NIGHTLY: '0 3 * * *',
       DAYBOOK_SCHEDULE_RESWEEP: '0 12 * * 1',
@@ -169,6 +173,7 @@ describe('settings that are accepted', () => {
         { id: 'k2', key: Buffer.from(KEY, 'base64') },
         { id: 'k1', key: Buffer.from(KEY, 'base64') },
       ],
+      signingKey: readSigningKey(PAIR.secretKey),
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
       workers: 'queue',
       referenceCountries: ['CN', 'US'],
@@ -301,6 +306,8 @@ describe('settings that are refused', () => {
       `k1:${Buffer.from([...Array(32).keys()].reverse()).toString('base64')}`,
       'count up or down',
     ],
+    ['DAYBOOK_SIGNING_KEY', PAIR.publicKey, 'is a public key'],
+    ['DAYBOOK_SIGNING_KEY', 'correct horse battery staple', 'is no secret key of minisign'],
     ['DAYBOOK_ALLOW_INSECURE', 'database,everything', 'a list of database, statements, certificates'],
     ['PLATFORM_BASE_URL', 'http://platform.localhost', 'must be https'],
     ['PLATFORM_BASE_URL', 'http://localhost.', 'must be https'],

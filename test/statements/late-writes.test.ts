@@ -17,6 +17,7 @@ import { compareFiles } from '../../src/statements/compare-files.ts';
 import { repairFiles, type RepairReport } from '../../src/statements/repair-files.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { clientOf, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
+import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -25,6 +26,9 @@ import { createFreezer, freezableDatabase, freezableFiles, freezeRequests, type 
 import { filesOfDatabase, filesOfStore, verifyProblems } from './store-oracle.ts';
 
 const DAYS = ['2026-03-30', '2026-03-31'] as const;
+const PAIR = keyPairOf(Buffer.alloc(32, 1), Buffer.alloc(8, 1));
+const KEY = readSigningKey(PAIR.secretKey) as SigningKey;
+const PUBLIC_KEY = readPublicKey(PAIR.publicKey)!;
 
 interface Place {
   /** The store as a run sees it. With a freezer, each of its calls is an effect. */
@@ -84,6 +88,8 @@ const shown = (entries: number, days: readonly string[]): LedgerEntry[] =>
   ).map((entry) => ({ ...entry, batchNo: `B${entry.bookedAt}` }));
 
 let place: Place;
+/** What signs manifests in every run; null where they are not signed. */
+let signingKey: SigningKey | null;
 let book: Book;
 let database: Database;
 beforeAll(async () => {
@@ -101,7 +107,7 @@ async function wholeRun(
 ): Promise<RepairReport> {
   await book.synced(shown(entries, days), days);
   await book.reconciled();
-  await book.published(objects);
+  await book.published(objects, { signingKey });
   return repaired(objects);
 }
 const repaired = (objects: ObjectStore): Promise<RepairReport> =>
@@ -109,6 +115,7 @@ const repaired = (objects: ObjectStore): Promise<RepairReport> =>
     db: book.database.db,
     lease: book.lease,
     objects,
+    signingKey,
     zone: ZONE,
     clockToleranceS: 2,
     runId: 1,
@@ -154,6 +161,7 @@ async function lateEffect(freezeAt: number, standing: number, days: readonly str
   const first = book.published(place.open(freezer), {
     db: freezableDatabase(db, freezer),
     lease: book.lease,
+    signingKey,
   });
   const ended = Promise.allSettled([first]).then(([end]) => end);
   const frozenAt = await Promise.race([freezer.frozen, ended.then(() => null)]);
@@ -173,19 +181,27 @@ async function lateEffect(freezeAt: number, standing: number, days: readonly str
     damaged += compared.damaged.length;
   }
   book.lease = await takeOver();
-  await book.published(calm);
+  await book.published(calm, { signingKey });
   return { frozenAt, end, afterwards: await repaired(calm), damaged };
 }
 
 describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
   test.each([
-    ['the first statement of a day', 0, DAYS.slice(0, 1)],
-    ['a later revision', 1, DAYS.slice(0, 1)],
+    ['the first statement of a day', 0, DAYS.slice(0, 1), null],
+    ['a later revision', 1, DAYS.slice(0, 1), null],
+    ...(store === GATEWAY
+      ? []
+      : ([
+          ['the first statement of a signed day', 0, DAYS.slice(0, 1), KEY],
+          ['a later revision of a signed day', 1, DAYS.slice(0, 1), KEY],
+        ] as const)),
     // Each effect of two days takes the gateway a second. It obeys the same conditions as a directory.
-    ...(store === GATEWAY ? [] : [['two days that are published together', 1, DAYS] as const]),
+    ...(store === GATEWAY ? [] : [['two days that are published together', 1, DAYS, null] as const]),
   ] as const)(
     'of %s: refused or repaired, before whatever effect the run was frozen',
-    async (__, standing, days) => {
+    async (__, standing, days, key) => {
+      signingKey = key;
+      const publicKeys = key === null ? [] : [PUBLIC_KEY];
       const frozenAt: string[] = [];
       for (let number = 0; ; number += 1) {
         place = await openPlace();
@@ -193,7 +209,7 @@ describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
         const about = `effect ${number}, ${outcome.frozenAt ?? 'none'}`;
         const objects = place.open();
         expect(await filesOfStore(objects), about).toEqual(await filesOfDatabase(book.database.db));
-        expect(await verifyProblems(objects), about).toEqual([]);
+        expect(await verifyProblems(objects, publicKeys), about).toEqual([]);
         expect(await place.leftovers(), about).toEqual([]);
         expect(outcome.afterwards.unrepaired, about).toEqual([]);
         expect(outcome.afterwards.repaired, about).toHaveLength(outcome.damaged);
@@ -207,6 +223,7 @@ describe.each(places)('late writes to %s', (store, keepsOut, openPlace) => {
         await place.close();
       }
       expect(frozenAt.join('\n')).toMatch(/\.r\d\.csv[^]*summary\.r\d\.csv[^]*manifest\.json[^]*transaction/);
+      if (key !== null) expect(frozenAt.join('\n')).toMatch(/\.minisig/);
     },
     300_000,
   );

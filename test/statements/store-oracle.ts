@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
-import { manifestKey, MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
+import { sha256Of } from '../../src/statements/digest.ts';
+import { manifestKey, MERCHANTS_PREFIX, signatureKey } from '../../src/statements/keys.ts';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
+import type { PublicKey } from '../../src/signing/keys.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
 /** SHA-256 by key, from the database. */
@@ -14,12 +17,15 @@ export async function filesOfDatabase(db: Kysely<DB>): Promise<Map<string, strin
   const summaries = await db.selectFrom('statement_summary').select(['object_key', 'sha256']).execute();
   const manifests = await db
     .selectFrom('statement_manifest')
-    .select(['merchant_no', 'day', 'sha256'])
+    .select(['merchant_no', 'day', 'sha256', 'signature'])
     .execute();
   return new Map(
     [
       ...[...statements, ...summaries].map((row): [string, string] => [row.object_key, row.sha256]),
       ...manifests.map((row): [string, string] => [manifestKey(row.merchant_no, row.day), row.sha256]),
+      ...manifests.flatMap(({ merchant_no, day, signature }): [string, string][] =>
+        signature === null ? [] : [[signatureKey(merchant_no, day), sha256Of(signature)]],
+      ),
     ].sort(([a], [b]) => (a < b ? -1 : 1)),
   );
 }
@@ -32,14 +38,17 @@ export async function filesOfStore(objects: ObjectStore): Promise<Map<string, st
 }
 
 /** The problems that `verify` finds in a download of the whole store. */
-export async function verifyProblems(objects: ObjectStore): Promise<readonly unknown[]> {
+export async function verifyProblems(
+  objects: ObjectStore,
+  publicKeys: readonly PublicKey[] = [],
+): Promise<readonly unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-verify-'));
   try {
     for await (const key of objects.list(MERCHANTS_PREFIX)) {
       await mkdir(dirname(join(folder, key)), { recursive: true });
       await writeFile(join(folder, key), (await readWhole(objects, key))!);
     }
-    return (await verifyPaths([folder])).problems;
+    return (await verifyPaths([folder], STATEMENT_FORMATS, publicKeys)).problems;
   } finally {
     await rm(folder, { recursive: true });
   }

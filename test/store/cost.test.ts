@@ -124,13 +124,16 @@ describe.each([
     [
       'tells what is published and proven of the day',
       () => () =>
-        pastOfDays(db, MERCHANT, [{ day: dayOf(DAY.beginMs, 'UTC'), window: DAY, manifestKey: 'key' }]),
+        pastOfDays(db, MERCHANT, [
+          { day: dayOf(DAY.beginMs, 'UTC'), window: DAY, manifestKey: 'key', signatureKey: 'signature' },
+        ]),
     ],
     [
       'reads what is due, with its past and its entries',
       () => async () => {
         const day = dayOf(DAY.beginMs, 'UTC');
-        const asked = [addDays(day, -1), day].map((one) => ({ day: one, window: DAY, manifestKey: 'key' }));
+        const keys = { manifestKey: 'key', signatureKey: 'signature' };
+        const asked = [addDays(day, -1), day].map((one) => ({ day: one, window: DAY, ...keys }));
         const { past, entries } = await firstDueOf(db, MERCHANT, { toDay: day }, asked);
         expect([...past.keys()]).toEqual([day]);
         expect(entries).toEqual([

@@ -79,6 +79,7 @@ const night = (days: readonly string[], change: Partial<StatementRow> = {}): New
   stored: days.map((day) => ({ object_key: `${day}.csv`, sha256: 'a', byte_count: 1, etag: null })),
   manifests: days.map((day) => ({
     ...{ merchant_no: MERCHANT, day, revision: 1, epoch: 1, sha256: 'c', byte_count: 1, content: 'x' },
+    ...{ place: 1, signature: null },
   })),
 });
 

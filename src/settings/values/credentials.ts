@@ -1,5 +1,6 @@
-/** Checks credentials in settings: merchant number, token, agent number, secret keys. */
+/** Checks credentials in settings: merchant number, token, agent number, secret keys, signing key. */
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
+import { readSigningKey, type SigningKey } from '../../signing/keys.ts';
 import type { SecretKey } from '../settings.ts';
 import { reading, text, Wrong } from './reading.ts';
 
@@ -45,4 +46,12 @@ export const secretKeys = () =>
     });
     if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Wrong('gives two keys the same id');
     return keys;
+  });
+
+/** A secret key of minisign without a password: its line, or its whole file. */
+export const signingKey = () =>
+  reading((value): SigningKey => {
+    const key = readSigningKey(value);
+    if (typeof key === 'string') throw new Wrong(key);
+    return key;
   });

@@ -1522,6 +1522,10 @@ export interface StatementManifest {
    */
   merchant_no: string;
   /**
+   * Its place in the merchant's chain of manifests, from 1; null where it was made before there was a chain.
+   */
+  place: number | null;
+  /**
    * Grows with every manifest whose content differs from the one before.
    */
   revision: number;
@@ -1529,6 +1533,10 @@ export interface StatementManifest {
    * SHA-256 of the file, in hex.
    */
   sha256: string;
+  /**
+   * The text of the signature file beside it; null where there is none.
+   */
+  signature: string | null;
 }
 
 export interface StatementSummary {

@@ -25,8 +25,13 @@ export interface PastOfDay {
   readonly summaries: readonly SummaryRow[];
   /** The manifest as it should be in the store; undefined before the first one. */
   readonly manifest: ManifestRow | undefined;
-  /** What was last read back of it. */
+  /** What was last read back of it, and of its signature. */
   readonly storedManifest: StoredRow | undefined;
+  readonly storedSignature: StoredRow | undefined;
+  /** The last manifest in the merchant's chain when this was read; null where the chain has none yet. */
+  readonly lastInChain: ChainedManifest | null;
+  /** Where the chain has none yet, the manifests of the merchant from before there were chains, by day. */
+  readonly unchained: readonly NamedManifest[];
   /** By currency: the current statement of the account's last published day before this one. */
   readonly previous: ReadonlyMap<string, StatementRow>;
   /** By currency: the account's next published day after this one. */
@@ -37,10 +42,23 @@ export interface PastOfDay {
   readonly proven: (currency: string) => Window[];
 }
 
+/** A manifest as others name it. */
+export interface NamedManifest {
+  readonly day: BusinessDay;
+  readonly revision: number;
+  readonly sha256: string;
+}
+
+/** One that has a place in its merchant's chain. */
+export interface ChainedManifest extends NamedManifest {
+  readonly place: number;
+}
+
 export interface DayAsked {
   readonly day: BusinessDay;
   readonly window: Window;
   readonly manifestKey: string;
+  readonly signatureKey: string;
 }
 
 export interface PastRow {
@@ -51,6 +69,9 @@ export interface PastRow {
   readonly summaries: SummaryRow[] | null;
   readonly manifest: ManifestRow | null;
   readonly stored: StoredRow | null;
+  readonly stored_signature: StoredRow | null;
+  readonly last_in_chain: ChainedManifest | null;
+  readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
 }
@@ -68,14 +89,15 @@ export async function pastOfDays(
   return pastsByDay(rows, days);
 }
 
-/** Rows `(day, begin_ms, end_ms, manifest_key)`. */
+/** Rows `(day, begin_ms, end_ms, manifest_key, signature_key)`. */
 export const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
       SELECT * FROM unnest(
         ${arrayLiteral(days.map(({ day }) => day))}::date[],
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
         ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[],
-        ${arrayLiteral(days.map(({ manifestKey }) => manifestKey))}::text[]
-      ) AS asked (day, begin_ms, end_ms, manifest_key)`;
+        ${arrayLiteral(days.map(({ manifestKey }) => manifestKey))}::text[],
+        ${arrayLiteral(days.map(({ signatureKey }) => signatureKey))}::text[]
+      ) AS asked (day, begin_ms, end_ms, manifest_key, signature_key)`;
 
 /** A row for each day of `asked`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
 export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
@@ -102,12 +124,21 @@ export const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<Past
       (SELECT to_jsonb(m) FROM statement_manifest m
        WHERE merchant_no = ${merchantNo} AND day = asked.day) AS manifest,
       (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.manifest_key) AS stored,
+      (SELECT to_jsonb(o) FROM stored_object o WHERE object_key = asked.signature_key) AS stored_signature,
+      ${lastInChain(merchantNo)} AS last_in_chain,
+      (SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
+       FROM statement_manifest WHERE merchant_no = ${merchantNo} AND ${lastInChain(merchantNo)} IS NULL) AS unchained,
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM absent_entry
        WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS absent
     FROM asked`;
+
+const lastInChain = (merchantNo: string): RawBuilder<unknown> => sql`
+      (SELECT jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256, 'place', place)
+       FROM statement_manifest WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
+       ORDER BY place DESC LIMIT 1)`;
 
 /** Such rows, by day. */
 export function pastsByDay(
@@ -127,6 +158,9 @@ function pastOfDay(row: PastRow, window: Window): PastOfDay {
     summaries: (row.summaries ?? []).map(summaryFrom),
     manifest: row.manifest ?? undefined,
     storedManifest: row.stored ?? undefined,
+    storedSignature: row.stored_signature ?? undefined,
+    lastInChain: row.last_in_chain,
+    unchained: row.unchained ?? [],
     previous: new Map(previous.map((statement) => [statement.currency, statement])),
     later: new Map(Object.entries(row.later ?? {})),
     certificates: readings

@@ -96,7 +96,8 @@ const kept = (
       INSERT INTO statement_manifest SELECT new.* FROM held, ${rowsOf('statement_manifest', manifests)} AS new
       ON CONFLICT (merchant_no, day) DO UPDATE SET
         revision = excluded.revision, epoch = excluded.epoch, sha256 = excluded.sha256,
-        byte_count = excluded.byte_count, content = excluded.content
+        byte_count = excluded.byte_count, content = excluded.content, place = excluded.place,
+        signature = excluded.signature
     ),
     own AS (
       SELECT merchant_no, currency, day, max(revision) AS revision FROM new_statement

@@ -1,0 +1,112 @@
+/** Key pairs as minisign writes them: the secret without a password, and the public key (`RW...`). */
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+
+/** What signs. */
+export interface SigningKey {
+  /** 8 bytes that name the pair. */
+  readonly id: Buffer;
+  readonly key: KeyObject;
+}
+
+/** What checks signatures. */
+export interface PublicKey {
+  readonly id: Buffer;
+  readonly key: KeyObject;
+}
+
+/** Both halves of a pair, as minisign's files hold them. */
+export interface KeyPair {
+  readonly id: string;
+  /** One line of base64, for `DAYBOOK_SIGNING_KEY`. */
+  readonly secretKey: string;
+  /** One line of base64, `RW...`. */
+  readonly publicKey: string;
+}
+
+export const ID_BYTES = 8;
+export const SEED_BYTES = 32;
+const ALGORITHM = Buffer.from('Ed');
+const NO_PASSWORD = Buffer.alloc(2);
+const CHECKSUM = Buffer.from('B2');
+/** Salt and limits of the password's hash. Unused without a password. */
+const UNUSED = Buffer.alloc(32 + 8 + 8);
+const HEAD_BYTES = ALGORITHM.length + NO_PASSWORD.length + CHECKSUM.length + UNUSED.length;
+/** Without a password, minisign writes none and reads none: the public half in the key proves it whole. */
+const NO_CHECKSUM = Buffer.alloc(32);
+const POINT_BYTES = 32;
+const SECRET_BYTES = HEAD_BYTES + ID_BYTES + SEED_BYTES + POINT_BYTES + NO_CHECKSUM.length;
+const PUBLIC_BYTES = ALGORITHM.length + ID_BYTES + POINT_BYTES;
+
+/** A pair made of random bytes: 32 for the key and 8 for its name. */
+export function keyPairOf(seed: Buffer, id: Buffer): KeyPair {
+  const point = pointOf(seed);
+  const secret = [ALGORITHM, NO_PASSWORD, CHECKSUM, UNUSED, id, seed, point, NO_CHECKSUM];
+  return {
+    id: nameOf(id),
+    secretKey: Buffer.concat(secret).toString('base64'),
+    publicKey: publicText(id, point),
+  };
+}
+
+/** A key's name as minisign shows it. */
+export const nameOf = (id: Buffer): string => Buffer.from(id).reverse().toString('hex').toUpperCase();
+
+/** The public half, as one line of base64. */
+export const publicKeyOf = ({ id, key }: SigningKey): string => publicText(id, pointIn(createPublicKey(key)));
+
+/** The file that minisign reads a half from. */
+export const keyFile = (half: 'secret' | 'public', { id, secretKey, publicKey }: KeyPair): string =>
+  half === 'secret'
+    ? `untrusted comment: minisign secret key ${id}, for DAYBOOK_SIGNING_KEY\n${secretKey}\n`
+    : `untrusted comment: minisign public key ${id}\n${publicKey}\n`;
+
+/** Reads a secret key, given as its line or its whole file. What is wrong, without any of its text, where it is none. */
+export function readSigningKey(text: string): SigningKey | string {
+  const bytes = bytesIn(text);
+  if (bytes.length !== SECRET_BYTES || !bytes.subarray(0, 2).equals(ALGORITHM))
+    return bytes.length === PUBLIC_BYTES ? 'is a public key, where the secret one is needed' : NOT_SECRET;
+  if (!bytes.subarray(2, 4).equals(NO_PASSWORD))
+    return 'is encrypted with a password, which nobody can type at night: make a pair with `daybook statements keygen`';
+  const own = bytes.subarray(HEAD_BYTES);
+  const id = own.subarray(0, ID_BYTES);
+  const seed = own.subarray(ID_BYTES, ID_BYTES + SEED_BYTES);
+  const point = own.subarray(ID_BYTES + SEED_BYTES).subarray(0, POINT_BYTES);
+  return pointOf(seed).equals(point)
+    ? { id, key: privateKeyOf(seed) }
+    : 'is damaged: its secret half and its public half do not belong together';
+}
+
+const NOT_SECRET = 'is no secret key of minisign; `daybook statements keygen` makes one';
+
+/** Reads a public key, given as its line or its whole file; null if it is none. */
+export function readPublicKey(text: string): PublicKey | null {
+  const bytes = bytesIn(text);
+  if (bytes.length !== PUBLIC_BYTES || !bytes.subarray(0, 2).equals(ALGORITHM)) return null;
+  const x = bytes.subarray(2 + ID_BYTES).toString('base64url');
+  return {
+    id: bytes.subarray(2, 2 + ID_BYTES),
+    key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
+  };
+}
+
+/** The base64 in a key's line or file. */
+function bytesIn(text: string): Buffer {
+  const lines = text.trim().split(/\r?\n/);
+  const [line = '', ...more] = lines[0]!.startsWith('untrusted comment:') ? lines.slice(1) : lines;
+  return more.length === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(line)
+    ? Buffer.from(line, 'base64')
+    : Buffer.alloc(0);
+}
+
+const publicText = (id: Buffer, point: Buffer): string =>
+  Buffer.concat([ALGORITHM, id, point]).toString('base64');
+
+/** What every Ed25519 key in PKCS #8 starts with; the seed follows. */
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+const privateKeyOf = (seed: Buffer): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });
+
+const pointOf = (seed: Buffer): Buffer => pointIn(createPublicKey(privateKeyOf(seed)));
+
+const pointIn = (key: KeyObject): Buffer => Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');

@@ -1,0 +1,43 @@
+/** Signs manifests: the text of the signature file that lies beside each. */
+import { signatureFile } from '../signing/signatures.ts';
+import type { SigningKey } from '../signing/keys.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
+import { manifestKey } from './keys.ts';
+
+export interface SigningOptions {
+  /** If left out or null, manifests are not signed. */
+  readonly signingKey?: SigningKey | null;
+  readonly now: () => Date;
+}
+
+export const SIGNATURE_CONTENT_TYPE = 'text/plain; charset=utf-8';
+
+/** What takes the place of a signature that is none any more. No program takes it for a signature. */
+export const WITHDRAWN =
+  'untrusted comment: the manifest beside this file was replaced, and the new one is not signed\n';
+
+/**
+ * The row with its signature. `before` is the signature that lies in the store: without a key it would be one of another
+ * manifest, so a note takes its place.
+ */
+export function signed(
+  row: ManifestRow,
+  before: string | null,
+  { signingKey = null, now }: SigningOptions,
+): ManifestRow {
+  const signature =
+    signingKey === null
+      ? before === null
+        ? null
+        : WITHDRAWN
+      : signatureFile(Buffer.from(row.content), commentOn(row, now()), signingKey);
+  return { ...row, signature };
+}
+
+/** What a person wants to know: whose manifest of which day, which revision, and when it was signed. */
+const commentOn = ({ merchant_no, day, revision }: ManifestRow, at: Date): string =>
+  `${manifestKey(merchant_no, day)} revision ${revision}, signed ${at.toISOString()}`;
+
+/** Whether a manifest was published without a signature. */
+export const isUnsigned = ({ signature }: Pick<ManifestRow, 'signature'>): boolean =>
+  signature === null || signature === WITHDRAWN;

@@ -1,0 +1,146 @@
+/** Checks that the manifests of each merchant follow each other, as far as they are here. */
+import type { NamedManifest } from '../store/statements/past-of-days.ts';
+import type { Manifest } from './manifest.ts';
+import type { Problem, ReadManifest } from './verify-days.ts';
+
+/** What is here of a merchant's chain of manifests. */
+export interface VerifiedChain {
+  readonly merchantNo: string;
+  /** How many of its manifests are here. */
+  readonly manifests: number;
+  /** The first and the last place that they have, or that those had which they took the place of. */
+  readonly from: number;
+  readonly through: number;
+  /** The last one. Whoever noted it earlier can see whether it is still in the chain. */
+  readonly last: NamedManifest;
+  /** Manifests that others here follow, of days between those here, and that are not here themselves. */
+  readonly missing: readonly Problem[];
+}
+
+export interface VerifiedChains {
+  readonly chains: readonly VerifiedChain[];
+  readonly problems: readonly Problem[];
+}
+
+type Chained = ReadManifest & { readonly manifest: Manifest & { readonly place: number } };
+
+/** By merchant. Manifests from before there were chains are not counted, but those that follow them are checked. */
+export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains {
+  const chains: VerifiedChain[] = [];
+  const problems: Problem[] = [];
+  for (const own of Map.groupBy(manifests, ({ manifest }) => manifest.merchantNo).values()) {
+    const chained = own
+      .filter((one): one is Chained => one.manifest.place !== undefined)
+      .sort((a, b) => a.manifest.place - b.manifest.place);
+    if (chained.length === 0) continue;
+    const { wrong, missing } = checkedLinks(own, chained);
+    problems.push(...wrong, ...forks(chained));
+    const { manifest, sha256 } = chained.at(-1)!;
+    chains.push({
+      merchantNo: manifest.merchantNo,
+      manifests: new Set(chained.map((one) => one.sha256)).size,
+      from: Math.min(...chained.flatMap(({ manifest }) => placesIn(manifest))),
+      through: manifest.place!,
+      last: { day: manifest.day, revision: manifest.revision, sha256 },
+      missing,
+    });
+  }
+  return { chains, problems };
+}
+
+const placesIn = ({ place, supersededManifests = [] }: Chained['manifest']): number[] => [
+  place,
+  ...supersededManifests.flatMap((one) => one.place ?? []),
+];
+
+/** A link from a manifest that has, or had, this place; null at the first one. */
+interface Link {
+  readonly place: number | null;
+  readonly to: NamedManifest;
+}
+
+/** What a manifest says of itself, and of those that it took the place of. */
+const linksOf = ({ manifest }: ReadManifest): Link[] => [
+  ...[manifest, ...(manifest.supersededManifests ?? [])].flatMap(({ place = null, previousManifest }) =>
+    previousManifest == null ? [] : [{ place, to: previousManifest }],
+  ),
+  ...(manifest.earlierManifests ?? []).map((to) => ({ place: null, to })),
+];
+
+function checkedLinks(
+  own: readonly ReadManifest[],
+  chained: readonly Chained[],
+): { readonly wrong: Problem[]; readonly missing: Problem[] } {
+  const known = knownAmong(own);
+  const days = Map.groupBy(own, ({ manifest }) => manifest.day);
+  const inOrder = [...days.keys()].sort();
+  const wrong: Problem[] = [];
+  const missing: Problem[] = [];
+  for (const one of chained) {
+    const { path, manifest } = one;
+    if ((manifest.place === 1) !== (manifest.previousManifest == null))
+      wrong.push({
+        path,
+        problem: `it is out of order: manifest ${manifest.place} of the chain names ${manifest.place === 1 ? 'one' : 'none'} before it`,
+      });
+    for (const { place, to } of linksOf(one)) {
+      const found = known.get(to.sha256);
+      const here = days.get(to.day)?.at(-1)?.manifest;
+      if (found !== undefined) {
+        if (found.day !== to.day || (place !== null && found.place !== null && found.place + 1 !== place))
+          wrong.push({ path, problem: outOfOrder(place, to, found) });
+      } else if (here !== undefined) wrong.push({ path, problem: anotherHere(to, here.revision) });
+      else if (inOrder[0]! < to.day && to.day < inOrder.at(-1)!)
+        missing.push({
+          path,
+          problem: `revision ${to.revision} of ${to.day}, which it follows, is missing here`,
+        });
+    }
+  }
+  return { wrong, missing };
+}
+
+interface Known {
+  readonly day: string;
+  readonly place: number | null;
+}
+
+/** By SHA-256, the manifests that are here and those that they took the place of. */
+const knownAmong = (own: readonly ReadManifest[]): ReadonlyMap<string, Known> =>
+  new Map(
+    own.flatMap(({ sha256, manifest }) => {
+      const { day, supersededManifests = [] } = manifest;
+      return [{ sha256, place: manifest.place }, ...supersededManifests].map(
+        (one) => [one.sha256, { day, place: one.place ?? null }] as const,
+      );
+    }),
+  );
+
+const outOfOrder = (place: number | null, to: NamedManifest, found: Known): string =>
+  `it is out of order: ${place === null ? 'it' : `manifest ${place} of the chain`} follows revision ${to.revision} of ` +
+  `${to.day}, which is ${found.place === null ? '' : `manifest ${found.place}, `}of ${found.day}`;
+
+const anotherHere = (to: NamedManifest, revision: number): string =>
+  `it follows revision ${to.revision} of ${to.day}, and the manifest of that day here is another one, ` +
+  (revision < to.revision
+    ? `revision ${revision}: that one is out of date, or was put back`
+    : `revision ${revision}, which does not name it: one of the two was changed`) +
+  '; download both days again';
+
+/** Manifests that follow the same one. A manifest that another one here took the place of may. */
+function forks(chained: readonly Chained[]): Problem[] {
+  const superseded = new Set(
+    chained.flatMap(({ manifest }) => (manifest.supersededManifests ?? []).map(({ sha256 }) => sha256)),
+  );
+  const current = [...new Map(chained.map((one) => [one.sha256, one])).values()].filter(
+    ({ sha256 }) => !superseded.has(sha256),
+  );
+  return [
+    ...Map.groupBy(current, ({ manifest }) => manifest.previousManifest?.sha256 ?? '').values(),
+  ].flatMap(([first, ...others]) =>
+    others.map(({ path }) => ({
+      path,
+      problem: `it is out of order: the manifest of ${first!.manifest.day} follows the same one as it`,
+    })),
+  );
+}

@@ -1,0 +1,334 @@
+/** Manifests are signed, and each names the one before it: whatever is changed, taken away or put back is found. */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { LedgerEntry } from '../../src/ledger/entry.ts';
+import { createDirectoryStore } from '../../src/objects/directory.ts';
+import { ObjectStoreUnreachable, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
+import { keyPairOf, readPublicKey, readSigningKey, type SigningKey } from '../../src/signing/keys.ts';
+import { readSignature } from '../../src/signing/signatures.ts';
+import { adoptStore } from '../../src/statements/adopt.ts';
+import { sha256Of } from '../../src/statements/digest.ts';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
+import { parseManifest } from '../../src/statements/manifest.ts';
+import { repairFiles } from '../../src/statements/repair-files.ts';
+import { verifyPaths } from '../../src/statements/verify.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import { minisign } from '../signing/minisign.ts';
+import { emptyTables, freshDatabase } from '../support/database.ts';
+import { accountEntries } from '../support/ledger-entries.ts';
+import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
+
+const DAYS = ['2026-03-28', '2026-03-29', '2026-03-30', '2026-03-31'] as const;
+const pairOf = (byte: number) => {
+  const pair = keyPairOf(Buffer.alloc(32, byte), Buffer.alloc(8, byte));
+  return { key: readSigningKey(pair.secretKey) as SigningKey, publicKey: pair.publicKey, id: pair.id };
+};
+const OURS = pairOf(1);
+const OTHERS = pairOf(2);
+
+/** Three entries a day; of `late` days the second one is still to come. */
+const shown = (late: readonly string[] = []): LedgerEntry[] =>
+  accountEntries(
+    100_00,
+    DAYS.flatMap((day) => ['08', '12', '16'].map((hour): [string, number] => [`${day} ${hour}:00:00`, 5_00])),
+  )
+    .map((entry) => ({ ...entry, batchNo: `B${entry.bookedAt}` }))
+    .filter(({ bookedAt }) => !late.some((day) => bookedAt === `${day} 12:00:00`));
+
+let database: Database;
+let book: Book;
+let folder: string;
+let store: ObjectStore;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await emptyTables(database.db);
+  book = await openBook(database);
+  folder = await mkdtemp(join(tmpdir(), 'daybook-signed-'));
+  store = createDirectoryStore(folder);
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+type Keyed = { readonly signingKey?: SigningKey | null };
+const SIGNED: Keyed = { signingKey: OURS.key };
+
+const night = async (
+  days: readonly string[],
+  keyed: Keyed = SIGNED,
+  late: readonly string[] = [],
+  objects = store,
+) => {
+  await book.synced(shown(late), days);
+  await book.reconciled();
+  return book.published(objects, keyed);
+};
+const repaired = (keyed: Keyed = SIGNED, readsAll = false) =>
+  repairFiles({
+    ...{ db: database.db, lease: book.lease, objects: store, zone: ZONE, clockToleranceS: 2, runId: 1 },
+    ...{ now: () => book.now, signal: new AbortController().signal, merchantNo: MERCHANT, readsAll },
+    ...{ fromDay: DAYS[0], toDay: DAYS[3], ...keyed },
+  });
+const verified = (...keys: readonly string[]) =>
+  verifyPaths(
+    [folder],
+    STATEMENT_FORMATS,
+    keys.map((key) => readPublicKey(key)!),
+  );
+const problems = async (...keys: readonly string[]) =>
+  (await verified(...keys)).problems.map(
+    ({ path, problem }) => `${/date=([^/]*)/.exec(path)![1]!}: ${problem}`,
+  );
+const pathOf = (day: string): string => join(folder, manifestKey(MERCHANT, day));
+const manifestOf = async (day: string) => parseManifest(await readFile(pathOf(day), 'utf8'))!;
+const signatureOf = (day: string): Promise<string> => readFile(`${pathOf(day)}.minisig`, 'utf8');
+
+describe('a signature', () => {
+  test('says whose manifest it is of, of which day and revision, and when it was made', async () => {
+    await night([DAYS[0]]);
+    expect(readSignature(await signatureOf(DAYS[0]))?.trustedComment).toBe(
+      `merchant=${MERCHANT}/date=${DAYS[0]}/manifest.json revision 1, signed ${book.now.toISOString()}`,
+    );
+    expect(await verified(OURS.publicKey)).toMatchObject({ problems: [], manifests: 1, signed: 1 });
+  });
+
+  test.skipIf(minisign === null)(
+    'is what minisign accepts, and refuses once the manifest was changed',
+    async () => {
+      await night([DAYS[0]]);
+      const check = () => promisify(execFile)(minisign!, ['-V', '-m', pathOf(DAYS[0]), '-P', OURS.publicKey]);
+      expect((await check()).stdout).toContain(
+        'Signature and comment signature verified\nTrusted comment: merchant=',
+      );
+      await writeFile(pathOf(DAYS[0]), (await readFile(pathOf(DAYS[0]), 'utf8')).replace('5.00', '6.00'));
+      await expect(check()).rejects.toMatchObject({ code: 1 });
+    },
+  );
+
+  test('is there before its manifest is, which is written last', async () => {
+    const seen = watched(store);
+    await night([DAYS[0]], SIGNED, [], seen);
+    expect(seen.puts.slice(-2)).toEqual([signatureKey(MERCHANT, DAYS[0]), manifestKey(MERCHANT, DAYS[0])]);
+  });
+
+  test.each([
+    ['the signature', signatureKey],
+    ['the manifest', manifestKey],
+  ])('is healed by the next run where the store failed at %s', async (_, keyOf) => {
+    await night([DAYS[0]], SIGNED, [DAYS[0]]);
+    const failing = watched(store, (key) =>
+      key === keyOf(MERCHANT, DAYS[0]) ? new ObjectStoreUnreachable('away') : null,
+    );
+    await expect(night([DAYS[0]], SIGNED, [], failing)).rejects.toThrow('away');
+    await book.published(store, SIGNED);
+    expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
+    expect(await manifestOf(DAYS[0])).toMatchObject({ revision: 2, place: 2 });
+    expect(await problems(OURS.publicKey)).toEqual([]);
+  });
+
+  test('is written again where it is missing or was altered, with the same bytes', async () => {
+    await night(DAYS);
+    const before = await signatureOf(DAYS[0]);
+    await rm(`${pathOf(DAYS[0])}.minisig`);
+    await writeFile(`${pathOf(DAYS[1])}.minisig`, before);
+    expect((await repaired()).repaired).toEqual([
+      { merchantNo: MERCHANT, day: DAYS[0], key: signatureKey(MERCHANT, DAYS[0]), damage: 'missing' },
+      { merchantNo: MERCHANT, day: DAYS[1], key: signatureKey(MERCHANT, DAYS[1]), damage: 'altered' },
+    ]);
+    expect(await signatureOf(DAYS[0])).toBe(before);
+    expect(await problems(OURS.publicKey)).toEqual([]);
+  });
+});
+
+describe('the key', () => {
+  test('switched on later signs what was published, and changes no manifest', async () => {
+    await night(DAYS.slice(0, 2), {});
+    expect(await repaired({})).toEqual({ repaired: [], unrepaired: [] });
+    const before = await readFile(pathOf(DAYS[0]), 'utf8');
+    expect(await problems(OURS.publicKey)).toEqual([
+      `${DAYS[0]}: it is not signed: there is no .minisig beside it`,
+      `${DAYS[1]}: it is not signed: there is no .minisig beside it`,
+    ]);
+    await night(DAYS.slice(2));
+    expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
+    expect(await readFile(pathOf(DAYS[0]), 'utf8')).toBe(before);
+    expect(await problems(OURS.publicKey)).toEqual([]);
+    expect(await repaired(SIGNED, true)).toEqual({ repaired: [], unrepaired: [] });
+  });
+
+  test('replaced by another one signs what comes, and earlier signatures stay', async () => {
+    await night(DAYS.slice(0, 2));
+    const next = { signingKey: OTHERS.key };
+    await night(DAYS.slice(2), next);
+    expect(await repaired(next, true)).toEqual({ repaired: [], unrepaired: [] });
+    expect(await problems(OURS.publicKey, OTHERS.publicKey)).toEqual([]);
+    expect(await problems(OURS.publicKey)).toEqual(
+      DAYS.slice(2).map((day) => `${day}: it is signed by another key, ${OTHERS.id}; given is ${OURS.id}`),
+    );
+  });
+
+  test('switched off leaves signatures, and takes one back where the manifest is replaced', async () => {
+    await night(DAYS.slice(0, 2), SIGNED, [DAYS[1]]);
+    await night(DAYS.slice(1), {});
+    expect(await repaired({}, true)).toEqual({ repaired: [], unrepaired: [] });
+    expect(await problems(OURS.publicKey)).toEqual([
+      `${DAYS[1]}: it is not signed: it was published without the key`,
+      `${DAYS[2]}: it is not signed: there is no .minisig beside it`,
+      `${DAYS[3]}: it is not signed: there is no .minisig beside it`,
+    ]);
+    expect(await repaired()).toEqual({ repaired: [], unrepaired: [] });
+    expect(await problems(OURS.publicKey)).toEqual([]);
+  });
+});
+
+describe('verify with a public key', () => {
+  /** Six manifests: the second day is revised after the third one, which then names its new statement. */
+  beforeEach(async () => {
+    await night(DAYS.slice(0, 3), SIGNED, [DAYS[1]]);
+    await night([DAYS[1], DAYS[3]]);
+  });
+
+  test('finds the chain whole over a late revision, and names its end', async () => {
+    const { problems: found, chains, signed } = await verified(OURS.publicKey);
+    expect({ found, signed }).toEqual({ found: [], signed: 4 });
+    const last = { day: DAYS[2], revision: 2, sha256: sha256Of(await readFile(pathOf(DAYS[2]))) };
+    expect(chains).toEqual([{ merchantNo: MERCHANT, manifests: 4, from: 1, through: 6, last, missing: [] }]);
+    const second = await manifestOf(DAYS[1]);
+    const third = await manifestOf(DAYS[2]);
+    expect(second).toMatchObject({ place: 4, supersededManifests: [{ revision: 1, place: 2 }] });
+    expect(second.previousManifest).toEqual({
+      day: DAYS[2],
+      revision: 1,
+      sha256: third.supersededManifests![0]!.sha256,
+    });
+    expect(third.supersededManifests![0]!.previousManifest?.sha256).toBe(
+      second.supersededManifests![0]!.sha256,
+    );
+  });
+
+  test('finds a manifest that was taken away, with its signature and without', async () => {
+    await rm(pathOf(DAYS[0]));
+    await rm(pathOf(DAYS[1]));
+    await rm(`${pathOf(DAYS[1])}.minisig`);
+    const found = await problems(OURS.publicKey);
+    expect(found).toContain(`${DAYS[0]}: the manifest that it signs is missing here`);
+    await rm(join(folder, `merchant=${MERCHANT}/date=${DAYS[0]}`), { recursive: true });
+    await night([DAYS[0]]);
+    await repaired();
+    await rm(join(folder, `merchant=${MERCHANT}/date=${DAYS[1]}`), { recursive: true });
+    expect(await problems(OURS.publicKey)).toEqual([
+      `${DAYS[3]}: revision 2 of ${DAYS[1]}, which it follows, is missing here`,
+      `${DAYS[2]}: revision 1 of ${DAYS[1]}, which it follows, is missing here`,
+    ]);
+    expect(await problems()).toEqual([]);
+  });
+
+  test('finds a changed manifest and a changed comment', async () => {
+    const changed = (await readFile(pathOf(DAYS[3]), 'utf8')).replace('"epoch": ', '"epoch": 1');
+    await writeFile(pathOf(DAYS[3]), changed);
+    const comment = (await signatureOf(DAYS[0])).replace('revision 1', 'revision 2');
+    await writeFile(`${pathOf(DAYS[0])}.minisig`, comment);
+    await writeFile(`${pathOf(DAYS[1])}.minisig`, 'nothing');
+    expect(await problems(OURS.publicKey)).toEqual([
+      `${DAYS[0]}: it is wrongly signed: the manifest or its signature was changed`,
+      `${DAYS[1]}: its signature cannot be read`,
+      `${DAYS[3]}: it is wrongly signed: the manifest or its signature was changed`,
+      `${DAYS[2]}: it follows revision 1 of ${DAYS[3]}, and the manifest of that day here is another one, revision 1, ` +
+        `which does not name it: one of the two was changed; download both days again`,
+    ]);
+  });
+});
+
+test('a manifest that is put back to an earlier revision, with its own signature, is found', async () => {
+  await night(DAYS.slice(0, 3), SIGNED, [DAYS[0]]);
+  const earlier = join(folder, 'earlier');
+  await cp(join(folder, `merchant=${MERCHANT}`), earlier, { recursive: true });
+  await night([DAYS[0], DAYS[3]]);
+  for (const name of ['manifest.json', 'manifest.json.minisig'])
+    await cp(
+      join(earlier, `date=${DAYS[0]}`, name),
+      join(folder, `merchant=${MERCHANT}/date=${DAYS[0]}`, name),
+    );
+  await rm(earlier, { recursive: true });
+  expect(await problems(OURS.publicKey)).toContain(
+    `${DAYS[3]}: it follows revision 2 of ${DAYS[0]}, and the manifest of that day here is another one, revision 1: ` +
+      `that one is out of date, or was put back; download both days again`,
+  );
+});
+
+test('manifests from before there were chains are named by the first one after them, and none is made anew', async () => {
+  await night(DAYS.slice(0, 3), {});
+  // As an earlier version wrote them.
+  for (const day of DAYS.slice(0, 3)) {
+    const text = { ...(await manifestOf(day)), place: undefined, previousManifest: undefined };
+    const content = `${JSON.stringify(text, null, 2)}\n`;
+    const sha256 = sha256Of(content);
+    const changed = { content, sha256, byte_count: Buffer.byteLength(content), place: null };
+    await database.db.updateTable('statement_manifest').set(changed).where('day', '=', day).execute();
+    await writeFile(pathOf(day), content);
+  }
+  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+  expect(await book.published(store, {})).toMatchObject({ published: [], unchanged: 3 });
+  await night(DAYS.slice(3), {});
+  const first = await manifestOf(DAYS[3]);
+  expect(first).toMatchObject({ place: 1, previousManifest: null });
+  expect(first.earlierManifests?.map(({ day }) => day)).toEqual(DAYS.slice(0, 3));
+  expect(await problems()).toEqual([]);
+  await writeFile(
+    pathOf(DAYS[0]),
+    (await readFile(pathOf(DAYS[0]), 'utf8')).replace('"epoch": ', '"epoch": 1'),
+  );
+  expect(await problems()).toEqual([
+    `${DAYS[3]}: it follows revision 1 of ${DAYS[0]}, and the manifest of that day here is another one, revision 1, ` +
+      `which does not name it: one of the two was changed; download both days again`,
+  ]);
+});
+
+test('a database that was restored to an earlier day goes on, and the chain stays whole', async () => {
+  await night(DAYS.slice(0, 2));
+  const tables = ['statement', 'statement_summary', 'statement_manifest', 'stored_object'] as const;
+  const kept = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()));
+  await night(DAYS.slice(2));
+  for (const [at, table] of tables.entries()) {
+    await database.db.deleteFrom(table).execute();
+    await database.db.insertInto(table).values(kept[at]!).execute();
+  }
+  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+  await night(DAYS.slice(2));
+  await repaired();
+  const last = await manifestOf(DAYS[3]);
+  expect(last).toMatchObject({
+    revision: 2,
+    place: 4,
+    supersededManifests: [{ revision: 1 }, { revision: 1 }],
+  });
+  expect(await problems(OURS.publicKey)).toEqual([]);
+});
+
+test('a store that was adopted keeps its signatures, and its chain goes on', async () => {
+  await night(DAYS.slice(0, 2));
+  await emptyTables(database.db);
+  book = await openBook(database);
+  const leases = new Map<string, Promise<Lease>>();
+  await adoptStore({
+    ...{ db: database.db, objects: store, now: () => book.now, signal: new AbortController().signal },
+    leaseOf: (name) => {
+      const wanted = { name: `adopt ${name}`, holder: 'other:2:-', ttlMs: 600_000 };
+      const lease = leases.get(name) ?? acquireLease(database.db, wanted);
+      leases.set(name, lease);
+      return lease;
+    },
+  });
+  await night(DAYS, { signingKey: OTHERS.key });
+  await repaired({ signingKey: OTHERS.key });
+  expect((await readWhole(store, signatureKey(MERCHANT, DAYS[0])))?.toString()).toContain(`key ${OURS.id}`);
+  expect(await manifestOf(DAYS[3])).toMatchObject({ place: expect.any(Number) });
+  expect((await verified(OURS.publicKey, OTHERS.publicKey)).problems).toEqual([]);
+});
