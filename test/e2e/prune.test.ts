@@ -20,7 +20,7 @@ import {
 
 const { merchantNo } = MERCHANT;
 /** Statements that a later one replaced, whose entries have changed since: they come from a copy of the store only. */
-const SUPERSEDED = /_2026-03-0\d\.r1\.csv$/;
+const SUPERSEDED = /_2026-03-02\.r1\.csv$/;
 const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
 /** Everything that `prune` never touches. */
 const KEPT = [
