@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DCLinter } from 'dclint';
 import { expect, test } from 'vitest';
-import { deployed, documentsOf, namesIn, PINNED, unknownArguments, unknownSettings } from './deployed.ts';
+import {
+  deployed,
+  documentsOf,
+  PINNED,
+  settingsFrom,
+  unknownArguments,
+  unknownSettings,
+  valuesIn,
+} from './deployed.ts';
 
 interface Service {
   readonly image: string;
@@ -52,7 +60,7 @@ test('the linter, which checks the schema first, finds nothing', () => {
     join(folder, 'compose.yaml'),
     deployed('compose.yaml').replaceAll('read_only: true', 'readonly: true'),
   );
-  expect(linted(join(folder, 'compose.yaml')).join()).toContain('readonly');
+  expect(linted(join(folder, 'compose.yaml')).join()).toContain('must NOT have additional properties');
   rmSync(folder, { recursive: true });
 });
 
@@ -64,9 +72,22 @@ test('daybook’s commands and settings exist, and every process has its secrets
     const files = Object.values(environment).filter((value) => value.startsWith('/run/secrets/'));
     expect(files.map((path) => path.replace('/run/secrets/', '')).sort(), name).toEqual([...secrets].sort());
   }
-  expect(unknownSettings(namesIn(deployed('settings.example.env')))).toEqual([]);
   const used = Object.values(compose.services).flatMap(({ secrets = [] }) => secrets);
   expect([...new Set(used)].sort()).toEqual(Object.keys(compose.secrets).sort());
+});
+
+test('with the settings of the example, each process starts', () => {
+  const example = valuesIn(deployed('settings.example.env'));
+  expect(unknownSettings(Object.keys(example))).toEqual([]);
+  for (const [name, { environment }] of own) {
+    expect(settingsFrom({ ...example, ...environment }), name).toMatchObject({
+      databaseUrl: 'postgres://daybook:made-up@database/daybook',
+      statementsUrl: 's3://statements/daybook',
+      allowInsecure: ['database', 'statements'],
+      healthListen: { host: '0.0.0.0', port: 8081 },
+      secretKeys: [{ id: 'k1' }],
+    });
+  }
 });
 
 test('images of others are pinned, and nothing can be written or gained beyond what it needs', () => {

@@ -1,8 +1,10 @@
 /** The files of deploy/, read for tests, and what in them has to be something of daybook's. */
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { createProgram } from '../../src/cli/program.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import type { Settings } from '../../src/settings/settings.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
 
 export const deployed = (path: string): string =>
@@ -30,24 +32,35 @@ const KNOWN = new Set([
 export const unknownSettings = (names: Iterable<string>): string[] =>
   [...names].filter((name) => !KNOWN.has(name));
 
-/** The names of a file of `NAME=value` lines. */
-export const namesIn = (text: string): string[] =>
-  [...text.matchAll(/^([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name!);
-
-/** What of these arguments is no command of daybook, or no flag of that command. */
+/** What of these arguments is no command of daybook, no flag of that command, or one argument too many. */
 export function unknownArguments(args: readonly string[]): string[] {
-  const words = parseArgs({ args: [...args], strict: false, allowPositionals: true }).positionals;
   let command = createProgram();
-  const unknown: string[] = [];
-  for (const word of words) {
-    const sub = command.commands.find((one) => one.name() === word);
-    if (sub !== undefined) command = sub;
-    else if (command.registeredArguments.length === 0) unknown.push(word);
+  let at = 0;
+  for (; at < args.length; at += 1) {
+    const sub = command.commands.find((one) => one.name() === args[at]);
+    if (sub === undefined) break;
+    command = sub;
   }
-  const flags = args.filter((arg) => arg.startsWith('-')).map((arg) => arg.replace(/=.*/, ''));
-  const known = command.options.flatMap(({ long, short }) => [long, short]);
-  return [...unknown, ...flags.filter((flag) => !known.includes(flag))];
+  const { operands, unknown } = command.parseOptions(args.slice(at));
+  return [...operands.slice(command.registeredArguments.length), ...unknown];
 }
+
+/** The settings that these variables make; secrets come from files that hold something fitting. Throws what is wrong. */
+export const settingsFrom = (env: Readonly<Record<string, string>>): Settings =>
+  loadSettings({
+    env,
+    readFile: (path) =>
+      path.endsWith('database_url')
+        ? 'postgres://daybook:made-up@database/daybook'
+        : `k1:${createHash('sha256').update('made up').digest('base64')}`,
+    needs: ['platform'],
+  });
+
+/** The variables of a file of `NAME=value` lines. */
+export const valuesIn = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/^([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
+  );
 
 /** An image that a tag cannot move to other bytes. */
 export const PINNED = /@sha256:[0-9a-f]{64}$/;

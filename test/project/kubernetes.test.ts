@@ -11,7 +11,15 @@ import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { EXIT } from '../../src/ledger/ending.ts';
-import { deployedIn, documentsOf, unknownArguments, unknownSettings } from './deployed.ts';
+import {
+  deployed,
+  deployedIn,
+  documentsOf,
+  settingsFrom,
+  unknownArguments,
+  unknownSettings,
+  valuesIn,
+} from './deployed.ts';
 
 const MODELS = {
   'apps/v1': { Deployment },
@@ -131,6 +139,11 @@ test.each(pods)(
     const { args, env, volumeMounts } = container!;
     expect(unknownArguments(args)).toEqual([]);
     expect(unknownSettings(env.map(({ name }) => name))).toEqual([]);
+    const given = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    expect(settingsFrom({ ...valuesIn(deployed('settings.example.env')), ...given })).toMatchObject({
+      databaseUrl: 'postgres://daybook:made-up@database/daybook',
+      dataDir: '/tmp/daybook',
+    });
     const paths = env.filter(({ value }) => value.startsWith('/')).map(({ value }) => value);
     expect(paths.filter((path) => !volumeMounts.some(({ mountPath }) => path.startsWith(mountPath)))).toEqual(
       [],

@@ -4,7 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deployed, deployedIn, unknownArguments, unknownSettings } from './deployed.ts';
+import {
+  deployed,
+  deployedIn,
+  settingsFrom,
+  unknownArguments,
+  unknownSettings,
+  valuesIn,
+} from './deployed.ts';
 
 const PROGRAM = '/usr/local/bin/daybook';
 const services = deployedIn('systemd', '.service');
@@ -56,6 +63,13 @@ test.each(services)('%s: its command, settings and secrets exist', (path) => {
   expect(unknownArguments(args)).toEqual([]);
   const environment = valuesOf(path, 'Environment').flatMap((value) => value.split(' '));
   expect(unknownSettings(environment.map((one) => one.split('=')[0]!))).toEqual([]);
+  const given = Object.fromEntries(
+    environment.map((one) => one.replace('%i', '8101').split('=') as [string, string]),
+  );
+  expect(settingsFrom({ ...valuesIn(deployed('settings.example.env')), ...given })).toMatchObject({
+    databaseUrl: 'postgres://daybook:made-up@database/daybook',
+    dataDir: '/var/lib/daybook',
+  });
   const secrets = environment.flatMap((one) => one.split('=%d/')[1] ?? []);
   const credentials = valuesOf(path, 'LoadCredential').map((one) => one.split(':'));
   expect(credentials).toEqual(secrets.map((name) => [name, `/etc/daybook/secrets/${name}`]));
