@@ -5,7 +5,7 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_prune') THEN CREATE ROLE daybook_prune NOLOGIN; END IF;
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_prune;
-GRANT SELECT ON kysely_migration, kysely_migration_lock, secret_key_check, run TO daybook_prune;
+GRANT SELECT ON kysely_migration, kysely_migration_lock, run TO daybook_prune;
 GRANT SELECT, DELETE ON run_merchant, requested_range, backfill, backfill_merchant, backfill_slice TO daybook_prune;
 GRANT DELETE ON quarantined_entry, notification TO daybook_prune;
 GRANT SELECT (released_at) ON quarantined_entry TO daybook_prune;

@@ -2,10 +2,14 @@
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { clockOf } from '../run/app.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { recordDeed } from '../store/audit.ts';
+import { openDatabase } from '../store/engine/connection.ts';
+import { assertMigrated } from '../store/engine/migrations.ts';
+import { MIGRATION_WAITS } from '../store/engine/waits.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
-import { offlineSettings, print, withApp } from './context.ts';
+import { offlineSettings, print } from './context.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { counted, lines, table } from './output/text.ts';
 import { dayFlag } from './range-flags.ts';
@@ -29,14 +33,21 @@ export function addPruneCommand(program: Command): void {
         'Examples:\n  daybook prune --before 2025-01-01\n  daybook prune --before 2025-01-01 --yes --by "Ada"',
     )
     .action(async ({ before: text, yes = false }: Flags, self: Command) => {
-      await withApp(offlineSettings(self), async ({ database: { db }, now }) => {
-        const before = prunableDay(text, now());
-        const asked = { before: new Date(`${before}T00:00:00Z`), now: now() };
+      const settings = offlineSettings(self);
+      const now = clockOf(settings)();
+      const before = prunableDay(text, now);
+      const asked = { before: new Date(`${before}T00:00:00Z`), now };
+      const database = await openDatabase({ ...settings, waits: MIGRATION_WAITS });
+      try {
+        const { db } = database;
+        await assertMigrated(db);
         // Recorded first: the work takes several transactions and may be stopped between two of them.
-        if (yes) await recordDeed(db, deedOf(self, before), now());
+        if (yes) await recordDeed(db, deedOf(self, before), now);
         const rows = yes ? await pruneRows(db, asked) : await prunableRows(db, asked);
         print(self, { document: { before, deleted: yes, rows }, text: textOf(rows, before, yes) });
-      });
+      } finally {
+        await database.close();
+      }
     });
 }
 

@@ -40,17 +40,20 @@ export type PrunableTable =
   | 'requested_range'
   | 'run_merchant';
 
-/** Rows that were needed for the merchant's last good reading, or for the last run of a job, stay. */
+/** Runs whose rows of single merchants may go. The last run of each job is not among them. */
+const endedRuns = ({ before }: PruneAsked): RawBuilder<unknown> => sql`
+  SELECT run.id FROM run
+  WHERE run.finished_at < ${before}
+    AND EXISTS (SELECT FROM run later WHERE later.command = run.command AND later.id > run.id)
+    AND NOT EXISTS (SELECT FROM backfill WHERE backfill.run_id = run.id AND backfill.ended_at IS NULL)`;
+
 const MERCHANT_ENDS: Prunable = {
   what: 'how runs ended for each merchant, but for each merchant’s last good reading and each job’s last run',
   table: 'run_merchant',
-  rows: ({ before }) => sql<boolean>`
-    old.state = 'ended' AND old.finished_at < ${before}
+  rows: (asked) => sql<boolean>`
+    old.state = 'ended' AND old.finished_at < ${asked.before} AND old.run_id IN (${endedRuns(asked)})
       AND EXISTS (SELECT FROM run_merchant later WHERE later.merchant_no = old.merchant_no
-        AND later.run_id > old.run_id AND later.reads AND later.exit_code IN (0, 3))
-      AND EXISTS (SELECT FROM run JOIN run later ON later.command = run.command AND later.id > run.id
-        WHERE run.id = old.run_id AND run.finished_at < ${before})
-      AND NOT EXISTS (SELECT FROM backfill WHERE backfill.run_id = old.run_id AND backfill.ended_at IS NULL)`,
+        AND later.run_id > old.run_id AND later.reads AND later.exit_code IN (0, 3))`,
 };
 
 const endedBackfill = ({ before }: PruneAsked): RawBuilder<boolean> => sql<boolean>`
@@ -128,13 +131,9 @@ async function pruned(
 
 /** Run by run: there is a row for each merchant of each run, so that all together may be millions. */
 async function pruneMerchantEnds(db: Kysely<DB>, asked: PruneAsked): Promise<number> {
-  const runs = await db
-    .selectFrom('run')
-    .select('id')
-    .where('finished_at', '<', asked.before)
-    .where(sql<boolean>`EXISTS (SELECT FROM run_merchant WHERE run_id = run.id)`)
-    .orderBy('id')
-    .execute();
+  const { rows: runs } = await sql<{ id: number }>`
+    SELECT id FROM (${endedRuns(asked)}) AS ended
+    WHERE EXISTS (SELECT FROM run_merchant WHERE run_id = ended.id) ORDER BY id`.execute(db);
   let rows = 0;
   for (const { id } of runs) {
     rows += await pruned(db, MERCHANT_ENDS, asked, sql<boolean>`old.run_id = ${id}`);

@@ -21,7 +21,7 @@ const manifest = JSON.parse(read('package.json')) as {
 
 test('a linter finds nothing', () => {
   const found = validate(read('Dockerfile'));
-  expect(found.map(({ range, message }) => `${range.start.line + 1}: ${message}`)).toEqual([]);
+  expect(found.map(({ range, message }) => ({ line: range.start.line + 1, message }))).toEqual([]);
 });
 
 test('its labels say what it is, as the image specification names them, and which version by the package', () => {

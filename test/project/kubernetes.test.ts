@@ -112,10 +112,10 @@ function typeErrors(documents: readonly Manifest[]): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
-test('every file is one that kustomization.yaml lists, or the nightly one that stands in for the schedule', () => {
+test('every file is one that kustomization.yaml lists, the nightly one that stands in for the schedule, or the workers', () => {
   const [{ resources }] = documentsOf('kubernetes/kustomization.yaml') as [{ resources: string[] }];
   const there = readdirSync('deploy/kubernetes').filter((name) => name.endsWith('.yaml'));
-  expect([...resources, 'kustomization.yaml', 'nightly.yaml'].sort()).toEqual(there.sort());
+  expect([...resources, 'kustomization.yaml', 'nightly.yaml', 'worker.yaml'].sort()).toEqual(there.sort());
 });
 
 test.each(pods)(
