@@ -5,6 +5,12 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev
 
 FROM node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
+ARG VERSION=0.1.0
+LABEL org.opencontainers.image.title="daybook" \
+      org.opencontainers.image.description="Keeps an integrator's proven copy of a payments-platform ledger and turns it into daily statements" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim"
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules

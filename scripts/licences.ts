@@ -16,7 +16,7 @@ const PERMISSIVE = [
   'Unlicense',
 ];
 /** Also fine for tools, as they are not passed on with the program. */
-const FOR_TOOLS = [...PERMISSIVE, 'MPL-2.0'];
+const FOR_TOOLS = [...PERMISSIVE, 'CC0-1.0', 'MPL-2.0'];
 
 export interface LockedPackage {
   readonly version?: string;

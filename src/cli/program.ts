@@ -18,6 +18,7 @@ import { addRekeyCommand } from './merchants-rekey.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationsCommand } from './notifications.ts';
 import { addPlanCommand } from './plan.ts';
+import { addPruneCommand } from './prune.ts';
 import { addQuarantineCommand } from './quarantine.ts';
 import { addBeneficiaryCommand } from './beneficiary.ts';
 import { addOnboardCommand } from './onboard.ts';
@@ -76,6 +77,7 @@ export function createProgram(): Command {
   addJobsCommand(program);
   addServeCommand(program);
   addMigrateCommand(program);
+  addPruneCommand(program);
   addDoctorCommand(program);
   addSandboxCommand(program);
   addDemoCommand(program);

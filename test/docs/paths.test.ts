@@ -12,7 +12,7 @@ const PAGES = [
     .filter((path) => path.endsWith('.md'))
     .map((path) => join('docs', path)),
 ];
-const FOLDERS = ['src', 'jobs', 'sql', 'config', 'test', 'bench', 'scripts', 'docs'];
+const FOLDERS = ['src', 'jobs', 'sql', 'config', 'test', 'bench', 'scripts', 'deploy', 'docs'];
 /** Every file and folder, from the top of the checkout. */
 const TREE = FOLDERS.flatMap((folder) => [
   folder,

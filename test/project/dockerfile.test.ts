@@ -1,5 +1,6 @@
 /** What can be checked of the image without building it: paths, versions, and files that the build context includes. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { validate } from 'dockerfile-utils';
 import { expect, test } from 'vitest';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -11,9 +12,34 @@ const copied = instructions
   .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
   .flatMap((line) => line.split(' ').slice(1, -1));
 const manifest = JSON.parse(read('package.json')) as {
+  version: string;
+  description: string;
+  license: string;
   bin: { daybook: string };
   devDependencies: { node: string };
 };
+
+test('a linter finds nothing', () => {
+  const found = validate(read('Dockerfile'));
+  expect(found.map(({ range, message }) => ({ line: range.start.line + 1, message }))).toEqual([]);
+});
+
+test('its labels say what it is, as the image specification names them, and which version by the package', () => {
+  const labels = Object.fromEntries(
+    [...read('Dockerfile').matchAll(/org\.opencontainers\.image\.([\w.]+)="([^"]*)"/g)].map(
+      ([, name, value]) => [name, value],
+    ),
+  );
+  const { version, description, license } = manifest;
+  expect(read('Dockerfile')).toContain(`\nARG VERSION=${version}\n`);
+  expect(labels).toEqual({
+    title: 'daybook',
+    description,
+    version: '$VERSION',
+    licenses: license,
+    'base.name': `docker.io/library/node:${manifest.devDependencies.node}-bookworm-slim`,
+  });
+});
 
 test('every path it copies exists, and the build context includes it', () => {
   const letThrough = read('.dockerignore').split('\n');

@@ -13,12 +13,13 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
+import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../notifications/support.ts';
 import { openStage, type Stage } from '../support/stage.ts';
 
-const ROLES = ['migrate', 'job', 'inbox', 'read-only'] as const;
+const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only'] as const;
 type Role = (typeof ROLES)[number];
 const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`, import.meta.url), 'utf8');
 
@@ -67,7 +68,7 @@ describe('migrate', () => {
     const login = await loginAs('migrate', `${serverUrl}/${name}`, empty.db);
     expect((await migrate(login.db)).length).toBeGreaterThan(5);
     expect(await installQueue(login.db)).toBe(true);
-    for (const role of ['job', 'inbox', 'read-only'] as const) {
+    for (const role of ['job', 'inbox', 'prune', 'read-only'] as const) {
       await sql.raw(await scriptOf(role)).execute(login.db);
     }
     await login.close();
@@ -150,6 +151,27 @@ describe('inbox', () => {
     'DROP TABLE notification',
     'CREATE TABLE more (id int)',
   ])('may not: %s', (statement) => forbidden(of('inbox'), statement));
+});
+
+describe('prune', () => {
+  it('counts and deletes what may go', async () => {
+    const asked = { before: new Date('2026-01-01T00:00:00Z'), now: NOW };
+    const none = (await prunableRows(of('prune'), asked)).map((one) => ({ ...one, rows: 0 }));
+    expect(await pruneRows(of('prune'), asked)).toEqual(none);
+  });
+
+  it.each([
+    'DELETE FROM ledger_entry',
+    'DELETE FROM sync_window',
+    'DELETE FROM statement',
+    'DELETE FROM run',
+    'DELETE FROM audit_entry',
+    'SELECT * FROM ledger_entry',
+    'SELECT body_ciphertext FROM notification',
+    'SELECT payload_ciphertext FROM application',
+    'SELECT raw FROM quarantined_entry',
+    'SELECT token_ciphertext FROM merchant',
+  ])('may not: %s', (statement) => forbidden(of('prune'), statement));
 });
 
 describe('read-only', () => {

@@ -33,7 +33,7 @@ export const DATABASE_WAITS: DatabaseWaits = {
 
 /**
  * For migrations: an index on a big table takes time, and Kysely waits up to an hour for the migration of another
- * process.
+ * process. Also for `prune`, which looks through whole tables.
  */
 export const MIGRATION_WAITS: DatabaseWaits = { ...DATABASE_WAITS, statementMs: 2 * 3_600_000 };
 

@@ -1,0 +1,16 @@
+-- The role of `prune`, which alone may delete old records of work that is over. It cannot touch entries, certificates,
+-- figures, breaks, statements or the audit, and reads no token and no personal data. Run after each migration, as their
+-- owner.
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_prune') THEN CREATE ROLE daybook_prune NOLOGIN; END IF;
+END $$;
+GRANT USAGE ON SCHEMA public TO daybook_prune;
+GRANT SELECT ON kysely_migration, kysely_migration_lock, run TO daybook_prune;
+GRANT SELECT, DELETE ON run_merchant, requested_range, backfill, backfill_merchant, backfill_slice TO daybook_prune;
+GRANT DELETE ON quarantined_entry, notification TO daybook_prune;
+GRANT SELECT (released_at) ON quarantined_entry TO daybook_prune;
+GRANT SELECT (kind, notify_hash, outcome, processed_at, resolved_at) ON notification TO daybook_prune;
+GRANT SELECT (notify_hash, state, changed_at) ON application TO daybook_prune;
+GRANT SELECT (notify_hash, status, payee_id, decided_at, replied_at, recorded_at) ON beneficiary TO daybook_prune;
+-- What was deleted, by whom and when, is added to and changed by nobody.
+GRANT SELECT, INSERT ON audit_entry TO daybook_prune;

@@ -1,0 +1,142 @@
+/**
+ * What may be deleted once it is old: records of work that is over, and results of the platform whose paths are closed.
+ * Nothing here is needed to prove, publish, repair or verify a day, however old the day is.
+ */
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { applicationPathLives, beneficiaryPathLives } from './notifications/known-paths.ts';
+import type { DB } from './engine/schema.ts';
+
+/** What `before` has to be older than: paths of results live 30 days, and `status` looks back as far. */
+export const PRUNE_KEEPS_DAYS = 90;
+
+/** One kind of rows that may go. */
+interface Prunable {
+  /** For people. */
+  readonly what: string;
+  readonly table: PrunableTable;
+  /** Which rows of the table, named `old`, may go. */
+  readonly rows: (asked: PruneAsked) => RawBuilder<boolean>;
+}
+
+export interface PruneAsked {
+  /** Only what ended before this instant. */
+  readonly before: Date;
+  readonly now: Date;
+}
+
+/** Rows of one kind that may go, or are gone. */
+export interface Pruned {
+  readonly what: string;
+  readonly table: PrunableTable;
+  readonly rows: number;
+}
+
+export type PrunableTable =
+  | 'backfill'
+  | 'backfill_merchant'
+  | 'backfill_slice'
+  | 'notification'
+  | 'quarantined_entry'
+  | 'requested_range'
+  | 'run_merchant';
+
+/** Runs whose rows of single merchants may go. The last run of each job is not among them. */
+const endedRuns = ({ before }: PruneAsked): RawBuilder<unknown> => sql`
+  SELECT run.id FROM run
+  WHERE run.finished_at < ${before}
+    AND EXISTS (SELECT FROM run later WHERE later.command = run.command AND later.id > run.id)
+    AND NOT EXISTS (SELECT FROM backfill WHERE backfill.run_id = run.id AND backfill.ended_at IS NULL)`;
+
+const MERCHANT_ENDS: Prunable = {
+  what: 'how runs ended for each merchant, but for each merchant’s last good reading and each job’s last run',
+  table: 'run_merchant',
+  rows: (asked) => sql<boolean>`
+    old.state = 'ended' AND old.finished_at < ${asked.before} AND old.run_id IN (${endedRuns(asked)})
+      AND EXISTS (SELECT FROM run_merchant later WHERE later.merchant_no = old.merchant_no
+        AND later.run_id > old.run_id AND later.reads AND later.exit_code IN (0, 3))`,
+};
+
+const endedBackfill = ({ before }: PruneAsked): RawBuilder<boolean> => sql<boolean>`
+  old.backfill_id IN (SELECT id FROM backfill WHERE ended_at < ${before})`;
+
+/** In the order in which they are deleted: what refers to others first. */
+const PRUNABLE: readonly Prunable[] = [
+  MERCHANT_ENDS,
+  {
+    what: 'ranges of days that were asked for by date, and are done or given up',
+    table: 'requested_range',
+    rows: ({ before }) => sql<boolean>`coalesce(old.done_at, old.forgotten_at) < ${before}`,
+  },
+  { what: 'slices of ended backfills', table: 'backfill_slice', rows: endedBackfill },
+  { what: 'merchants of ended backfills', table: 'backfill_merchant', rows: endedBackfill },
+  {
+    what: 'ended backfills',
+    table: 'backfill',
+    rows: ({ before }) => sql<boolean>`old.ended_at < ${before}`,
+  },
+  {
+    what: 'unreadable entries that the platform no longer sends',
+    table: 'quarantined_entry',
+    rows: ({ before }) => sql<boolean>`old.released_at < ${before}`,
+  },
+  {
+    what: 'results that the platform pushed, dealt with, whose path is closed',
+    table: 'notification',
+    rows: ({ before, now }) => sql<boolean>`
+      coalesce(old.resolved_at, old.processed_at) < ${before}
+        AND (old.outcome IN ('applied', 'duplicate', 'unknown') OR old.resolved_at IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM application
+          WHERE old.kind = 'onboarding' AND notify_hash = old.notify_hash AND ${applicationPathLives(now)})
+        AND NOT EXISTS (SELECT FROM beneficiary
+          WHERE old.kind = 'beneficiary' AND notify_hash = old.notify_hash AND ${beneficiaryPathLives(now)})`,
+  },
+];
+
+/** Counts what may go, and deletes nothing. */
+export async function prunableRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
+  const counts: Pruned[] = [];
+  for (const { what, table, rows } of PRUNABLE) {
+    const { rows: found } = await sql<{ count: number }>`
+      SELECT count(*) AS count FROM ${sql.table(table)} AS old WHERE ${rows(asked)}`.execute(db);
+    counts.push({ what, table, rows: found[0]!.count });
+  }
+  return counts;
+}
+
+/**
+ * Deletes it, each kind in transactions of its own, so that runs beside it never wait for long. Stopped and started
+ * again, it goes on where it was.
+ */
+export async function pruneRows(db: Kysely<DB>, asked: PruneAsked): Promise<Pruned[]> {
+  const gone: Pruned[] = [];
+  for (const prunable of PRUNABLE) {
+    const { what, table } = prunable;
+    const rows =
+      prunable === MERCHANT_ENDS ? await pruneMerchantEnds(db, asked) : await pruned(db, prunable, asked);
+    gone.push({ what, table, rows });
+  }
+  return gone;
+}
+
+async function pruned(
+  db: Kysely<DB>,
+  { table, rows }: Prunable,
+  asked: PruneAsked,
+  only: RawBuilder<boolean> = sql<boolean>`true`,
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    DELETE FROM ${sql.table(table)} AS old WHERE ${only} AND ${rows(asked)}`.execute(db);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/** Run by run: there is a row for each merchant of each run, so that all together may be millions. */
+async function pruneMerchantEnds(db: Kysely<DB>, asked: PruneAsked): Promise<number> {
+  const { rows: runs } = await sql<{ id: number }>`
+    SELECT id FROM (${endedRuns(asked)}) AS ended
+    WHERE EXISTS (SELECT FROM run_merchant WHERE run_id = ended.id) ORDER BY id`.execute(db);
+  let rows = 0;
+  for (const { id } of runs) {
+    rows += await pruned(db, MERCHANT_ENDS, asked, sql<boolean>`old.run_id = ${id}`);
+  }
+  return rows;
+}

@@ -1,0 +1,83 @@
+/** docs/operations.md can be followed line by line: its commands, files, settings and tables are there. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { unknownArguments, unknownSettings } from '../project/deployed.ts';
+
+const page = readFileSync('docs/operations.md', 'utf8');
+const blocks = [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, kind, text]) => ({
+  kind,
+  text: text!,
+}));
+const indented = [...page.matchAll(/^ {7}(\S.*)$/gm)].map(([, line]) => line!);
+
+/** The words of a line of shell, without what is redirected. */
+const wordsOf = (line: string): string[] =>
+  (line.replace(/\s[<>].*$/, '').match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+
+const typed = [
+  ...blocks.filter(({ kind }) => kind === '').flatMap(({ text }) => text.split('\n')),
+  ...indented,
+  ...[...page.matchAll(/`(daybook [^`]+)`/g)].map(([, line]) => line!.replaceAll('\n', ' ')),
+  ...[...page.matchAll(/-- (daybook \w+)/g)].map(([, line]) => line!),
+].filter((line) => line.startsWith('daybook '));
+
+test.each([...new Set(typed)])('%s is a command', (line) => {
+  expect(unknownArguments(wordsOf(line).slice(1))).toEqual([]);
+});
+
+test('a command that does not exist would be found', () => {
+  expect(typed.length).toBeGreaterThan(25);
+  expect(unknownArguments(['statements', 'adapt'])).toEqual(['adapt']);
+  expect(unknownArguments(['prune', '--after', '2026-01-01', '--yes'])).toContain('--after');
+});
+
+test('its settings, files and tables exist', () => {
+  const settings = page.match(/\b(?:DAYBOOK|PLATFORM|DATABASE|STATEMENTS)_[A-Z_]+\b/g) ?? [];
+  expect(unknownSettings(new Set(settings))).toEqual([]);
+  const paths = [...page.matchAll(/\b((?:deploy|sql|test)\/[\w./-]*\w)/g)].map(([, path]) => path!);
+  // A file that the reader makes, the first characters of several units, and a Deployment as kubectl names it.
+  const others = ['deploy/kubernetes/settings.env', 'deploy/systemd/daybook', 'deploy/daybook-schedule'];
+  expect(paths.length).toBeGreaterThan(10);
+  expect(paths.filter((path) => !existsSync(path) && !others.includes(path))).toEqual([]);
+  const tables = readFileSync('docs/reference/tables.md', 'utf8');
+  const named = [...page.matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, name]) => name!);
+  const noTables = ['secret_keys', 'daybook_job', 'daybook_inbox', 'daybook_prune', 'daybook_owner_login'];
+  expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);
+});
+
+test('the table of what a prune deletes has the tables that it deletes from', () => {
+  const told = [...page.matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm)].flatMap(([, names]) =>
+    [...names!.matchAll(/`(\w+)`/g)].map(([, name]) => name!),
+  );
+  const source = readFileSync('src/store/prune.ts', 'utf8');
+  expect(told.sort()).toEqual(
+    [...new Set([...source.matchAll(/table: '(\w+)'/g)].map(([, name]) => name!))].sort(),
+  );
+});
+
+/** What each call of the SDK has to be allowed. */
+const ACTIONS: Readonly<Record<string, string>> = {
+  AbortMultipartUpload: 's3:AbortMultipartUpload',
+  CreateMultipartUpload: 's3:PutObject',
+  GetObject: 's3:GetObject',
+  HeadObject: 's3:GetObject',
+  ListMultipartUploads: 's3:ListBucketMultipartUploads',
+  ListObjectsV2: 's3:ListBucket',
+  PutObject: 's3:PutObject',
+};
+
+test('the policy of the bucket allows what the code asks for, and nothing else', () => {
+  const sources = readdirSync('src/objects').map((name) => readFileSync(`src/objects/${name}`, 'utf8'));
+  const calls = sources.flatMap((text) => [...text.matchAll(/new (\w+)Command\(/g)].map(([, name]) => name!));
+  const needed = new Set(calls.map((name) => ACTIONS[name] ?? `unknown: ${name}`));
+  const policy = JSON.parse(blocks.find(({ kind }) => kind === 'json')!.text) as {
+    Statement: { Action: string[] }[];
+  };
+  expect(policy.Statement.flatMap(({ Action }) => Action).sort()).toEqual([...needed].sort());
+});
+
+test('JSON inside of commands is JSON', () => {
+  const inside = [...page.matchAll(/'(\{.*\})'/g)].map(([, text]) => text!);
+  expect(inside).toHaveLength(2);
+  for (const text of inside) expect(() => JSON.parse(text) as unknown).not.toThrow();
+});

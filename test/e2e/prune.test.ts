@@ -1,0 +1,92 @@
+/** After a prune, everything that was published can still be proven, repaired, planned and read again. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { planRun } from '../../src/run/plan.ts';
+import { pruneRows } from '../../src/store/prune.ts';
+import { verifyProblems } from '../statements/store-oracle.ts';
+import {
+  accountDays,
+  footprints,
+  FROM,
+  MERCHANT,
+  objectsOf,
+  openStage,
+  publishedIn,
+  scenario,
+  TO,
+  type Stage,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+/** Statements that a later one replaced, whose entries have changed since: they come from a copy of the store only. */
+const SUPERSEDED = /_2026-03-02\.r1\.csv$/;
+const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
+/** Everything that `prune` never touches. */
+const KEPT = [
+  ...['ledger_entry', 'ledger_entry_version', 'sync_window', 'certified_span', 'account_day'],
+  ...[
+    'continuity_break',
+    'break_step',
+    'statement',
+    'statement_summary',
+    'statement_manifest',
+    'stored_object',
+  ],
+  ...['notice', 'run', 'lease', 'merchant', 'audit_entry', 'ledger_past', 'older_days_look'],
+];
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
+});
+afterEach(() => stage.close());
+
+const amend = (currency: string, change: object): void => {
+  const entry = stage.sandbox.entriesOf(merchantNo).filter((one) => one.currency === currency)[3]!;
+  stage.sandbox.amend(merchantNo, entry.batchNo, change);
+};
+
+test('after a prune of all that may go, runs, plan, repair and verify tell and write what they did before', async () => {
+  await stage.run();
+  amend('USD', { busiType: 'CHANGED' });
+  expect(publishedIn(await stage.run())).toEqual([`USD ${FROM} r2`]);
+  amend('KWD', { vailAmount: '1.5' });
+  await stage.run();
+  stage.setNow('2026-03-06T13:30:00+08:00');
+  await stage.run({ range: null });
+  const published = await objectsOf(stage);
+  const days = await accountDays(stage);
+
+  stage.setNow(A_YEAR_LATER);
+  const { db } = stage.app.database;
+  const kept = await footprints(stage, KEPT);
+  const now = stage.app.now();
+  const gone = await pruneRows(db, { before: new Date('2026-12-01T00:00:00Z'), now });
+  expect(gone.filter(({ rows }) => rows > 0).map(({ table }) => table)).toEqual([
+    'run_merchant',
+    'requested_range',
+  ]);
+  expect(await footprints(stage, KEPT)).toEqual(kept);
+
+  const request = { range: { from: FROM, to: TO }, merchants: [MERCHANT], currencies: null };
+  expect(await planRun(request, stage.deps())).toMatchObject({
+    daysChanged: [],
+    breaksOpened: [],
+    breaksHealed: [],
+  });
+  const rerun = await stage.run();
+  expect(publishedIn(rerun)).toEqual([]);
+  expect(rerun).toMatchObject({ exitCode: 3, publish: { repaired: [], unrepaired: [] } });
+  expect(await objectsOf(stage)).toEqual(published);
+  expect(await accountDays(stage)).toEqual(days);
+  expect(await verifyProblems(stage.app.objects)).toEqual([]);
+
+  // Of a store that is lost, everything but superseded statements is written again, as it would be without the prune.
+  await rm(join(stage.app.settings.dataDir, 'statements'), { recursive: true });
+  const repair = await stage.run({ command: 'publish', range: null, repairs: true });
+  const lost = repair.publish!.unrepaired.map(({ key }) => key);
+  expect(lost).toEqual([...published.keys()].filter((key) => SUPERSEDED.test(key)));
+  expect(repair.publish).toMatchObject({ published: [] });
+  expect(await objectsOf(stage)).toEqual(new Map([...published].filter(([key]) => !lost.includes(key))));
+});

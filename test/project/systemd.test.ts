@@ -1,0 +1,96 @@
+/** deploy/systemd: what systemd itself says of the units, and what only daybook can know. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  deployed,
+  deployedIn,
+  settingsFrom,
+  unknownArguments,
+  unknownSettings,
+  valuesIn,
+} from './deployed.ts';
+
+const PROGRAM = '/usr/local/bin/daybook';
+const services = deployedIn('systemd', '.service');
+const units = [...services, ...deployedIn('systemd', '.timer')];
+/** Debian's package systemd has it; .ci/run installs that. */
+const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+const valuesOf = (path: string, key: string): string[] =>
+  [...deployed(path).matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!);
+
+describe.skipIf(!hasAnalyze)('systemd-analyze (Debian’s package systemd)', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'daybook-units-'));
+    // The program is not installed here, and `verify` asks for it.
+    for (const path of units)
+      writeFileSync(join(folder, basename(path)), deployed(path).replaceAll(PROGRAM, process.execPath));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each(units)('%s has nothing to complain about', (path) => {
+    const { status, stderr } = spawnSync(
+      'systemd-analyze',
+      ['verify', '--man=no', join(folder, basename(path))],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  test.each(services)('%s is hardly exposed', (path) => {
+    const told = execFileSync(
+      'systemd-analyze',
+      ['security', '--offline=true', join(folder, basename(path))],
+      {
+        encoding: 'utf8',
+      },
+    );
+    const exposure = /Overall exposure level for .*: ([\d.]+)/.exec(told)?.[1];
+    expect(Number(exposure)).toBeLessThanOrEqual(1.5);
+  });
+});
+
+test.each(services)('%s: its command, settings and secrets exist', (path) => {
+  const [start] = valuesOf(path, 'ExecStart');
+  const [program, ...args] = start!.split(' ');
+  expect(program).toBe(PROGRAM);
+  expect(unknownArguments(args)).toEqual([]);
+  const environment = valuesOf(path, 'Environment').flatMap((value) => value.split(' '));
+  expect(unknownSettings(environment.map((one) => one.split('=')[0]!))).toEqual([]);
+  const given = Object.fromEntries(
+    environment.map((one) => one.replace('%i', '8101').split('=') as [string, string]),
+  );
+  expect(settingsFrom({ ...valuesIn(deployed('settings.example.env')), ...given })).toMatchObject({
+    databaseUrl: 'postgres://daybook:made-up@database/daybook',
+    dataDir: '/var/lib/daybook',
+  });
+  const secrets = environment.flatMap((one) => one.split('=%d/')[1] ?? []);
+  const credentials = valuesOf(path, 'LoadCredential').map((one) => one.split(':'));
+  expect(credentials).toEqual(secrets.map((name) => [name, `/etc/daybook/secrets/${name}`]));
+  expect(secrets.length).toBeGreaterThan(0);
+});
+
+test.each(services)('%s has a user of its own and a read-only system, and /proc for leases', (path) => {
+  expect(valuesOf(path, 'DynamicUser')).toEqual(['yes']);
+  expect(valuesOf(path, 'ProtectSystem')).toEqual(['strict']);
+  expect(valuesOf(path, 'NoNewPrivileges')).toEqual(['yes']);
+  expect([...valuesOf(path, 'ProtectProc'), ...valuesOf(path, 'ProcSubset')]).toEqual([]);
+});
+
+test('a night that is done but needs a person counts as done; wrong settings and faults are not tried again', () => {
+  const nightly = 'systemd/daybook-nightly.service';
+  expect(valuesOf(nightly, 'SuccessExitStatus')).toEqual(['3']);
+  expect(valuesOf(nightly, 'RestartPreventExitStatus')).toEqual(['2 70']);
+  expect(valuesOf(nightly, 'Restart')).toEqual(['on-failure']);
+  for (const path of services.filter((one) => !/nightly|migrate/.test(one)))
+    expect([valuesOf(path, 'Restart'), valuesOf(path, 'RestartPreventExitStatus')], path).toEqual([
+      ['always'],
+      ['2'],
+    ]);
+});

@@ -1,0 +1,193 @@
+/** What `prune` deletes of each table, and what stays. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { prunableRows, pruneRows, type PrunableTable } from '../../src/store/prune.ts';
+import { freshDatabase, type ServerDatabase } from '../support/database.ts';
+
+const NOW = new Date('2026-06-01T00:00:00Z');
+const BEFORE = new Date('2026-01-01T00:00:00Z');
+const OLD = new Date('2025-12-31T23:59:59Z');
+const YOUNG = BEFORE;
+
+let database: ServerDatabase;
+beforeEach(async () => {
+  database = await freshDatabase();
+});
+afterEach(() => database.close());
+
+const asked = { before: BEFORE, now: NOW };
+const counts = (rows: readonly { readonly table: PrunableTable; readonly rows: number }[]) =>
+  Object.fromEntries(rows.filter((one) => one.rows > 0).map((one) => [one.table, one.rows]));
+/** Counts, deletes what was counted, and finds nothing more. */
+async function prune(): Promise<Record<string, number>> {
+  const counted = counts(await prunableRows(database.db, asked));
+  expect(counts(await prunableRows(database.db, asked))).toEqual(counted);
+  expect(counts(await pruneRows(database.db, asked))).toEqual(counted);
+  expect(counts(await prunableRows(database.db, asked))).toEqual({});
+  return counted;
+}
+
+async function run(finishedAt: Date | null, command = 'nightly'): Promise<number> {
+  const { id } = await database.db
+    .insertInto('run')
+    .values({
+      command,
+      holder: 'h',
+      started_at: OLD,
+      finished_at: finishedAt,
+      exit_code: finishedAt && 0,
+      figures: '{"requests": 1}',
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+const ended = (runId: number, merchantNo: string, exitCode: number, finishedAt = OLD) =>
+  database.db
+    .insertInto('run_merchant')
+    .values({
+      merchant_no: merchantNo,
+      run_id: runId,
+      state: 'ended',
+      exit_code: exitCode,
+      reads: true,
+      finished_at: finishedAt,
+    })
+    .execute();
+
+test('of how runs ended, each merchant’s last good reading and each job’s last run stay', async () => {
+  const first = await run(OLD);
+  const second = await run(OLD);
+  const open = await run(null, 'run');
+  const byHand = await run(OLD, 'resweep');
+  const last = await run(YOUNG);
+  await ended(first, 'M1', 0);
+  await ended(first, 'M2', 3);
+  await ended(second, 'M1', 4);
+  await ended(second, 'M2', 4);
+  await ended(open, 'M1', 0);
+  await ended(byHand, 'M1', 0);
+  await ended(last, 'M1', 0, YOUNG);
+  await ended(last, 'M2', 4, YOUNG);
+  // M2 has no good reading after that of the first run.
+  expect(await prune()).toEqual({ run_merchant: 2 });
+  const left = await database.db
+    .selectFrom('run_merchant')
+    .select(['run_id', 'merchant_no'])
+    .orderBy('run_id')
+    .orderBy('merchant_no')
+    .execute();
+  expect(left.map((row) => [row.run_id, row.merchant_no])).toEqual([
+    [first, 'M2'],
+    [second, 'M2'],
+    [open, 'M1'],
+    [byHand, 'M1'],
+    [last, 'M1'],
+    [last, 'M2'],
+  ]);
+  expect(await database.db.selectFrom('run').select('id').execute()).toHaveLength(5);
+});
+
+test('ranges that are done or given up go, and open ones stay', async () => {
+  const range = { currency: '', from_day: '2025-01-01', to_day: '2025-01-02', requested_at: OLD };
+  await database.db
+    .insertInto('requested_range')
+    .values([
+      { ...range, merchant_no: 'M1', done_at: OLD },
+      { ...range, merchant_no: 'M2', forgotten_at: OLD },
+      { ...range, merchant_no: 'M3', done_at: YOUNG },
+      { ...range, merchant_no: 'M4' },
+    ])
+    .execute();
+  expect(await prune()).toEqual({ requested_range: 2 });
+});
+
+test('an ended backfill goes with its slices, an open one stays', async () => {
+  for (const endedAt of [OLD, YOUNG, null]) {
+    const { id } = await database.db
+      .insertInto('backfill')
+      .values({
+        from_day: '2025-01-01',
+        to_day: '2025-01-02',
+        run_id: await run(OLD, 'backfill'),
+        requested_at: OLD,
+        ended_at: endedAt,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const of = { merchant_no: 'M1', backfill_id: id };
+    await database.db
+      .insertInto('backfill_merchant')
+      .values({ ...of, next_day: '2025-01-02', try_at: OLD, ended_at: endedAt })
+      .execute();
+    const slice = { from_day: '2025-01-01', to_day: '2025-01-01', exit_code: 0, holder: 'h' };
+    await database.db
+      .insertInto('backfill_slice')
+      .values({ ...of, ...slice, started_at: OLD, finished_at: OLD })
+      .execute();
+  }
+  expect(await prune()).toEqual({ backfill: 1, backfill_merchant: 1, backfill_slice: 1 });
+});
+
+test('an unreadable entry goes once the platform no longer sends it, whether or not it was acknowledged', async () => {
+  const entry = { merchant_no: 'M1', raw: '{}', reason: 'r', span: '{[1,2)}', first_seen_at: OLD };
+  const closed = { acknowledged_at: OLD, note: 'case 4711' };
+  await database.db
+    .insertInto('quarantined_entry')
+    .values([
+      { ...entry, fingerprint: 'a', released_at: OLD },
+      { ...entry, fingerprint: 'b', released_at: OLD, ...closed },
+      { ...entry, fingerprint: 'c', released_at: YOUNG },
+      { ...entry, fingerprint: 'd', ...closed },
+      { ...entry, fingerprint: 'e' },
+    ])
+    .execute();
+  expect(await prune()).toEqual({ quarantined_entry: 2 });
+});
+
+test('a result goes once it is dealt with and its path is closed', async () => {
+  const { db } = database;
+  const application = (path: string, state: string, changedAt: Date) =>
+    db
+      .insertInto('application')
+      .values({
+        mer_order_no: path,
+        state,
+        notify_hash: path,
+        merchant_no: state === 'approved' ? path : null,
+        payload_ciphertext: 'v1',
+        holder: 'h',
+        submitted_at: OLD,
+        changed_at: changedAt,
+      })
+      .execute();
+  await application('closed', 'approved', OLD);
+  await application('fresh', 'approved', new Date(NOW.getTime() - 86_400_000));
+  await application('waits', 'accepted', OLD);
+  const post = (path: string, outcome: string | null, more: object = {}) =>
+    db
+      .insertInto('notification')
+      .values({
+        id: randomUUID(),
+        kind: 'onboarding',
+        notify_hash: path,
+        body_ciphertext: 'v1',
+        received_at: OLD,
+        outcome,
+        processed_at: outcome === null || outcome === 'waiting' ? null : OLD,
+        ...more,
+      })
+      .execute();
+  await post('closed', 'applied');
+  await post('closed', 'duplicate');
+  await post('closed', 'contradiction', { resolved_at: OLD, note: 'case 4711' });
+  const gone = 3;
+  await post('closed', 'applied', { processed_at: YOUNG });
+  await post('closed', 'contradiction', { resolved_at: YOUNG, note: 'case 4711' });
+  await post('closed', 'second-token');
+  await post('closed', 'waiting');
+  await post('closed', null);
+  await post('fresh', 'applied');
+  await post('waits', 'applied');
+  expect(await prune()).toEqual({ notification: gone });
+});
