@@ -26,6 +26,7 @@ export default tseslint.config(
       'node_modules',
       '.daybook',
       'coverage',
+      'dist',
       'src/store/engine/schema.ts',
       'bench/results',
       'eslint.config.js',
