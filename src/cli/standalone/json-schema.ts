@@ -1,7 +1,7 @@
 /** Reads a JSON value by its JSON Schema, as far as the manifest's schema asks for it. */
 
 export interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
@@ -30,14 +30,13 @@ export class Misfit extends Error {
 /** The value with the defaults that it lacks, and without keys that the schema does not have. Throws `Misfit`. */
 export function readAs(schema: Schema, value: unknown): unknown {
   if (schema.anyOf !== undefined) return readAsAny(schema.anyOf, value);
-  if (schema.type !== undefined && !isOfType(schema.type, value))
-    throw new Misfit(`no ${schema.type}: ${JSON.stringify(value)}`);
+  const types = schema.type === undefined ? [] : [schema.type].flat();
+  if (types.length > 0 && !types.some((type) => isOfType(type, value)))
+    throw new Misfit(`no ${types.join(' or ')}: ${JSON.stringify(value)}`);
   if (!isAllowed(schema, value)) throw new Misfit(`not allowed: ${JSON.stringify(value)}`);
-  if (schema.type === 'array') {
-    const { items } = schema;
-    return items === undefined ? value : (value as unknown[]).map((item) => readAs(items, item));
-  }
-  return schema.type === 'object' ? readObject(schema, value as Record<string, unknown>) : value;
+  const { items } = schema;
+  if (Array.isArray(value)) return items === undefined ? value : value.map((item) => readAs(items, item));
+  return typeof value === 'object' && value !== null ? readObject(schema, value) : value;
 }
 
 function readAsAny(schemas: readonly Schema[], value: unknown): unknown {
@@ -51,10 +50,11 @@ function readAsAny(schemas: readonly Schema[], value: unknown): unknown {
   throw new Misfit(`fits none of what it may be: ${JSON.stringify(value)}`);
 }
 
-function readObject({ properties = {}, required = [] }: Schema, value: Record<string, unknown>): unknown {
+function readObject({ properties = {}, required = [] }: Schema, value: object): unknown {
+  const given = new Map<string, unknown>(Object.entries(value));
   const read: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries(properties)) {
-    if (Object.hasOwn(value, key)) read[key] = readAs(schema, value[key]);
+    if (given.has(key)) read[key] = readAs(schema, given.get(key));
     else if (schema.default !== undefined) read[key] = schema.default;
     else if (required.includes(key)) throw new Misfit(`${key} is missing`);
   }
