@@ -10,8 +10,13 @@ const needed = /\d+(\.\d+)*/.exec(JSON.parse(read('../package.json')).engines.no
 
 if (isOlder(process.versions.node, needed)) {
   process.stderr.write(
-    'daybook: this is Node ' + process.versions.node + ' (' + process.execPath + '), and daybook needs ' + needed +
-      ' or newer: install that from https://nodejs.org, or run the image, which brings its own.\n',
+    'daybook: this is Node ' +
+      process.versions.node +
+      ' (' +
+      process.execPath +
+      '), and daybook needs ' +
+      needed +
+      ' or newer. Install that from https://nodejs.org, or beside daybook: npm install node@24\n',
   );
   process.exitCode = 2;
 } else {

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { standaloneVerify } from './build/standalone.ts';
+import { sbom } from './sbom.ts';
 
 const TOP = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(TOP, 'dist');
@@ -36,11 +37,9 @@ function dropInnerTypes(): void {
   for (const file of filesIn(DIST)) if (!needed.has(file)) rmSync(file);
 }
 
-const run = (command: string, ...args: readonly string[]): string =>
-  execFileSync(command, args, { cwd: TOP, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 64e6 });
-
 rmSync(DIST, { recursive: true, force: true });
-run(process.execPath, 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json');
+const tsc = [join(TOP, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'];
+execFileSync(process.execPath, tsc, { cwd: TOP, stdio: 'inherit' });
 dropInnerTypes();
 writeFileSync(join(DIST, 'verify.mjs'), await standaloneVerify(), { mode: 0o755 });
-writeFileSync(join(DIST, 'sbom.cdx.json'), run('npm', 'run', '--silent', 'sbom'));
+writeFileSync(join(DIST, 'sbom.cdx.json'), sbom());

@@ -39,7 +39,9 @@ export async function standaloneVerify(): Promise<string> {
   const [{ code, imports, dynamicImports }] = output;
   const packages = [...imports, ...dynamicImports].filter((name) => !name.startsWith('node:'));
   if (packages.length > 0 || output.length > 1)
-    throw new Error(`verify.mjs would need more than Node: ${packages.join(', ')}. See scripts/build/standalone.ts.`);
+    throw new Error(
+      `verify.mjs would need more than Node: ${packages.join(', ')}. See scripts/build/standalone.ts.`,
+    );
   const config = await prettier.resolveConfig(pathOf('scripts/build/standalone.ts'));
   return prettier.format(`${HEAD}\n${code}`, { ...config, parser: 'babel' });
 }
@@ -111,7 +113,9 @@ function manifestModule(): string {
 function assertReadable(schema: object): void {
   for (const [word, rule] of Object.entries(schema) as [string, object | readonly object[]][]) {
     if (!WORDS_KNOWN.includes(word))
-      throw new Error(`the manifest's schema says '${word}', which src/cli/standalone/json-schema.ts does not know`);
+      throw new Error(
+        `the manifest's schema says '${word}', which src/cli/standalone/json-schema.ts does not know`,
+      );
     if (word === 'items') assertReadable(rule);
     if (word === 'anyOf') for (const one of rule as readonly object[]) assertReadable(one);
     if (word === 'properties') for (const one of Object.values(rule) as object[]) assertReadable(one);

@@ -73,7 +73,8 @@ function isOfType(type: string, value: unknown): boolean {
 function isAllowed(schema: Schema, value: unknown): boolean {
   if (schema.const !== undefined && value !== schema.const) return false;
   if (schema.enum !== undefined && !schema.enum.includes(value)) return false;
-  if (typeof value === 'string') return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
+  if (typeof value === 'string')
+    return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
   if (Array.isArray(value)) return value.length >= (schema.minItems ?? 0);
   if (typeof value !== 'number') return true;
   return (

@@ -78,7 +78,8 @@ function readArgs(options: NonNullable<ParseArgsConfig['options']>, args: readon
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const flags = Object.fromEntries(Object.entries(values).map(([name, value]) => [camelCase(name), value]));
-    if (positionals.length === 0 && values['help'] !== true) return 'what is to be checked? Name files or folders.';
+    if (positionals.length === 0 && values['help'] !== true)
+      return 'what is to be checked? Name files or folders.';
     return { values: positionals, flags };
   } catch (error) {
     return (error as Error).message;

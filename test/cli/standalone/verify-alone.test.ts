@@ -20,7 +20,9 @@ afterAll(() => rm(folder, { recursive: true }));
 
 test('it imports nothing but Node’s own modules, and is code to be read', async () => {
   const text = await standaloneVerify();
-  const imported = [...text.matchAll(/^import .* from '([^']+)'|\bimport\('([^']+)'\)/gm)].map(([, name]) => name);
+  const imported = [...text.matchAll(/^import .* from '([^']+)'|\bimport\('([^']+)'\)/gm)].map(
+    ([, name]) => name,
+  );
   expect(imported.length).toBeGreaterThan(2);
   expect(imported.filter((name) => name?.startsWith('node:') !== true)).toEqual([]);
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThan(160);
@@ -66,5 +68,8 @@ test('its help names what can be asked; anything else is wrong usage', async () 
     stdout: '',
     stderr: expect.stringMatching(/^error: Unknown option '--nonsense'/) as string,
   });
-  expect(await verifyAlone([])).toMatchObject({ code: 2, stderr: expect.stringContaining('Name files') as string });
+  expect(await verifyAlone([])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Name files') as string,
+  });
 });

@@ -1,0 +1,40 @@
+/**
+ * `npm run sbom`: prints the packages that daybook is made of, without those for development, as CycloneDX. npm's own
+ * `--omit dev` leaves out a package, and all below it, that a development package needs as well; so npm is shown a lock file
+ * that has no development packages.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { LockedPackage } from './licences.ts';
+
+interface Described {
+  readonly devDependencies?: unknown;
+}
+
+const withoutDev = <Value extends Described>({ devDependencies: _, ...rest }: Value) => rest;
+
+const readJson = <Value>(name: string): Value =>
+  JSON.parse(readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8')) as Value;
+
+/** The text of the list. Throws what npm says if it cannot make one. */
+export function sbom(): string {
+  const lock = readJson<{ packages: Record<string, LockedPackage & Described> }>('package-lock.json');
+  const packages = Object.entries(lock.packages)
+    .filter(([, { dev }]) => dev !== true)
+    .map(([path, one]) => [path, withoutDev(one)] as const);
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-sbom-'));
+  const write = (name: string, value: unknown) => writeFileSync(join(folder, name), JSON.stringify(value));
+  try {
+    write('package.json', withoutDev(readJson<Described>('package.json')));
+    write('package-lock.json', { ...lock, packages: Object.fromEntries(packages) });
+    const options = ['--sbom-format', 'cyclonedx', '--package-lock-only'];
+    return execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 64e6 });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) process.stdout.write(sbom());
