@@ -14,21 +14,24 @@ interface Described {
   readonly devDependencies?: unknown;
 }
 
-const withoutDev = <Value extends Described>({ devDependencies: _, ...rest }: Value) => rest;
+/** A key without a value is not written. */
+const withoutDev = (one: Described): Described => ({ ...one, devDependencies: undefined });
 
-const readJson = <Value>(name: string): Value =>
-  JSON.parse(readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8')) as Value;
+const textOf = (name: string): string =>
+  readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8');
 
 /** The text of the list. Throws what npm says if it cannot make one. */
 export function sbom(): string {
-  const lock = readJson<{ packages: Record<string, LockedPackage & Described> }>('package-lock.json');
+  const lock = JSON.parse(textOf('package-lock.json')) as {
+    packages: Record<string, LockedPackage & Described>;
+  };
   const packages = Object.entries(lock.packages)
     .filter(([, { dev }]) => dev !== true)
     .map(([path, one]) => [path, withoutDev(one)] as const);
   const folder = mkdtempSync(join(tmpdir(), 'daybook-sbom-'));
   const write = (name: string, value: unknown) => writeFileSync(join(folder, name), JSON.stringify(value));
   try {
-    write('package.json', withoutDev(readJson<Described>('package.json')));
+    write('package.json', withoutDev(JSON.parse(textOf('package.json')) as Described));
     write('package-lock.json', { ...lock, packages: Object.fromEntries(packages) });
     const options = ['--sbom-format', 'cyclonedx', '--package-lock-only'];
     return execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 64e6 });

@@ -91,7 +91,7 @@ function withoutTypes(source: string): string {
 
 /** In place of `manifest.ts`: its schema as JSON Schema, and what reads a manifest by that. */
 function manifestModule(): string {
-  const { $schema: _, ...schema } = z.toJSONSchema(manifestSchema, { io: 'input' });
+  const schema: object = { ...z.toJSONSchema(manifestSchema, { io: 'input' }), $schema: undefined };
   assertReadable(schema);
   return `
     import { readAs } from '../cli/standalone/json-schema.ts';
@@ -111,7 +111,8 @@ function manifestModule(): string {
 
 /** Throws an `Error` for a word that `readAs` would not obey. */
 function assertReadable(schema: object): void {
-  for (const [word, rule] of Object.entries(schema) as [string, object | readonly object[]][]) {
+  for (const [word, rule] of Object.entries(schema) as [string, object | readonly object[] | undefined][]) {
+    if (rule === undefined) continue;
     if (!WORDS_KNOWN.includes(word))
       throw new Error(
         `the manifest's schema says '${word}', which src/cli/standalone/json-schema.ts does not know`,
