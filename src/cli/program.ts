@@ -1,6 +1,7 @@
 /** Puts all commands together into the program `daybook`. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { packageFile } from '../host/package-file.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
@@ -38,7 +39,7 @@ Exit codes: 0 done, everything proven; 2 wrong usage or settings; 3 done, but so
 what was certified is kept; 5 another run holds the lease; 70 a fault in daybook.`;
 
 const versionOf = (): string => {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(packageFile('package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 };
 

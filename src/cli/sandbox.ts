@@ -1,6 +1,7 @@
 /** `sandbox`: acts the platform out on loopback until it is stopped. */
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
+import { packageFile } from '../host/package-file.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { hostilitySchema } from '../sandbox/hostility.ts';
@@ -10,7 +11,7 @@ import { lines } from './output/text.ts';
 
 /** The port on loopback, unless another one is asked for. */
 export const PORT_DEFAULT = 8404;
-const SCENARIO_DEFAULT = new URL('../../config/sandbox.yaml', import.meta.url).pathname;
+const SCENARIO_DEFAULT = packageFile('config/sandbox.yaml');
 
 interface SandboxFlags {
   readonly port: string;

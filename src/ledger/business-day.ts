@@ -3,7 +3,6 @@ import { EXIT, ExpectedError } from './ending.ts';
 import { tzOffset } from '@date-fns/tz';
 import { utc } from '@date-fns/utc';
 import { eachDayOfInterval } from 'date-fns/eachDayOfInterval';
-import { parseISO } from 'date-fns/parseISO';
 import type { BusinessDay, Window } from './entry.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,8 +22,11 @@ export class InvalidDay extends ExpectedError {
 const dayText = (utcMs: number): BusinessDay => new Date(utcMs).toISOString().slice(0, 10);
 
 /** Midnight of the day in UTC, whatever zone this machine is in. NaN where the calendar has no such day. */
-const utcMidnight = (day: string): number =>
-  /^\d{4}-\d{2}-\d{2}$/.test(day) ? parseISO(day, { in: utc }).getTime() : Number.NaN;
+function utcMidnight(day: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  // Some engines take 2026-02-30 for the second of March.
+  return !Number.isNaN(ms) && dayText(ms) === day ? ms : Number.NaN;
+}
 
 /** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
 export function parseDay(text: string): BusinessDay {

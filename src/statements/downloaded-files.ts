@@ -5,7 +5,7 @@ import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { manifestFileBeside, STORE_MARK_KEY } from './keys.ts';
 
 /** A path that is not there. */
-class NothingToVerify extends ExpectedError {
+export class NothingToVerify extends ExpectedError {
   override readonly name = 'NothingToVerify';
   readonly exitCode = EXIT.usage;
 }

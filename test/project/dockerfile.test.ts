@@ -65,7 +65,8 @@ test('its entry point is the program’s own, inside a folder it copies', () => 
   const entry = /^ENTRYPOINT \["node", "\/app\/(.+)"\]$/.exec(
     instructions.find((line) => line.startsWith('ENTRYPOINT ')) ?? '',
   )?.[1];
-  expect(entry).toBe(manifest.bin.daybook);
+  // In a checkout `daybook` starts the same file.
+  expect(read(manifest.bin.daybook)).toContain(`'../${entry!}'`);
   expect(copied).toContain(entry!.split('/')[0]);
   expect(statSync(at(entry!)).mode & 0o111).not.toBe(0);
 });

@@ -14,6 +14,7 @@ const OUR_FAULTS = ['StatementMisfit'];
 /** Errors that the throwing module catches itself, so that no command ends with them. */
 const CAUGHT = [
   'ClockOff',
+  'Misfit',
   'NoStatement',
   'ObjectExists',
   'PlatformBehind',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { auditVerdict } from '../../scripts/audit.ts';
 import { licenceProblems, type LockedPackage } from '../../scripts/licences.ts';
+import { sbom } from '../../scripts/sbom.ts';
 
 test('every package of the lock file has an allowed licence', () => {
   const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
@@ -44,4 +45,19 @@ test('an audit fails only for grave weaknesses, and without an answer says that 
     text: 'not checked: 405 Method Not Allowed',
   });
   expect(auditVerdict('')).toMatchObject({ kind: 'not-checked' });
+});
+
+test('the list of packages has every package that is installed with daybook, and none for development', () => {
+  const { packages } = JSON.parse(
+    readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'),
+  ) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const installed = Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
+    .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')} ${version!}`);
+  const { components } = JSON.parse(sbom()) as { components: { name: string; version: string }[] };
+  expect(components.map(({ name, version }) => `${name} ${version}`).sort()).toEqual(
+    [...new Set(installed)].sort(),
+  );
 });

@@ -13,12 +13,12 @@ import { fetchInFormat } from '../../src/statements/fetch.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import type { StatementFormat } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/spreadsheet.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
 import { sha256Of } from '../../src/statements/digest.ts';
 import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
 import { MERCHANT, openBook, type Book } from './book.ts';
+import { verifyPaths } from './verified-twice.ts';
 
 const DAYS = ['2026-03-29', '2026-03-30', '2026-03-31'] as const;
 const ACCOUNT = { merchantNo: MERCHANT, currency: 'USD' };

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
@@ -21,13 +20,14 @@ import { applicationById } from '../../store/onboarding/applications.ts';
 import { listBeneficiaries } from '../../store/beneficiaries/beneficiaries.ts';
 import { listNotifications } from '../../store/notifications/notification-outcomes.ts';
 import { newNotifySecret } from '../../store/notifications/notify-path.ts';
+import { packageFile } from '../../host/package-file.ts';
 import { thisHolder } from '../../host/process-identity.ts';
 import { listStatements } from '../../store/statements/statements.ts';
 import { print, type GlobalFlags } from '../context.ts';
 import { demoSettings, SCENARIO, SETTINGS_FILE, until, withServing, type Stage } from './demo-stage.ts';
 import { counted } from '../output/text.ts';
 
-const config = (name: string): string => fileURLToPath(new URL(`../../../config/${name}`, import.meta.url));
+const config = (name: string): string => packageFile(`config/${name}`);
 const APPLICATION = config('application.example.yaml');
 const BENEFICIARY = config('beneficiary.example.yaml');
 const DAYS = 3;

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import { packageFile } from '../../host/package-file.ts';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
@@ -26,7 +26,7 @@ import { accountDaysTable, breakTexts } from '../output/run-text.ts';
 import { counted, lines } from '../output/text.ts';
 import { timesOf } from '../output/times.ts';
 
-const SCENARIO = fileURLToPath(new URL('../../../config/sandbox.yaml', import.meta.url));
+const SCENARIO = packageFile('config/sandbox.yaml');
 const SETTINGS_FILE = '.daybook/demo.yaml';
 const DATA_DIR = '.daybook/demo';
 const DAYS = 7;

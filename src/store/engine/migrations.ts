@@ -3,12 +3,12 @@
  * nothing.
  */
 import { readdir, readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
+import { packageFile } from '../../host/package-file.ts';
 import { MigrationsPending } from './errors.ts';
 
-const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
+const SQL_FOLDER = packageFile('sql');
 
 /** Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql. */
 const sqlFiles = (folder: string): MigrationProvider => ({

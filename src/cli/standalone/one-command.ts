@@ -1,0 +1,87 @@
+/** A program of one command, declared as daybook's commands are, with nothing but Node's own reading of arguments. */
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import type { Command } from 'commander';
+import { EXIT } from '../../ledger/ending.ts';
+import { printError } from '../context.ts';
+import { lines } from '../output/text.ts';
+
+type Action = (values: string[], flags: Record<string, unknown>, self: Command) => Promise<void>;
+
+/** `--public-key <file>`, or `--json`, which takes no value. */
+const FLAG = /^--([a-z-]+)(?: (<\w+>))?$/;
+
+const camelCase = (name: string): string =>
+  name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * Runs the command that `addCommand` adds. Of commander it has what the command calls: an argument that takes one value
+ * or more, options with and without a value, and texts of the help. The exit code is in `process.exitCode`.
+ */
+export async function runOneCommand(
+  program: string,
+  addCommand: (program: Command) => void,
+  args: readonly string[],
+): Promise<void> {
+  const help: string[] = [];
+  const options: Record<string, { readonly type: 'string' | 'boolean' }> = {};
+  const optionHelp: string[] = [];
+  let flags: Record<string, unknown> = {};
+  let usage = program;
+  let after = '';
+  let act: Action | null = null;
+
+  const command = {
+    command: () => command,
+    argument: (name: string, meaning: string) => {
+      usage += ` [options] ${name}`;
+      optionHelp.push(`  ${name}  ${meaning}`);
+      return command;
+    },
+    description: (text: string) => {
+      help.push(text);
+      return command;
+    },
+    option: (spelled: string, meaning: string) => {
+      const [, name, value] = FLAG.exec(spelled)!;
+      options[name!] = { type: value === undefined ? 'boolean' : 'string' };
+      optionHelp.push(`  ${spelled}  ${meaning}`);
+      return command;
+    },
+    addHelpText: (_: 'after', text: string) => {
+      after = text;
+      return command;
+    },
+    action: (action: Action) => {
+      act = action;
+      return command;
+    },
+    optsWithGlobals: () => flags,
+  };
+  const asCommand = command as unknown as Command;
+  addCommand(asCommand);
+  command.option('--json', 'print one JSON document').option('--help', 'say this');
+
+  const read = readArgs(options, args);
+  const helpText = lines(`Usage: ${usage}`, '', ...help, '', ...optionHelp, after);
+  if (typeof read === 'string') {
+    process.stderr.write(`error: ${read}\n(--help shows what can be asked)\n`);
+    process.exitCode = EXIT.usage;
+  } else if (read.flags['help'] === true) process.stdout.write(`${helpText}\n`);
+  else {
+    flags = read.flags;
+    await (act as unknown as Action)(read.values, flags, asCommand).catch(printError);
+  }
+}
+
+/** The values and flags, or a sentence on what is wrong with them. */
+function readArgs(options: NonNullable<ParseArgsConfig['options']>, args: readonly string[]) {
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const flags = Object.fromEntries(Object.entries(values).map(([name, value]) => [camelCase(name), value]));
+    if (positionals.length === 0 && values['help'] !== true)
+      return 'what is to be checked? Name files or folders.';
+    return { values: positionals, flags };
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

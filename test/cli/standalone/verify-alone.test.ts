@@ -1,0 +1,75 @@
+/** The file for auditors beside the command: what they print, and what the file is made of. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { standaloneVerify } from '../../../scripts/build/standalone.ts';
+import { STATEMENT_FORMATS as READ_ALONE } from '../../../src/cli/standalone/formats.ts';
+import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
+import { verifyAlone } from '../../support/standalone.ts';
+import { daybook } from '../daybook.ts';
+
+let folder: string;
+let statements: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'daybook-alone-'));
+  expect((await daybook(['demo'], {}, folder)).code).toBe(0);
+  statements = join(folder, '.daybook/demo/statements');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test('it imports nothing but Node’s own modules, and is code to be read', async () => {
+  const text = await standaloneVerify();
+  const imported = [...text.matchAll(/^import .* from '([^']+)'|\bimport\('([^']+)'\)/gm)].map(
+    ([, name]) => name,
+  );
+  expect(imported.length).toBeGreaterThan(2);
+  expect(imported.filter((name) => name?.startsWith('node:') !== true)).toEqual([]);
+  expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThan(160);
+  for (const reads of ['// ---------- src/statements/verify-rows.ts', 'const MANIFEST_SCHEMA = {'])
+    expect(text).toContain(reads);
+});
+
+test('it knows every published format', () => {
+  const published = STATEMENT_FORMATS.filter(({ isPublished }) => isPublished);
+  const known = ({ name, extension, isPublished, reader }: (typeof READ_ALONE)[number]) => ({
+    ...{ name, extension, isPublished, isRead: reader !== undefined, hasHeader: reader?.hasHeader },
+  });
+  expect(READ_ALONE.map(known)).toEqual(published.map(known));
+});
+
+test('a whole night’s statements, and damaged ones, get the same words and exit code as from the command', async () => {
+  const damaged = join(folder, 'damaged');
+  await cp(statements, damaged, { recursive: true });
+  const day = join(damaged, 'merchant=SANDBOX-10001/date=2026-03-28');
+  await writeFile(join(day, 'manifest.json'), '{}');
+  const sheet = join(damaged, 'merchant=SANDBOX-10003/date=2026-03-30/SANDBOX-10003_KWD_2026-03-30.r1.csv');
+  await writeFile(sheet, (await readFile(sheet, 'utf8')).replace(',KWD,', ',K"D,'));
+  for (const [paths, code] of [
+    [[statements], 0],
+    [[damaged], 3],
+    [[join(folder, 'nowhere')], 2],
+    [[statements, '--json'], 0],
+    [[damaged, '--json'], 3],
+  ] as const) {
+    const said = await daybook(['verify', ...paths], {});
+    expect(said.code).toBe(code);
+    expect(await verifyAlone(paths)).toEqual(said);
+  }
+});
+
+test('its help names what can be asked; anything else is wrong usage', async () => {
+  const help = await verifyAlone(['--help']);
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toMatch(/^Usage: node verify\.mjs \[options\] <path\.\.\.>\n/);
+  expect(help.stdout).toContain('  --json  ');
+  expect(await verifyAlone(['--nonsense', statements])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(/^error: Unknown option '--nonsense'/) as string,
+  });
+  expect(await verifyAlone([])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Name files') as string,
+  });
+});

@@ -1,0 +1,173 @@
+/**
+ * The package as a stranger gets it: packed from a copy of the checkout, installed into an empty folder, run and imported
+ * there. The examples of docs/library.md are part of it.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sbom } from '../../scripts/sbom.ts';
+
+const TOP = fileURLToPath(new URL('../..', import.meta.url));
+/** What a build needs of the checkout, without what is made by it. */
+const SOURCES = [
+  ...[
+    'src',
+    'jobs',
+    'sql',
+    'config',
+    'bin',
+    'docs',
+    'scripts',
+    'package.json',
+    'package-lock.json',
+    '.npmrc',
+  ],
+  ...['tsconfig.json', 'tsconfig.build.json', '.prettierrc.json', 'README.md', 'CHANGELOG.md', 'LICENSE'],
+];
+const TIME_MS = 300_000;
+const ENV = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` };
+
+interface Manifest {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+}
+
+const run = async (cwd: string, command: string, ...args: readonly string[]): Promise<string> =>
+  (await promisify(execFile)(command, args, { cwd, env: ENV, maxBuffer: 64e6 })).stdout;
+
+let scratch: string;
+/** The folder of somebody who installed it. */
+let place: string;
+let installed: string;
+let manifest: Manifest;
+let tarball: { readonly files: readonly { readonly path: string }[] };
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'daybook-package-'));
+  const [copy, packed] = [join(scratch, 'checkout'), join(scratch, 'packed')];
+  place = join(scratch, 'place');
+  installed = join(place, 'node_modules/@daybook/daybook');
+  for (const path of SOURCES) await cp(join(TOP, path), join(copy, path), { recursive: true });
+  await symlink(join(TOP, 'node_modules'), join(copy, 'node_modules'));
+  manifest = JSON.parse(await readFile(join(copy, 'package.json'), 'utf8')) as Manifest;
+  await writeFile(join(scratch, '.npmrc'), '');
+  for (const folder of [packed, place]) await cp(join(scratch, '.npmrc'), join(folder, '.npmrc'));
+  [tarball] = JSON.parse(
+    await run(copy, 'npm', 'pack', '--silent', '--json', '--pack-destination', packed),
+  ) as [typeof tarball];
+  await writeFile(join(place, 'package.json'), '{ "private": true, "type": "module" }');
+  const [file] = (await readdir(packed)).filter((name) => name.endsWith('.tgz'));
+  await run(place, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', join(packed, file!));
+  await run(place, 'npx', '--no-install', 'daybook', 'demo');
+}, TIME_MS);
+afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+test('it holds the built program and what that reads, and nothing of its making', () => {
+  const paths = tarball.files.map(({ path }) => path);
+  const tops = new Set(paths.map((path) => path.split('/')[0]));
+  expect([...tops].sort()).toEqual(
+    ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'config', 'dist', 'docs', 'package.json', 'sql'].sort(),
+  );
+  expect(
+    paths.filter((path) => /(?<!\.d)\.ts$|\.test\.|(^|\/)(test|bench|scripts|decisions)\//.test(path)),
+  ).toEqual([]);
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      ...[
+        'dist/src/cli/main.js',
+        'dist/verify.mjs',
+        'dist/sbom.cdx.json',
+        'docs/library.md',
+        'docs/runbook.md',
+      ],
+      ...['sql/0001_ledger.sql', 'sql/roles/job.sql', 'config/daybook.example.yaml', 'config/sandbox.yaml'],
+      ...Object.values(manifest.exports).map((path) => path.slice(2)),
+    ]),
+  );
+});
+
+test('the list of packages in it is that of `npm run sbom`', async () => {
+  const listed = (text: string) =>
+    (JSON.parse(text) as { components: { name: string; version: string }[] }).components;
+  const inPackage = await readFile(join(installed, 'dist/sbom.cdx.json'), 'utf8');
+  expect(listed(inPackage)).toEqual(listed(sbom()));
+});
+
+test('installed, the command runs: its version, its migrations, and verify of what the demo published', async () => {
+  const daybook = (...args: readonly string[]) => run(place, 'npx', '--no-install', 'daybook', ...args);
+  expect(await daybook('--version')).toBe(`${manifest.version}\n`);
+  const [checked] = (await daybook('verify', '.daybook/demo/statements')).split('\n');
+  expect(checked).toBe('70 files of 21 manifests checked: all as published');
+  const alone = await run(
+    place,
+    process.execPath,
+    join(installed, 'dist/verify.mjs'),
+    '.daybook/demo/statements',
+  );
+  expect(alone.split('\n')[0]).toBe(checked);
+  expect(JSON.parse(await daybook('runs', '--json', '--config', '.daybook/demo.yaml'))).toHaveLength(1);
+});
+
+test('a Node that is too old gets a sentence, not a stack', async () => {
+  const old = join(scratch, 'old');
+  await cp(join(installed, 'bin'), join(old, 'bin'), { recursive: true });
+  await writeFile(join(old, 'package.json'), '{ "type": "module", "engines": { "node": ">=99.1.0" } }');
+  await expect(run(old, process.execPath, 'bin/daybook.js', '--version')).rejects.toMatchObject({
+    code: 2,
+    stderr:
+      `daybook: this is Node ${process.versions.node} (${process.execPath}), and daybook needs 99.1.0 or newer. ` +
+      'Install that from https://nodejs.org, or beside daybook: npm install node@24\n',
+  });
+});
+
+test('each export can be imported, and nothing else', async () => {
+  const names = Object.keys(manifest.exports).filter((name) => name !== './package.json');
+  expect(names).toEqual(['.', './ledger', './statements', './verify']);
+  const script = names
+    .map(
+      (name) =>
+        `console.log(Object.keys(await import('@daybook/daybook${name.slice(1)}')).sort().join(' '));`,
+    )
+    .join('\n');
+  const told = (await run(place, process.execPath, '--input-type=module', '--eval', script))
+    .trim()
+    .split('\n');
+  const [all, ...parts] = told.map((line) => line.split(' '));
+  expect(all).toEqual(parts.flat().sort());
+  expect(parts.at(-1)).toEqual(['NothingToVerify', 'verifyPaths']);
+  const inner = "import '@daybook/daybook/dist/src/run/run.js';";
+  await expect(run(place, process.execPath, '--input-type=module', '--eval', inner)).rejects.toMatchObject({
+    stderr: expect.stringContaining('ERR_PACKAGE_PATH_NOT_EXPORTED') as string,
+  });
+});
+
+test(
+  'the examples of docs/library.md are right: TypeScript takes them, and they print what stands there',
+  async () => {
+    const page = await readFile(join(TOP, 'docs/library.md'), 'utf8');
+    const block = (kind: string, name: string): string =>
+      new RegExp(`<!-- ${kind}: ${name} -->\\s+\`\`\`(?:ts)?\\n([^]*?)\`\`\``).exec(page)![1]!;
+    const names = [...page.matchAll(/<!-- example: (\w+) -->/g)].map(([, name]) => name!);
+    expect(names).toEqual(['statements', 'ledger']);
+    for (const name of names) await writeFile(join(place, `${name}.ts`), block('example', name));
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
+    const types = ['--typeRoots', join(TOP, 'node_modules/@types')];
+    const files = names.map((name) => `${name}.ts`);
+    await run(
+      place,
+      process.execPath,
+      join(TOP, 'node_modules/typescript/bin/tsc'),
+      ...options,
+      ...types,
+      ...files,
+    );
+    for (const name of names) {
+      expect(await run(place, process.execPath, `${name}.ts`)).toBe(block('prints', name));
+    }
+  },
+  TIME_MS,
+);
