@@ -1,6 +1,14 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
+import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import {
+  FINAL_CONFIDENCE,
+  FINAL_SHARE,
+  finalityOf,
+  NOTHING_MEASURED,
+  type LatenessMeasured,
+} from '../ledger/lateness.ts';
 import { ObjectExists, type Fence, type ObjectStore, type StoredDigest } from '../objects/object-store.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -10,7 +18,7 @@ import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from './digest.ts';
 import { manifestKey } from './keys.ts';
-import { otherFormatsIn, parseManifest } from './manifest.ts';
+import { otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
 import { manifestText, type ManifestSources } from './manifest-text.ts';
 import { putReplacing, readManifest } from './put-revision.ts';
 
@@ -23,6 +31,8 @@ export interface SettleOptions {
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
   readonly checked?: readonly string[];
+  /** How late entries come; if left out, nothing is known of it. */
+  readonly lateness?: LatenessMeasured;
 }
 
 /** The row for the text of a manifest. */
@@ -49,20 +59,32 @@ export function nextManifest(
   rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
     Partial<Pick<ManifestSources, 'otherFormats'>>,
   { manifest: recorded, previous, certificates }: Pick<PastOfDay, 'manifest' | 'previous' | 'certificates'>,
-  { lease, zone, timeZoneTrusted = false, checked = [] }: SettleOptions,
+  { lease, zone, timeZoneTrusted = false, checked = [], lateness = NOTHING_MEASURED }: SettleOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
   const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
   if (recorded !== undefined) {
-    // If only the checks of the run differ, no new manifest is made.
-    const before = parseManifest(recorded.content)?.checked ?? [];
-    if (manifestText({ ...sources, ...recorded, checked: before }) === recorded.content) {
+    // If only the checks of the run differ, or what was measured since, no new manifest is made.
+    const { checked: before = [], final } = parseManifest(recorded.content) ?? {};
+    if (manifestText({ ...sources, ...recorded, checked: before, final }) === recorded.content) {
       return { row: recorded, isNew: false };
     }
   }
-  const numbered = { ...sources, checked, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
+  const final = finalIn(day, lateness);
+  const numbered = { ...sources, checked, final, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
   return { row: manifestRow(numbered, manifestText(numbered)), isNew: true };
+}
+
+/** When the day is final, as its manifest says it. */
+function finalIn(day: BusinessDay, lateness: LatenessMeasured): Manifest['final'] {
+  const finality = finalityOf(lateness);
+  if (finality === null) return undefined;
+  const { afterDays, watchedEntries, laterEntries } = finality;
+  return {
+    ...{ share: FINAL_SHARE, confidence: FINAL_CONFIDENCE, by: addDays(day, afterDays) },
+    ...{ watchedEntries, laterEntries },
+  };
 }
 
 /**

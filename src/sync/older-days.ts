@@ -34,8 +34,16 @@ export interface OlderDaysOptions {
   /** How far the last looks got; null before the first look. */
   readonly round: PageRound | null;
   readonly pagesMax: number;
+  /** Further ranges of days under certificate, each to be compared by its own total. If left out, none. */
+  readonly alsoCompared?: readonly Days[];
   readonly now: Date;
   readonly signal: AbortSignal;
+}
+
+/** A range of days whose total the platform states otherwise than it is stored. */
+export interface TotalDiffers extends Days {
+  readonly total: number;
+  readonly stored: number;
 }
 
 export interface OlderDaysLook extends Days {
@@ -44,9 +52,11 @@ export interface OlderDaysLook extends Days {
   readonly stored: number;
   /** Days that differ from what is stored, in order. They are to be read again. */
   readonly differing: readonly BusinessDay[];
+  /** Of the ranges that were compared as well, those that differ. */
+  readonly alsoDiffering: readonly TotalDiffers[];
   /** More days than these differ, or may differ. */
   readonly hasMore: boolean;
-  /** The total of all days differs, but the totals of its parts do not: it says nothing about any day. */
+  /** The total of a range differs, but the totals of its parts do not: it says nothing about any day. */
   readonly isContradicted: boolean;
   readonly round: PageRound;
   /** The pages that this look read, counted from 0. */
@@ -90,21 +100,40 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
   );
   const differing = shown.filter((day) => day >= days.from && day <= days.to);
   const isHeld = total === byFigures || (await source.isStored(days, total));
-  const found = isHeld ? NOTHING_FOUND : await followDown(source, days);
-  const named = [...new Set([...differing, ...found.days])].sort();
-  const hasMore = found.hasMore || named.length > DIFFERING_DAYS_MAX;
+  const found = await followDown(source, isHeld ? [] : [days]);
+  const alsoDiffering = await differingOf(source, options, options.alsoCompared ?? []);
+  const also = await followDown(source, alsoDiffering);
+  const named = [...new Set([...differing, ...found.days, ...also.days])].sort();
+  const hasMore = found.hasMore || also.hasMore || named.length > DIFFERING_DAYS_MAX;
   return {
     ...days,
     total,
     stored: isHeld ? total : await countStored(db, merchant.merchantNo, window),
     differing: named.slice(0, DIFFERING_DAYS_MAX),
+    alsoDiffering,
     hasMore,
-    isContradicted: !isHeld && found.days.length === 0 && !found.hasMore,
+    isContradicted: (!isHeld && isNothing(found)) || (alsoDiffering.length > 0 && isNothing(also)),
     // If more days differ than are read again now, the next look begins with the same pages.
     round: hasMore ? before : roundAfter(before, byFigures, pagesRead, replies[0]!.entries),
     pagesRead,
     requests: calls.made,
   };
+}
+
+/** Those of the ranges whose totals differ from what is stored. One call each. */
+async function differingOf(
+  source: Source,
+  { db, merchant, zone }: OlderDaysOptions,
+  ranges: readonly Days[],
+): Promise<TotalDiffers[]> {
+  const differing: TotalDiffers[] = [];
+  for (const days of ranges) {
+    const { total } = await source.page(days, 0);
+    const window = windowOf(days, zone);
+    const stored = await countByFigures(db, merchant.merchantNo, days, window);
+    if (total !== stored && !(await source.isStored(days, total))) differing.push({ ...days, total, stored });
+  }
+  return differing;
 }
 
 /** Whole days as a window. */
@@ -123,7 +152,7 @@ interface Source {
 
 function sourceOf(options: OlderDaysOptions, calls: { made: number }): Source {
   const { reader, db, merchant, zone, slackMs, signal } = options;
-  const callsMax = options.pagesMax + FOLLOW_CALLS_MAX;
+  const callsMax = options.pagesMax + (options.alsoCompared ?? []).length + FOLLOW_CALLS_MAX;
   return {
     page: (days, page) => {
       signal.throwIfAborted();
@@ -148,12 +177,13 @@ interface Found {
   readonly days: readonly BusinessDay[];
   readonly hasMore: boolean;
 }
-const NOTHING_FOUND: Found = { days: [], hasMore: false };
 
-/** The single days whose totals differ, found by halving days whose total differs. */
-async function followDown(source: Source, whole: Days): Promise<Found> {
+const isNothing = ({ days, hasMore }: Found): boolean => days.length === 0 && !hasMore;
+
+/** The single days whose totals differ, found by halving ranges whose total differs. */
+async function followDown(source: Source, ranges: readonly Days[]): Promise<Found> {
   const found: BusinessDay[] = [];
-  const differing: Days[] = [whole];
+  const differing: Days[] = [...ranges];
   for (let days = differing.shift(); days !== undefined; days = differing.shift()) {
     if (days.from === days.to) {
       found.push(days.from);

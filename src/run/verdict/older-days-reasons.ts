@@ -1,7 +1,7 @@
 /** Words what the comparison of older days found. Pure. */
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
-import type { OlderDaysLook } from '../../sync/older-days.ts';
+import type { OlderDaysLook, TotalDiffers } from '../../sync/older-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
@@ -72,10 +72,16 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
     .map(([count, what]) => `${count} ${what}`)
     .join(', ');
 
-const whyOf = ({ from, to, total, stored, pagesRead }: OlderDaysLook): string =>
-  total === stored
+function whyOf({ from, to, total, stored, pagesRead, alsoDiffering }: OlderDaysLook): string {
+  if (total !== stored) return totalsText({ from, to, total, stored });
+  const [also] = alsoDiffering;
+  return also === undefined
     ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} differs from what is stored`
-    : `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
+    : totalsText(also);
+}
+
+const totalsText = ({ from, to, total, stored }: TotalDiffers): string =>
+  `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
 
 const listed = (names: readonly string[]): string =>
   names.length <= NAMED_MAX
