@@ -37,6 +37,8 @@ export type OlderDaysReport =
       readonly look: OlderDaysLook;
       /** The report of the days that were read again; null if there were none. */
       readonly again: SyncReport | null;
+      /** Numbers of the entries that reading them again brought. */
+      readonly late: readonly string[];
     }
   | ({ readonly kind: 'not made' } & LookNotMade);
 

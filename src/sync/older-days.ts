@@ -8,12 +8,13 @@
  * made.
  */
 import type { Kysely } from 'kysely';
-import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { countByFigures, countStored, differingDays, type Days } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { followDown, isNothing, type TotalsSource } from './follow-down.ts';
 import { pagesNow, roundAfter, roundNow, type PageRound } from './page-round.ts';
 
 /** Most calls of one look to find the days that differ. */
@@ -100,9 +101,9 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
   );
   const differing = shown.filter((day) => day >= days.from && day <= days.to);
   const isHeld = total === byFigures || (await source.isStored(days, total));
-  const found = await followDown(source, isHeld ? [] : [days]);
+  const found = await followDown(source, isHeld ? [] : [days], DIFFERING_DAYS_MAX);
   const alsoDiffering = await differingOf(source, options, options.alsoCompared ?? []);
-  const also = await followDown(source, alsoDiffering);
+  const also = await followDown(source, alsoDiffering, DIFFERING_DAYS_MAX);
   const named = [...new Set([...differing, ...found.days, ...also.days])].sort();
   const hasMore = found.hasMore || also.hasMore || named.length > DIFFERING_DAYS_MAX;
   return {
@@ -122,7 +123,7 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
 
 /** Those of the ranges whose totals differ from what is stored. One call each. */
 async function differingOf(
-  source: Source,
+  source: TotalsSource,
   { db, merchant, zone }: OlderDaysOptions,
   ranges: readonly Days[],
 ): Promise<TotalDiffers[]> {
@@ -142,15 +143,7 @@ export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   endMs: dayWindow(to, zone).endMs,
 });
 
-interface Source {
-  /** A page of the days, counted from 0. */
-  readonly page: (days: Days, page: number) => Promise<LedgerPage>;
-  /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
-  readonly isStored: (days: Days, total: number) => Promise<boolean>;
-  readonly callsLeft: () => number;
-}
-
-function sourceOf(options: OlderDaysOptions, calls: { made: number }): Source {
+function sourceOf(options: OlderDaysOptions, calls: { made: number }): TotalsSource {
   const { reader, db, merchant, zone, slackMs, signal } = options;
   const callsMax = options.pagesMax + (options.alsoCompared ?? []).length + FOLLOW_CALLS_MAX;
   return {
@@ -171,43 +164,4 @@ function sourceOf(options: OlderDaysOptions, calls: { made: number }): Source {
     },
     callsLeft: () => callsMax - calls.made,
   };
-}
-
-interface Found {
-  readonly days: readonly BusinessDay[];
-  readonly hasMore: boolean;
-}
-
-const isNothing = ({ days, hasMore }: Found): boolean => days.length === 0 && !hasMore;
-
-/** The single days whose totals differ, found by halving ranges whose total differs. */
-async function followDown(source: Source, ranges: readonly Days[]): Promise<Found> {
-  const found: BusinessDay[] = [];
-  const differing: Days[] = [...ranges];
-  for (let days = differing.shift(); days !== undefined; days = differing.shift()) {
-    if (days.from === days.to) {
-      found.push(days.from);
-      continue;
-    }
-    const halves = halvesOf(days);
-    if (found.length >= DIFFERING_DAYS_MAX || source.callsLeft() < halves.length) {
-      return { days: found, hasMore: true };
-    }
-    for (const half of halves) {
-      const { total } = await source.page(half, 0);
-      if (!(await source.isStored(half, total))) differing.push(half);
-    }
-    // The oldest first: each is halved down to single days before the next one.
-    differing.sort((a, b) => (a.from < b.from ? -1 : 1));
-  }
-  return { days: found, hasMore: false };
-}
-
-function halvesOf({ from, to }: Days): Days[] {
-  const days = daysFromTo(from, to);
-  const middle = Math.floor(days.length / 2);
-  return [
-    { from, to: days[middle - 1]! },
-    { from: days[middle]!, to },
-  ];
 }

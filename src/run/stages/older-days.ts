@@ -10,6 +10,7 @@ import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts'
 import type { MonthsHeld } from '../../store/lateness.ts';
 import {
   countStored,
+  firstSeenSince,
   uncountableSpans,
   type Days,
   type OlderDaysComparison,
@@ -68,7 +69,13 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     now: deps.now(),
   });
   if ('notMade' in look) return { kind: 'not made', ...look };
+  const readFrom = deps.now();
   const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
+  const windowsAgain = stretchesOf(look.differing).map((one) => windowOf(one, deps.zone));
+  const late =
+    again === null || again.inserted === 0
+      ? []
+      : await firstSeenSince(deps.db, merchantNo, windowsAgain, readFrom);
   const { from, to, total, stored, round } = look;
   const window = windowOf(days, deps.zone);
   const storedNow = again === null ? stored : await countStored(deps.db, merchantNo, window);
@@ -76,7 +83,7 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
   task.onCompared({ from, to, total, isHeld, lookedAt: deps.now(), round });
   if (isHeld && look.alsoDiffering.length === 0)
     task.onMonthsHeld({ merchantNo, months: ended, watchedOn: dayOf(deps.now().getTime(), deps.zone) });
-  return { kind: 'looked', look, again };
+  return { kind: 'looked', look, again, late };
 }
 
 /**

@@ -29,7 +29,7 @@ export function reasonsOfOlderDays(
       'DAYBOOK_CHECKS';
     return [reasonOf(EXIT.done, what, todo)];
   }
-  const { look, again } = olderDays;
+  const { look, again, late } = olderDays;
   const reasons: Reason[] = [];
   if (again !== null) {
     const changes = changesOf(again);
@@ -38,7 +38,7 @@ export function reasonsOfOlderDays(
     if (changes !== '') {
       const todo =
         'ask the platform why it changed days so long ago; where a statement is published, its next revision has the change';
-      reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}`, todo));
+      reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}${namesOf(late)}`, todo));
     } else if (again.failure === null && again.uncertified.length === 0) {
       reasons.push(reasonOf(EXIT.done, `${days}, and agree with what is stored`, CONTRADICTS_ITSELF));
     }
@@ -71,6 +71,9 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
     .filter(([count]) => count > 0)
     .map(([count, what]) => `${count} ${what}`)
     .join(', ');
+
+/** Names late entries; amended and vanished ones are in `daybook amendments`. */
+const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
 
 function whyOf({ from, to, total, stored, pagesRead, alsoDiffering }: OlderDaysLook): string {
   if (total !== stored) return totalsText({ from, to, total, stored });
