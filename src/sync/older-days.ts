@@ -103,7 +103,9 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
   const isHeld = total === byFigures || (await source.isStored(days, total));
   const found = await followDown(source, isHeld ? [] : [days], DIFFERING_DAYS_MAX);
   const alsoDiffering = await differingOf(source, options, options.alsoCompared ?? []);
-  const also = await followDown(source, alsoDiffering, DIFFERING_DAYS_MAX);
+  // What lies in days that are followed already is not followed twice. If it still differs, the next look follows it.
+  const alsoFollowed = alsoDiffering.filter(({ from, to }) => isHeld || from < days.from || to > days.to);
+  const also = await followDown(source, alsoFollowed, DIFFERING_DAYS_MAX);
   const named = [...new Set([...differing, ...found.days, ...also.days])].sort();
   const hasMore = found.hasMore || also.hasMore || named.length > DIFFERING_DAYS_MAX;
   return {
@@ -113,7 +115,7 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
     differing: named.slice(0, DIFFERING_DAYS_MAX),
     alsoDiffering,
     hasMore,
-    isContradicted: (!isHeld && isNothing(found)) || (alsoDiffering.length > 0 && isNothing(also)),
+    isContradicted: (!isHeld && isNothing(found)) || (alsoFollowed.length > 0 && isNothing(also)),
     // If more days differ than are read again now, the next look begins with the same pages.
     round: hasMore ? before : roundAfter(before, byFigures, pagesRead, replies[0]!.entries),
     pagesRead,
