@@ -65,11 +65,13 @@ export const MANIFEST_MEANINGS: Meanings = {
   timeZone: 'IANA zone of the business day and of `booked_at`',
   timeZoneProof: 'only where the zone was taken on trust',
   checked: 'what the run that wrote it looked at beyond the days it read (`DAYBOOK_CHECKS`)',
-  final: 'when the day is final, as far as that was known when the manifest was made; left out where it was not',
+  final:
+    'when the day is final, as far as that was known when the manifest was made; left out where it was not',
   'final.share': 'the share of the day’s entries that is there by then',
   'final.confidence': 'how sure that is, as a share of 1',
   'final.by': 'the business day by whose end they are there',
-  'final.watchedEntries': 'how many entries that rests on: none of them can have come late without being noticed',
+  'final.watchedEntries':
+    'how many entries that rests on: none of them can have come late without being noticed',
   'final.laterEntries': 'how many late entries may have come later than so',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',

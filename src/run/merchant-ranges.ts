@@ -94,7 +94,7 @@ async function nightlyDays(
 }
 
 /** How far lateness widens the re-sweep, within its bounds; null if it does not. Pure. */
-export function widerSweepOf(
+function widerSweepOf(
   { late }: LatenessMeasured,
   { resweepDays: least, resweepDaysMax: most = least }: Pick<RangeOptions, 'resweepDays' | 'resweepDaysMax'>,
 ): WiderSweep | null {

@@ -72,7 +72,13 @@ export function nextManifest(
     }
   }
   const final = finalIn(day, lateness);
-  const numbered = { ...sources, checked, final, revision: (recorded?.revision ?? 0) + 1, epoch: lease.epoch };
+  const numbered = {
+    ...sources,
+    checked,
+    final,
+    revision: (recorded?.revision ?? 0) + 1,
+    epoch: lease.epoch,
+  };
   return { row: manifestRow(numbered, manifestText(numbered)), isNew: true };
 }
 

@@ -1,6 +1,9 @@
 /** Entries that come late widen the re-sweep of their own merchant, as long as they count, and no further than allowed. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runText } from '../../src/cli/output/run-text.ts';
+import { StatusText } from '../../src/cli/output/status-text.ts';
+import { timesOf } from '../../src/cli/output/times.ts';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { runRanges } from '../../src/run/merchant-ranges.ts';
 import { planRun } from '../../src/run/plan.ts';
@@ -92,6 +95,17 @@ describe('an entry that came nine days late', () => {
     expect([widened.exitCode, sweeps(widened)]).toEqual([0, wider]);
     // Nine days and this one in one page, the comparison of older days, and two calls that prove the zone.
     expect(widened.sync[0]!.report.requests).toBeLessThanOrEqual(4);
+    expect(runText(widened, { days: [], location: 'here', zone: ZONE })).toContain(
+      `re-sweep widened, as entries come late: ${merchantNo} 8 days (99 % of its late entries came within 9 days)`,
+    );
+    const text = new StatusText({
+      ...{ times: timesOf(stage.app.settings), merchants: 1, maxAge: undefined, all: false },
+    });
+    text.add([await status('2026-03-14')]);
+    expect(text.toString()).toContain(
+      `entries that came late, in the last 13 months:\n  ${merchantNo} 1 late entry, 0 watched: half came within 9 days, ` +
+        '99 % within 9 days, the latest within 9 days; when a day is final is not known yet',
+    );
     const asked = await stage.run({ range: { from: '2026-03-12', to: '2026-03-13' }, merchants: BOTH });
     expect(sweeps(asked)[merchantNo]).toEqual(['2026-03-12', undefined]);
     expect((await status('2026-03-14')).lateness).toMatchObject({
@@ -235,6 +249,7 @@ describe('the manifest', () => {
     expect(await manifest('2026-03-08')).toMatchObject({ revision: 1 });
     expect(await manifest('2026-03-08')).not.toHaveProperty('final');
     await watch(9_000);
+    await stage.app.database.db.updateTable('account_day').set({ publish_due: true }).execute();
     const next = await night('2026-03-11');
     expect(next.publish!.published.map((one) => one.day)).toEqual(['2026-03-10', '2026-03-10']);
     expect(await manifest(day)).toMatchObject({ revision: 1, final });

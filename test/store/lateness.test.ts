@@ -1,5 +1,6 @@
 /** An entry counts as late if its instant was under certificate without it: checked against all readings, one by one. */
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { latenessMeasured } from '../../src/store/lateness.ts';
@@ -143,6 +144,25 @@ onBothDatabases((store) => {
     expect(await on('2027-04-30')).toHaveLength(1);
     expect(await on('2027-05-01')).toEqual([]);
     expect((await latenessMeasured(store().db, ['M2'], TODAY)).size).toBe(0);
+  });
+
+  it('what a night reads of it is bounded, however long it was measured', async () => {
+    const { db } = store();
+    await sql`
+      INSERT INTO watched_month (merchant_no, month, entries, watched_on)
+      SELECT ${MERCHANT}, ('2026-03-01'::date - nth * interval '1 month')::date, 600, '2026-03-09'
+      FROM generate_series(0, 99) nth`.execute(db);
+    await sql`
+      INSERT INTO late_entry_count (merchant_no, month, days_min, days_max, entries)
+      SELECT ${MERCHANT}, ('2026-03-01'::date - nth * interval '1 month')::date, 1, days_max, 1
+      FROM generate_series(0, 99) nth, generate_series(1, 3) days_max`.execute(db);
+    const { late: counts, watched } = (await latenessMeasured(db, [MERCHANT], TODAY)).get(MERCHANT)!;
+    expect(counts).toEqual([1, 2, 3].map((daysMax) => ({ daysMin: 1, daysMax, entries: 14 })));
+    expect([watched.length, watched[0]!.month, watched.at(-1)!.month]).toEqual([
+      14,
+      '2025-02-01',
+      '2026-03-01',
+    ]);
   });
 
   it('in any history of readings, counts those that a certificate lacked, with bounds that hold', async () => {

@@ -118,7 +118,7 @@ async function olderDays(
  * At a month end, the months that lie in these days and still count for the measure of lateness, oldest first; otherwise
  * none. A month ends when the re-sweep no longer reaches its last day, and it is over once it was found to hold.
  */
-export function endedMonths(days: Days, { days: { lateness }, deps }: MonthEnd): BusinessDay[] {
+function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): BusinessDay[] {
   const last = addMonths(addDays(days.to, 1), -1);
   if (lateness.watched.some(({ month }) => month >= last)) return [];
   const counting = periodFrom(dayOf(deps.now().getTime(), deps.zone));
@@ -126,12 +126,6 @@ export function endedMonths(days: Days, { days: { lateness }, deps }: MonthEnd):
   for (let month = counting; month <= last; month = addMonths(month, 1))
     if (month >= days.from) months.push(month);
   return months;
-}
-
-/** What of a merchant's work decides whether a month has ended. */
-export interface MonthEnd {
-  readonly days: Pick<MerchantWork['days'], 'lateness'>;
-  readonly deps: Pick<RunDeps, 'now' | 'zone'>;
 }
 
 const daysOfMonth = (month: BusinessDay): Days => ({ from: month, to: addDays(addMonths(month, 1), -1) });
