@@ -84,6 +84,14 @@ export const MANIFEST_MEANINGS: Meanings = {
   'supersededManifests[].place': 'the place that it had in the chain',
   'supersededManifests[].previousManifest': 'the manifest that it named',
   ...NAMED_MANIFEST_MEANINGS('supersededManifests[].previousManifest'),
+  final:
+    'when the day is final, as far as that was known when the manifest was made; left out where it was not',
+  'final.share': 'the share of the day’s entries that is there by then',
+  'final.confidence': 'how sure that is, as a share of 1',
+  'final.by': 'the business day by whose end they are there',
+  'final.watchedEntries':
+    'how many entries that rests on: none of them can have come late without being noticed',
+  'final.laterEntries': 'how many late entries may have come later than so',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',
   ...REVISION_MEANINGS('statements[]', 'statement'),

@@ -12,6 +12,7 @@ import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { syncDocument } from './output/run-document.ts';
 import { plannedDaysText } from './output/plan-days-text.ts';
+import { widerSweepsText } from './output/lateness-text.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
 import { lines, table } from './output/text.ts';
 
@@ -69,6 +70,7 @@ function planText(report: PlanReport, zone: string): string {
       ]),
     ),
     clockNews(sumOfSync(sync)),
+    widerSweepsText(sync),
     takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     '',
     plannedDaysText(daysChanged),

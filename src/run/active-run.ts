@@ -13,6 +13,7 @@ import type { SigningKey } from '../signing/keys.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
+import type { MonthsHeld } from '../store/lateness.ts';
 import type { OlderDaysComparison } from '../store/older-days.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { Joining } from './join-merchants.ts';
@@ -34,7 +35,10 @@ export interface RunDeps {
   /** IANA zone of the platform's timestamps and of business days. */
   readonly zone: string;
   readonly settleDelayMs: number;
+  /** How many days a night reads again at least. */
   readonly resweepDays: number;
+  /** How many it may read again where measured lateness asks for it; if left out, no more than `resweepDays`. */
+  readonly resweepDaysMax?: number;
   /** How many days back to look for late entries, as far as the ledger was read before. */
   readonly lateSweepDays?: number;
   readonly clockToleranceS: number;
@@ -113,6 +117,8 @@ export interface MerchantOutcome {
   trouble: MerchantTrouble | null;
   /** How older days compared with the platform, to be recorded with the merchant's end; null if they were not compared. */
   olderDaysCompared: OlderDaysComparison | null;
+  /** Months that were found to hold at a month end; null otherwise. */
+  monthsHeld: MonthsHeld | null;
   /** What was published and is recorded as done together with the merchant's end. */
   readonly publishedNow: PublishedNow;
 }

@@ -163,6 +163,7 @@ export function runDeps(
     merchantsAtOnce: settings.merchantsAtOnce,
     waits: app.waits,
     resweepDays: settings.resweepDays,
+    resweepDaysMax: settings.resweepDaysMax,
     clockToleranceS: settings.clockToleranceS,
     checks: settings.checks,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',

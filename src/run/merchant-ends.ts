@@ -5,6 +5,7 @@ import type { Lease } from '../store/engine/lease.ts';
 import { heldStill } from '../store/engine/leases.ts';
 import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
+import { keepWatchedMonths } from '../store/lateness.ts';
 import { keepOlderDaysComparisons } from '../store/older-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
@@ -81,6 +82,10 @@ export async function endMerchants(
         outcomes.flatMap(({ merchantNo, olderDaysCompared: comparison }) =>
           comparison === null ? [] : [{ merchantNo, comparison }],
         ),
+      );
+      await keepWatchedMonths(
+        trx,
+        outcomes.flatMap(({ monthsHeld }) => monthsHeld ?? []),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
       return held;

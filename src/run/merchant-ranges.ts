@@ -2,14 +2,16 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { latenessAt, sweepAsked, sweepDays, SWEPT_SHARE, type LatenessMeasured } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { openPartsOf } from '../store/backfills.ts';
 import { changedDaysOfEach } from '../store/changed-days.ts';
+import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { certifiedOfEach } from '../store/windows.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { withoutBackfills } from './backfill/days-left.ts';
 import { coverageOf } from './coverage.ts';
-import { nightlyRange, outerRange, type DayRange, type MerchantDays } from './range.ts';
+import { nightlyRange, outerRange, type DayRange, type MerchantDays, type WiderSweep } from './range.ts';
 import { askInParts } from './many-merchants.ts';
 import { openRanges, takenUpDays } from './requested.ts';
 import type { RunDeps, RunRequest } from './active-run.ts';
@@ -18,6 +20,7 @@ interface RangeOptions {
   readonly db: Kysely<DB>;
   readonly zone: string;
   readonly resweepDays: number;
+  readonly resweepDaysMax?: number | undefined;
   readonly lateSweepDays?: number | undefined;
   readonly now: Date;
 }
@@ -39,14 +42,17 @@ async function merchantRanges(
 async function askedDays(
   merchants: readonly string[],
   asked: DayRange,
-  { db, zone }: RangeOptions,
+  { db, zone, now }: RangeOptions,
 ): Promise<[string, MerchantDays][]> {
   const span = { beginMs: dayWindow(asked.from, zone).beginMs, endMs: dayWindow(asked.to, zone).endMs };
   const certifiedOf = await certifiedOfEach(db, merchants, span);
   const waitingOf = await changedDaysOfEach(db, merchants);
+  const measured = await latenessMeasured(db, merchants, dayOf(now.getTime(), zone));
   return merchants.map((merchantNo, nth) => {
+    const lateness = measuredOf(measured, merchantNo);
     const knownBefore = reconciled(certifiedOf[nth]!, waitingOf.get(merchantNo), zone);
-    return [merchantNo, { ...asked, takenUp: [], beforeProof: null, knownBefore, certifiedBefore: [] }];
+    const nightly = { takenUp: [], beforeProof: null, certifiedBefore: [], widerSweep: null };
+    return [merchantNo, { ...asked, ...nightly, knownBefore, lateness }];
   });
 }
 
@@ -56,7 +62,6 @@ async function nightlyDays(
 ): Promise<[string, MerchantDays][]> {
   const { db, zone, resweepDays, now } = options;
   const today = dayOf(now.getTime(), zone);
-  const lateFrom = addDays(today, -1 - (options.lateSweepDays ?? 0));
   const requested = Map.groupBy(
     await openRanges(db, merchants, { zone, now }),
     ({ merchantNo }) => merchantNo,
@@ -64,21 +69,38 @@ async function nightlyDays(
   const certifiedOf = await certifiedOfEach(db, merchants, ALL_TIME);
   const waitingOf = await changedDaysOfEach(db, merchants);
   const backfillsOf = Map.groupBy(await openPartsOf(db, merchants), ({ merchantNo }) => merchantNo);
+  const measured = await latenessMeasured(db, merchants, today);
   return merchants.map((merchantNo, nth) => {
     const certified = certifiedOf[nth]!;
+    const lateness = measuredOf(measured, merchantNo);
+    const widerSweep = widerSweepOf(lateness, options);
+    const sweptFrom = (days: number) => firstRead(certified, addDays(today, -1 - days), zone);
     const known = withoutBackfills(certified, backfillsOf.get(merchantNo) ?? [], zone);
     const { provenThroughMs } = coverageOf(known, now.getTime());
     // A day is proven once its last instant is. So the day of the first unproven instant is read again.
     const firstUnread = provenThroughMs === null ? null : dayOf(provenThroughMs + 1, zone);
-    const range = nightlyRange(today, resweepDays, firstUnread, firstRead(certified, lateFrom, zone));
+    const widerFrom = widerSweep === null ? null : sweptFrom(widerSweep.days);
+    const lateFrom = sweptFrom(options.lateSweepDays ?? 0);
+    const range = nightlyRange(today, resweepDays, firstUnread, lateFrom, widerFrom);
     const own = requested.get(merchantNo) ?? [];
     const beforeProof = daysBeforeProof(range, known, own, zone);
     const takenUp = takenUpDays(own, range);
     const knownBefore = reconciled(certified, waitingOf.get(merchantNo), zone);
     const onwards = { beginMs: dayWindow(range.from, zone).beginMs, endMs: ALL_TIME.endMs };
     const certifiedBefore = subtractWindows(certified, [onwards]);
-    return [merchantNo, { ...range, takenUp, beforeProof, knownBefore, certifiedBefore }];
+    const days = { ...range, takenUp, beforeProof, knownBefore, certifiedBefore };
+    return [merchantNo, { ...days, lateness, widerSweep }];
   });
+}
+
+/** How far lateness widens the re-sweep, within its bounds; null if it does not. Pure. */
+function widerSweepOf(
+  { late }: LatenessMeasured,
+  { resweepDays: least, resweepDaysMax: most = least }: Pick<RangeOptions, 'resweepDays' | 'resweepDaysMax'>,
+): WiderSweep | null {
+  const lateness = latenessAt(late, SWEPT_SHARE);
+  const days = sweepDays(late, { least, most });
+  return lateness === null || days === least ? null : { days, asked: sweepAsked(lateness), lateness };
 }
 
 /**
@@ -120,7 +142,7 @@ function daysBeforeProof(
 /** The days of a run: the range of each merchant, and one range around all of them to store with the run. */
 export async function runRanges(
   { merchants, range }: Pick<RunRequest, 'merchants' | 'range'>,
-  deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'lateSweepDays' | 'now'>,
+  deps: Pick<RunDeps, 'db' | 'zone' | 'resweepDays' | 'resweepDaysMax' | 'lateSweepDays' | 'now'>,
 ): Promise<{ readonly ranges: ReadonlyMap<string, MerchantDays> } & DayRange> {
   const now = deps.now();
   const merchantNos = merchants.map(({ merchantNo }) => merchantNo);

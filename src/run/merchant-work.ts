@@ -31,6 +31,7 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
   publish: null,
   trouble: null,
   olderDaysCompared: null,
+  monthsHeld: null,
   publishedNow: new PublishedNow(),
 });
 

@@ -1,6 +1,7 @@
 /** Works out which business days a run covers. Pure: the clock and what is stored are parameters. */
 import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import type { DaysLate, LatenessMeasured } from '../ledger/lateness.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
 import { UsageError } from './verdict/exit-codes.ts';
 
@@ -10,6 +11,16 @@ const RANGE_DAYS_MAX = 3_660;
 export interface DayRange {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
+}
+
+/** A re-sweep that reaches further back than the settings ask for, as entries were measured to come late. */
+export interface WiderSweep {
+  /** Days before yesterday that it reads again, as far as the ledger was read before. */
+  readonly days: number;
+  /** As many as lateness asks for. They are more than `days` where a setting allows no more. */
+  readonly asked: number;
+  /** How late the entries came that it is to find. */
+  readonly lateness: DaysLate;
 }
 
 /** The days for which one merchant's ledger is read. */
@@ -29,6 +40,10 @@ export interface MerchantDays extends DayRange {
   readonly knownBefore: readonly Window[];
   /** Windows before these days that were certified before this run; empty if days were asked for. */
   readonly certifiedBefore: readonly Window[];
+  /** How late entries came. */
+  readonly lateness: LatenessMeasured;
+  /** Set if lateness widens the re-sweep. */
+  readonly widerSweep: WiderSweep | null;
 }
 
 /** The first and the last day for which the platform can be asked in full, as its timestamps have 13 digits. */
@@ -80,7 +95,7 @@ export function askedRange(
 /**
  * The nightly range of one merchant: yesterday and the `resweepDays` days before it. It begins earlier if one of the
  * `earlier` days lies before that: the first day that was not read because of downtime, so that the next night
- * catches up; or the first day of the sweep for late entries. A null among `earlier` is ignored.
+ * catches up; or the first day of a wider sweep for late entries. A null among `earlier` is ignored.
  */
 export function nightlyRange(
   today: BusinessDay,

@@ -14,7 +14,7 @@ import { isGoodEnd, type ExitCode } from './verdict/exit-codes.ts';
 import type { NotJoined } from './join-merchants.ts';
 import type { Reason } from './verdict/reason.ts';
 import type { Proven } from './proven.ts';
-import type { DayRange } from './range.ts';
+import type { DayRange, WiderSweep } from './range.ts';
 import type { OpenRange } from './requested.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
 
@@ -37,6 +37,8 @@ export type OlderDaysReport =
       readonly look: OlderDaysLook;
       /** The report of the days that were read again; null if there were none. */
       readonly again: SyncReport | null;
+      /** Numbers of the entries that reading them again brought. */
+      readonly late: readonly string[];
     }
   | ({ readonly kind: 'not made' } & LookNotMade);
 
@@ -47,6 +49,8 @@ export interface MerchantSync {
   /** Further days, from ranges that were asked for earlier and are not finished. */
   readonly takenUp: readonly DayRange[];
   readonly report: SyncReport;
+  /** How far the re-sweep reached; left out if not further back than the settings ask for. */
+  readonly widerSweep?: WiderSweep;
   /**
    * Ends of business days that are settled by this machine's clock and not yet by the platform's. If left out, none.
    */
@@ -178,6 +182,14 @@ export const merchantFigures = (
     ? { merchants, merchantsDone: done }
     : { merchantsRead: merchants.length, merchantsReadWell: done.length };
 
+/** Merchants whose re-sweep lateness widened, with its days; nothing if there are none. */
+function widerSweepsIn({ sync }: Pick<RunReport, 'sync'>): Record<string, unknown> {
+  const widerSweeps = sync.flatMap(({ merchantNo, widerSweep }) =>
+    widerSweep === undefined ? [] : [{ merchantNo, days: widerSweep.days, asked: widerSweep.asked }],
+  );
+  return widerSweeps.length === 0 ? {} : { widerSweeps: widerSweeps.slice(0, NAMED_MAX) };
+}
+
 /** The figures that are stored with the run: only counts, nothing from any entry. */
 export function runFigures(report: RunReport): Record<string, unknown> {
   const { reconcile, publish, standing } = report;
@@ -204,6 +216,7 @@ export function runFigures(report: RunReport): Record<string, unknown> {
     takenUp: report.sync.flatMap(({ merchantNo, takenUp }) =>
       takenUp.map((days) => ({ merchantNo, ...days })),
     ),
+    ...widerSweepsIn(report),
     checked: report.checked,
     daysChained: reconcile?.daysChained ?? 0,
     breaksOpened: reconcile?.opened.length ?? 0,

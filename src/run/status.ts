@@ -2,10 +2,13 @@
  * For each merchant: the last good run, the days its ledger is proven for, what is missing, and what needs a person.
  */
 import type { Kysely } from 'kysely';
+import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/amendments.ts';
 import { countOpenBreaks } from '../store/breaks/open-breaks.ts';
+import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
 import { olderDaysComparisons, type OlderDaysComparison } from '../store/older-days.ts';
@@ -40,6 +43,8 @@ export interface MerchantStatus {
   readonly notices: readonly KnownNotice[];
   /** How older days compare with the platform; null if they were never compared. */
   readonly olderDays: OlderDaysComparison | null;
+  /** How late entries come, measured over the last months. */
+  readonly lateness: Lateness;
   readonly tooOld: boolean;
 }
 
@@ -92,7 +97,8 @@ async function foundOf(
   options: StatusOptions,
 ) {
   const noticesFrom = new Date(options.now.getTime() - NOTICES_SHOWN_MS);
-  const [proven, knownAt, uncertified, lastGood, openBreaks, unreadable, notices, olderDays] =
+  const today = dayOf(options.now.getTime(), options.zone);
+  const [proven, knownAt, uncertified, lastGood, openBreaks, unreadable, notices, olderDays, measured] =
     await Promise.all([
       provenOf(db, merchants, requested, options),
       // A merchant that has not joined yet has no good run; its age counts from when it became known.
@@ -103,9 +109,10 @@ async function foundOf(
       unreadableByMerchant(db, merchants),
       noticesSince(db, merchants, noticesFrom),
       olderDaysComparisons(db, merchants),
+      latenessMeasured(db, merchants, today),
     ]);
   return {
-    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays },
+    ...{ proven, knownAt, uncertified, lastGood, openBreaks, unreadable, olderDays, measured },
     notices: noticesByMerchant(notices),
   };
 }
@@ -146,6 +153,7 @@ function statusOfMerchant(
     quarantined: found.unreadable.get(merchantNo) ?? 0,
     notices: found.notices.get(merchantNo) ?? [],
     olderDays: found.olderDays.get(merchantNo) ?? null,
+    lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
 }

@@ -139,6 +139,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     settleDelayS: daybook.settleDelayS,
     merchantsAtOnce: daybook.merchantsAtOnce,
     resweepDays: daybook.resweepDays,
+    resweepDaysMax: daybook.resweepDaysMax,
     lateSweepDays: daybook.lateSweepDays,
     clockToleranceS: daybook.clockToleranceS,
     checks: daybook.checks,

@@ -76,6 +76,7 @@ export const settingsSchema = z.strictObject({
     settleDelayS: wholeNumber(0, DAY_S).default(300).meta(notes('300')),
     merchantsAtOnce: wholeNumber(1, 256).default(8).meta(notes('8')),
     resweepDays: wholeNumber(0, 366).default(7).meta(notes('7')),
+    resweepDaysMax: wholeNumber(0, 366).default(31).meta(notes('31')),
     lateSweepDays: wholeNumber(0, 366).default(14).meta(notes('14')),
     checks: someOrNone(CHECKS).default(CHECKS).meta(notes('frontier,wide')),
     clockToleranceS: wholeNumber(0, 3_600).default(2).meta(notes('2')),

@@ -81,6 +81,8 @@ export interface Settings {
   /** How many merchants one process works on side by side. */
   readonly merchantsAtOnce: number;
   readonly resweepDays: number;
+  /** How many days the night may read again at most where measured lateness asks for more than `resweepDays`. */
+  readonly resweepDaysMax: number;
   /** Like `resweepDays`, but for the job around midday. */
   readonly lateSweepDays: number;
   readonly clockToleranceS: number;

@@ -18,6 +18,8 @@ export interface ManifestSources {
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
   readonly checked: readonly string[];
+  /** Left out if it is not known when the day is final. */
+  readonly final?: Manifest['final'];
   /** Of the manifest itself. */
   readonly revision: number;
   readonly epoch: number;
@@ -47,6 +49,7 @@ export function manifestText(sources: ManifestSources): string {
     ...(sources.timeZoneTrusted === true ? { timeZoneProof: 'trusted' as const } : {}),
     ...(sources.checked.length === 0 ? {} : { checked: [...sources.checked] }),
     ...chainFieldsOf(sources.chain),
+    ...(sources.final === undefined ? {} : { final: sources.final }),
     statements: currentOf(statements).map((row) => {
       const before = previous.get(row.currency);
       return {

@@ -84,6 +84,15 @@ const supersededManifestSchema = z.object({
 
 const summarySchema = z.object({ revision: z.int().positive(), file: z.string(), sha256 });
 
+const finalSchema = z.object({
+  share: z.number().positive().lt(1),
+  confidence: z.number().positive().lt(1),
+  by: z.string(),
+  /** How many entries this rests on, and how many of the late ones may have come later than this. */
+  watchedEntries: count,
+  laterEntries: count,
+});
+
 export const manifestSchema = z.object({
   format: z.literal(FORMAT),
   merchantNo: z.string(),
@@ -109,6 +118,11 @@ export const manifestSchema = z.object({
   earlierManifests: z.array(namedManifest).nonempty().optional(),
   /** The day's manifests that this one took the place of, oldest first. */
   supersededManifests: z.array(supersededManifestSchema).nonempty().optional(),
+  /**
+   * From what was measured when the manifest was made: by this day, the business day has this share of its entries, with
+   * this confidence. Left out where too little was measured to say so.
+   */
+  final: finalSchema.optional(),
   statements: z.array(statementSchema),
   summary: summarySchema.extend({ superseded: z.array(summarySchema) }).nullable(),
   /** The readings that prove the day complete. Currency null: of every currency. */

@@ -1,5 +1,6 @@
 /** Options for publishing a day, or for writing its files again. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { LatenessMeasured } from '../ledger/lateness.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import { askLease, type Lease } from '../store/engine/lease.ts';
 import type { LeaseAsker } from '../store/engine/lease-asker.ts';
@@ -19,6 +20,8 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly timeZoneTrusted?: boolean;
   /** What the run looks at beyond the days it reads, for the manifest. */
   readonly checked?: readonly string[];
+  /** How late the merchant's entries come, for the manifest. If left out, nothing is known of it. */
+  readonly lateness?: LatenessMeasured;
   /**
    * Whether the account's day had been proven to have no entries. Its first statement then counts as revised if it has
    * entries. If left out: never.

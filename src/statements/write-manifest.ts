@@ -1,6 +1,14 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, then writes it to the store. */
 import type { Kysely } from 'kysely';
+import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import {
+  FINAL_CONFIDENCE,
+  FINAL_SHARE,
+  finalityOf,
+  NOTHING_MEASURED,
+  type LatenessMeasured,
+} from '../ledger/lateness.ts';
 import {
   ObjectExists,
   readWhole,
@@ -32,6 +40,8 @@ export interface SettleOptions extends SigningOptions {
   readonly zone: string;
   readonly timeZoneTrusted?: boolean;
   readonly checked?: readonly string[];
+  /** How late entries come; if left out, nothing is known of it. */
+  readonly lateness?: LatenessMeasured;
 }
 
 /** The row for the text of a manifest, without its signature. */
@@ -71,16 +81,17 @@ export function nextManifest(
   { manifest: recorded, previous, certificates, ...chain }: Past,
   options: SettleOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
-  const { lease, zone, timeZoneTrusted = false, checked = [] } = options;
+  const { lease, zone, timeZoneTrusted = false, checked = [], lateness = NOTHING_MEASURED } = options;
   const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
   const before = recorded === undefined ? null : { row: recorded, manifest: parseManifest(recorded.content) };
   if (before !== null) {
-    // If only the checks of the run or the place in the chain differ, no new manifest is made.
+    // If only the checks of the run, what was measured since or the place in the chain differ, no new manifest is made.
     const { row, manifest } = before;
     const { revision, epoch } = row;
-    const same = { revision, epoch, checked: manifest?.checked ?? [], chain: chainFieldsOf(manifest ?? {}) };
+    const { checked: checkedThen = [], final } = manifest ?? {};
+    const same = { revision, epoch, checked: checkedThen, final, chain: chainFieldsOf(manifest ?? {}) };
     if (manifestText({ ...sources, ...same }) === row.content) return { row, isNew: false };
   }
   const next = {
@@ -88,7 +99,7 @@ export function nextManifest(
     epoch: lease.epoch,
     chain: nextInChain(before, chain),
   };
-  const text = manifestText({ ...sources, checked, ...next });
+  const text = manifestText({ ...sources, checked, final: finalIn(day, lateness), ...next });
   const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
@@ -97,6 +108,17 @@ export function nextManifest(
 export interface KnownManifest {
   readonly manifest: StoredRow | undefined;
   readonly signature: StoredRow | undefined;
+}
+
+/** When the day is final, as its manifest says it. */
+function finalIn(day: BusinessDay, lateness: LatenessMeasured): Manifest['final'] {
+  const finality = finalityOf(lateness);
+  if (finality === null) return undefined;
+  const { afterDays, watchedEntries, laterEntries } = finality;
+  return {
+    ...{ share: FINAL_SHARE, confidence: FINAL_CONFIDENCE, by: addDays(day, afterDays) },
+    ...{ watchedEntries, laterEntries },
+  };
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
 import { sql, type Kysely, type Transaction } from 'kysely';
-import type { BusinessDay, LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
+import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { ofMerchants } from './account-filter.ts';
 import type { DB } from './engine/schema.ts';
+import { heldCurrencies } from './entries.ts';
 import { sumOfFigures, type Days } from './older-days-count.ts';
 import { sentRows } from './store-entries.ts';
 
@@ -43,6 +44,28 @@ export async function differingDays(
       )
     ORDER BY day`.execute(db);
   return rows.map(({ day }) => day);
+}
+
+/** The numbers of the entries in these windows that were first seen at this time or later, in order of time. */
+export async function firstSeenSince(
+  db: Kysely<DB>,
+  merchantNo: string,
+  windows: readonly Window[],
+  since: Date,
+): Promise<string[]> {
+  const column = (value: (one: Window) => number) => arrayLiteral(windows.map(value));
+  const { rows } = await sql<{ batch_no: string }>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT here.batch_no FROM held CROSS JOIN unnest(
+      ${column(({ beginMs }) => beginMs)}::bigint[], ${column(({ endMs }) => endMs)}::bigint[]
+    ) AS part (begin_ms, end_ms) CROSS JOIN LATERAL (
+      SELECT batch_no, booked_ms, first_seen_at FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN part.begin_ms AND part.end_ms
+      OFFSET 0
+    ) AS here
+    WHERE here.first_seen_at >= ${since} ORDER BY here.booked_ms, here.batch_no`.execute(db);
+  return rows.map((row) => row.batch_no);
 }
 
 /** How far the comparison of older days has come. */

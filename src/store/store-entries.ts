@@ -7,6 +7,7 @@ import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
+import { countedLate } from './lateness.ts';
 
 export interface EntriesStored {
   readonly inserted: number;
@@ -65,7 +66,7 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 }
 
 /**
- * For a WITH: inserts entries that are not stored yet, as `fresh`, and notes their days. Known ones are skipped by the
+ * For a WITH: inserts entries that are not stored yet, as `fresh`, notes their days, and counts late ones. Known ones are skipped by the
  * primary key, without a dead row and without a lock. Nothing is inserted if `held` has no row. `sent` are the
  * entries, as `sentRows` gives them.
  */
@@ -78,12 +79,12 @@ export const freshEntries = (
       booked_ms, first_seen_at)
     SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${held} AS held CROSS JOIN ${sent}
     ON CONFLICT (merchant_no, batch_no) DO NOTHING
-    RETURNING currency, booked_at
+    RETURNING batch_no, currency, booked_at, booked_ms
   ), days AS (
     INSERT INTO changed_day (merchant_no, currency, day)
     SELECT DISTINCT ${merchantNo}, currency, booked_at::date FROM fresh
     ON CONFLICT DO NOTHING
-  )`;
+  ), ${countedLate(merchantNo, now)}`;
 
 /**
  * Updates entries whose content differs or that had vanished. Each is looked up by the primary key in a subquery with

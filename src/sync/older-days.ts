@@ -8,12 +8,13 @@
  * made.
  */
 import type { Kysely } from 'kysely';
-import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { countByFigures, countStored, differingDays, type Days } from '../store/older-days.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { followDown, isNothing, type TotalsSource } from './follow-down.ts';
 import { pagesNow, roundAfter, roundNow, type PageRound } from './page-round.ts';
 
 /** Most calls of one look to find the days that differ. */
@@ -34,8 +35,16 @@ export interface OlderDaysOptions {
   /** How far the last looks got; null before the first look. */
   readonly round: PageRound | null;
   readonly pagesMax: number;
+  /** Further ranges of days under certificate, each to be compared by its own total. If left out, none. */
+  readonly alsoCompared?: readonly Days[];
   readonly now: Date;
   readonly signal: AbortSignal;
+}
+
+/** A range of days whose total the platform states otherwise than it is stored. */
+export interface TotalDiffers extends Days {
+  readonly total: number;
+  readonly stored: number;
 }
 
 export interface OlderDaysLook extends Days {
@@ -44,9 +53,11 @@ export interface OlderDaysLook extends Days {
   readonly stored: number;
   /** Days that differ from what is stored, in order. They are to be read again. */
   readonly differing: readonly BusinessDay[];
+  /** Of the ranges that were compared as well, those that differ. */
+  readonly alsoDiffering: readonly TotalDiffers[];
   /** More days than these differ, or may differ. */
   readonly hasMore: boolean;
-  /** The total of all days differs, but the totals of its parts do not: it says nothing about any day. */
+  /** The total of a range differs, but the totals of its parts do not: it says nothing about any day. */
   readonly isContradicted: boolean;
   readonly round: PageRound;
   /** The pages that this look read, counted from 0. */
@@ -90,21 +101,42 @@ async function look(options: OlderDaysOptions, calls: { made: number }): Promise
   );
   const differing = shown.filter((day) => day >= days.from && day <= days.to);
   const isHeld = total === byFigures || (await source.isStored(days, total));
-  const found = isHeld ? NOTHING_FOUND : await followDown(source, days);
-  const named = [...new Set([...differing, ...found.days])].sort();
-  const hasMore = found.hasMore || named.length > DIFFERING_DAYS_MAX;
+  const found = await followDown(source, isHeld ? [] : [days], DIFFERING_DAYS_MAX);
+  const alsoDiffering = await differingOf(source, options, options.alsoCompared ?? []);
+  // What lies in days that are followed already is not followed twice. If it still differs, the next look follows it.
+  const alsoFollowed = alsoDiffering.filter(({ from, to }) => isHeld || from < days.from || to > days.to);
+  const also = await followDown(source, alsoFollowed, DIFFERING_DAYS_MAX);
+  const named = [...new Set([...differing, ...found.days, ...also.days])].sort();
+  const hasMore = found.hasMore || also.hasMore || named.length > DIFFERING_DAYS_MAX;
   return {
     ...days,
     total,
     stored: isHeld ? total : await countStored(db, merchant.merchantNo, window),
     differing: named.slice(0, DIFFERING_DAYS_MAX),
+    alsoDiffering,
     hasMore,
-    isContradicted: !isHeld && found.days.length === 0 && !found.hasMore,
+    isContradicted: (!isHeld && isNothing(found)) || (alsoFollowed.length > 0 && isNothing(also)),
     // If more days differ than are read again now, the next look begins with the same pages.
     round: hasMore ? before : roundAfter(before, byFigures, pagesRead, replies[0]!.entries),
     pagesRead,
     requests: calls.made,
   };
+}
+
+/** Those of the ranges whose totals differ from what is stored. One call each. */
+async function differingOf(
+  source: TotalsSource,
+  { db, merchant, zone }: OlderDaysOptions,
+  ranges: readonly Days[],
+): Promise<TotalDiffers[]> {
+  const differing: TotalDiffers[] = [];
+  for (const days of ranges) {
+    const { total } = await source.page(days, 0);
+    const window = windowOf(days, zone);
+    const stored = await countByFigures(db, merchant.merchantNo, days, window);
+    if (total !== stored && !(await source.isStored(days, total))) differing.push({ ...days, total, stored });
+  }
+  return differing;
 }
 
 /** Whole days as a window. */
@@ -113,17 +145,9 @@ export const windowOf = ({ from, to }: Days, zone: string): Window => ({
   endMs: dayWindow(to, zone).endMs,
 });
 
-interface Source {
-  /** A page of the days, counted from 0. */
-  readonly page: (days: Days, page: number) => Promise<LedgerPage>;
-  /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
-  readonly isStored: (days: Days, total: number) => Promise<boolean>;
-  readonly callsLeft: () => number;
-}
-
-function sourceOf(options: OlderDaysOptions, calls: { made: number }): Source {
+function sourceOf(options: OlderDaysOptions, calls: { made: number }): TotalsSource {
   const { reader, db, merchant, zone, slackMs, signal } = options;
-  const callsMax = options.pagesMax + FOLLOW_CALLS_MAX;
+  const callsMax = options.pagesMax + (options.alsoCompared ?? []).length + FOLLOW_CALLS_MAX;
   return {
     page: (days, page) => {
       signal.throwIfAborted();
@@ -142,42 +166,4 @@ function sourceOf(options: OlderDaysOptions, calls: { made: number }): Source {
     },
     callsLeft: () => callsMax - calls.made,
   };
-}
-
-interface Found {
-  readonly days: readonly BusinessDay[];
-  readonly hasMore: boolean;
-}
-const NOTHING_FOUND: Found = { days: [], hasMore: false };
-
-/** The single days whose totals differ, found by halving days whose total differs. */
-async function followDown(source: Source, whole: Days): Promise<Found> {
-  const found: BusinessDay[] = [];
-  const differing: Days[] = [whole];
-  for (let days = differing.shift(); days !== undefined; days = differing.shift()) {
-    if (days.from === days.to) {
-      found.push(days.from);
-      continue;
-    }
-    const halves = halvesOf(days);
-    if (found.length >= DIFFERING_DAYS_MAX || source.callsLeft() < halves.length) {
-      return { days: found, hasMore: true };
-    }
-    for (const half of halves) {
-      const { total } = await source.page(half, 0);
-      if (!(await source.isStored(half, total))) differing.push(half);
-    }
-    // The oldest first: each is halved down to single days before the next one.
-    differing.sort((a, b) => (a.from < b.from ? -1 : 1));
-  }
-  return { days: found, hasMore: false };
-}
-
-function halvesOf({ from, to }: Days): Days[] {
-  const days = daysFromTo(from, to);
-  const middle = Math.floor(days.length / 2);
-  return [
-    { from, to: days[middle - 1]! },
-    { from: days[middle]!, to },
-  ];
 }

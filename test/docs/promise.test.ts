@@ -25,7 +25,7 @@ const plan: Keys<PlanReport> = {
 };
 const status: Keys<MerchantStatus, 'timeZoneProof' | 'lastRun' | 'nextRun'> = {
   ...{ merchantNo: 1, lastGoodRunAt: 1, checked: 1, provenFrom: 1, provenThrough: 1, missing: 1 },
-  ...{ requested: 1, openBreaks: 1, quarantined: 1, notices: 1, olderDays: 1, tooOld: 1 },
+  ...{ requested: 1, openBreaks: 1, quarantined: 1, notices: 1, olderDays: 1, lateness: 1, tooOld: 1 },
   ...{ timeZoneProof: 1, lastRun: 1, nextRun: 1 },
 };
 const runs: Keys<KnownRun, 'reason'> = {

@@ -93,8 +93,9 @@ test('an entry that came late there is reported with its account day', async () 
   const report = await night();
   expect(report.exitCode).toBe(3);
   expect(report.notes.join('\n')).toMatch(
-    /2026-03-03 was read again, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\)/,
+    /2026-03-03 was read again, as the platform's total .*: 1 late \((USD|KWD) 2026-03-03\); late: (SBX\d+)/,
   );
+  expect(report.notes.join('\n')).toContain(`late: ${batchNo}`);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 

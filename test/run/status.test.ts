@@ -18,6 +18,10 @@ const status = async (
     now: stage.app.now(),
     maxAgeMs: change.maxAgeMs ?? null,
   });
+const NOTHING_LATE = {
+  ...{ since: '2025-02-01', watchedEntries: 0, lateEntries: 0 },
+  ...{ median: null, p99: null, worst: null, final: null },
+};
 const midnight = (day: string) => Date.parse(`${day}T00:00:00+08:00`);
 
 describe('status', () => {
@@ -35,6 +39,7 @@ describe('status', () => {
         quarantined: 0,
         notices: [],
         olderDays: null,
+        lateness: NOTHING_LATE,
         tooOld: true,
       },
     ]);
@@ -55,6 +60,7 @@ describe('status', () => {
         quarantined: 0,
         notices: [],
         olderDays: null,
+        lateness: NOTHING_LATE,
         tooOld: false,
       },
     ]);

@@ -182,6 +182,7 @@ describe('the embedded database', () => {
       '0029_backfills',
       '0030_late_attempts',
       '0031_signed_manifests',
+      '0033_lateness',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

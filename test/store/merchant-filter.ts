@@ -6,6 +6,7 @@ const LEDGER_TABLES = [
   'certified_span',
   'changed_day',
   'continuity_break',
+  'late_entry_count',
   'ledger_entry',
   'ledger_entry_version',
   'ledger_past',
@@ -21,6 +22,7 @@ const LEDGER_TABLES = [
   'uncompared_day',
   'untold_change',
   'untold_revision',
+  'watched_month',
 ] as const;
 
 const NAMED = new RegExp(

@@ -101,6 +101,7 @@ test('an unchanged ledger costs one call, and nothing differs', async () => {
     total: DAYS * PER_DAY,
     stored: DAYS * PER_DAY,
     differing: [],
+    alsoDiffering: [],
     hasMore: false,
     isContradicted: false,
     round: { read: 100, of: DAYS * PER_DAY, beganAt: NOW, order: 'oldest first' },
@@ -108,6 +109,71 @@ test('an unchanged ledger costs one call, and nothing differs', async () => {
     requests: 1,
   });
   expect(queries).toHaveLength(1);
+});
+
+describe('further ranges', () => {
+  const MONTH = { from: FIRST, to: '2026-01-31' };
+  const exchange = (platform: MemoryPlatform) => {
+    takeOut(platform, numberOf(24, 2));
+    platform.bookings.push(...spread(1, dayWindow(dayAt(50), ZONE), 'LATE-'));
+  };
+
+  test('that are as they are stored cost a call each', async () => {
+    const { reader } = await storedPlatform();
+    const both = [MONTH, { from: '2026-02-01', to: LAST }];
+    expect(await look(reader, { alsoCompared: both })).toMatchObject({
+      requests: 3,
+      alsoDiffering: [],
+      differing: [],
+    });
+  });
+
+  test('show an exchange of entries that leaves the total of all days as it was', async () => {
+    const platform = await storedPlatform();
+    exchange(platform);
+    expect(await look(platform.reader)).toMatchObject({ total: DAYS * PER_DAY, differing: [] });
+    const { differing, alsoDiffering, isContradicted } = await look(platform.reader, {
+      alsoCompared: [MONTH],
+    });
+    expect([differing, isContradicted]).toEqual([[dayAt(24)], false]);
+    expect(alsoDiffering).toEqual([{ ...MONTH, total: 31 * PER_DAY - 1, stored: 31 * PER_DAY }]);
+  });
+
+  test('are not followed twice where all days together differ', async () => {
+    const platform = await storedPlatform();
+    takeOut(platform, numberOf(24, 2));
+    const alone = await look(platform.reader);
+    const both = await look(platform.reader, { alsoCompared: [MONTH] });
+    expect([both.differing, both.requests - alone.requests]).toEqual([[dayAt(24)], 1]);
+  });
+
+  test('beside the days are followed as well', async () => {
+    const platform = await storedPlatform();
+    takeOut(platform, numberOf(3, 2));
+    takeOut(platform, numberOf(60, 2));
+    const days = { from: dayAt(20), to: LAST };
+    const { differing } = await look(platform.reader, {
+      days,
+      alsoCompared: [{ from: FIRST, to: dayAt(18) }],
+    });
+    expect(differing).toEqual([dayAt(3), dayAt(60)]);
+  });
+
+  test('whose halves agree say nothing about any day', async () => {
+    const platform = await storedPlatform();
+    const { page } = platform.reader;
+    const { endMs } = dayWindow(MONTH.to, ZONE);
+    const lying: LedgerReader = {
+      page: async (query, signal) => {
+        const reply = await page(query, signal);
+        const isMonth =
+          query.window.endMs === endMs && query.window.beginMs === dayWindow(FIRST, ZONE).beginMs;
+        return isMonth ? { ...reply, total: reply.total + 1 } : reply;
+      },
+    };
+    const { differing, isContradicted } = await look(lying, { alsoCompared: [MONTH] });
+    expect([differing, isContradicted]).toEqual([[], true]);
+  });
 });
 
 describe('a total that differs', () => {

@@ -12,6 +12,7 @@ import { sumOfSync } from '../../run/stages/sync-tally.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
+import { widerSweepsText } from './lateness-text.ts';
 import { counted, line, lines, table } from './text.ts';
 
 /** Most account days shown on a terminal; statements have them all. */
@@ -172,6 +173,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
     ...(isGreen ? [] : [...report.reasons.map(reasonText), '']),
     readingText(report),
     report.checked.length > 0 && `checked beyond the days read: ${checkedText(report.checked)}`,
+    widerSweepsText(report.sync),
     takenUp.length > 0 && `also read, as asked for earlier: ${takenUp.join('; ')}`,
     reconcile &&
       `chained ${counted(reconcile.daysChained, 'account day')}: ${counted(reconcile.opened.length, 'break')} found, ` +

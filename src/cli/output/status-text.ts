@@ -6,6 +6,7 @@ import { checkedText } from '../../run/checked.ts';
 import type { MerchantStatus } from '../../run/status.ts';
 import { reasonsOfNotices } from '../../run/verdict/notice-reasons.ts';
 import type { OlderDaysComparison } from '../../store/older-days.ts';
+import { latenessText } from './lateness-text.ts';
 import { requestedText, spanText } from './run-text.ts';
 import { counted, lines, longTable } from './text.ts';
 import type { Times } from './times.ts';
@@ -84,6 +85,16 @@ export class StatusText {
           shown.flatMap(({ merchantNo, olderDays }) =>
             olderDays === null ? [] : [`${merchantNo} ${olderDaysText(olderDays, times)}`],
           ),
+        ),
+      ),
+      ...listed(
+        'entries that came late, in the last 13 months:',
+        new First(
+          Infinity,
+          shown.flatMap(({ merchantNo, lateness }) => {
+            const text = latenessText(lateness);
+            return text === null ? [] : [`${merchantNo} ${text}`];
+          }),
         ),
       ),
       ...listed(

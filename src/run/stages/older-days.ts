@@ -3,11 +3,14 @@
  * the same run.
  */
 import { isChecked } from '../../ledger/checks.ts';
-import { addDays } from '../../ledger/business-day.ts';
+import { addDays, dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import { addMonths, periodFrom } from '../../ledger/lateness.ts';
 import { lengthMs, mergeWindows, subtractWindows } from '../../ledger/window.ts';
+import type { MonthsHeld } from '../../store/lateness.ts';
 import {
   countStored,
+  firstSeenSince,
   uncountableSpans,
   type Days,
   type OlderDaysComparison,
@@ -21,6 +24,9 @@ import type { MerchantWork, RunDeps, RunRequest } from '../active-run.ts';
 
 /** Share of a night's calls that may be used for pages of older days. */
 const CALLS_SHARE = 0.01;
+
+/** Ranges beside the longest one that are compared at month end. */
+const OTHERS_MAX = 12;
 
 /** Whether a run compares older days: a nightly run of every currency does, unless the check is switched off. */
 export const looksAtOlderDays = ({ range, currencies }: RunRequest, { checks }: RunDeps): boolean =>
@@ -37,6 +43,8 @@ export interface OlderDaysTask {
   readonly readAnew: (days: readonly BusinessDay[]) => Promise<SyncReport>;
   /** Called with how far the comparison has come. It is recorded with the merchant's end. */
   readonly onCompared: (comparison: OlderDaysComparison) => void;
+  /** Called with the months that hold, at a month end. They are recorded with the merchant's end. */
+  readonly onMonthsHeld: (months: MonthsHeld) => void;
 }
 
 /**
@@ -46,8 +54,9 @@ export interface OlderDaysTask {
 export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport | null> {
   const { work, windows } = task;
   const { deps, merchant, merchantNo } = work;
-  const days = await olderDays(work, windows);
-  if (days === null) return null;
+  const [days, ...others] = await olderDays(work, windows);
+  if (days === undefined) return null;
+  const ended = endedMonths(days, work);
   const before = work.known.olderDays;
   const look = await lookAtOlderDays({
     ...deps,
@@ -56,30 +65,40 @@ export async function olderDaysOf(task: OlderDaysTask): Promise<OlderDaysReport 
     slackMs: task.slackMs,
     round: before?.round ?? null,
     pagesMax: Math.max(1, Math.floor(CALLS_SHARE * task.requests)),
+    alsoCompared: ended.length === 0 ? [] : [daysOfMonth(ended.at(-1)!), ...others.slice(0, OTHERS_MAX)],
     now: deps.now(),
   });
   if ('notMade' in look) return { kind: 'not made', ...look };
+  const readFrom = deps.now();
   const again = look.differing.length === 0 ? null : await task.readAnew(look.differing);
+  const windowsAgain = stretchesOf(look.differing).map((one) => windowOf(one, deps.zone));
+  const late =
+    again === null || again.inserted === 0
+      ? []
+      : await firstSeenSince(deps.db, merchantNo, windowsAgain, readFrom);
   const { from, to, total, stored, round } = look;
   const window = windowOf(days, deps.zone);
   const storedNow = again === null ? stored : await countStored(deps.db, merchantNo, window);
-  task.onCompared({ from, to, total, isHeld: total === storedNow, lookedAt: deps.now(), round });
-  return { kind: 'looked', look, again };
+  const isHeld = total === storedNow;
+  task.onCompared({ from, to, total, isHeld, lookedAt: deps.now(), round });
+  if (isHeld && look.alsoDiffering.length === 0)
+    task.onMonthsHeld({ merchantNo, months: ended, watchedOn: dayOf(deps.now().getTime(), deps.zone) });
+  return { kind: 'looked', look, again, late };
 }
 
 /**
- * The longest range of whole certified days, before those a night reads, whose total can be compared with what is
- * stored. Only one range is compared, as each takes a call.
+ * Ranges of whole certified days, before those a night reads, whose totals can be compared with what is stored, the
+ * longest first. A night compares that one, as each takes a call. The others are compared at month end.
  */
 async function olderDays(
   { deps, days, merchantNo, known }: MerchantWork,
   windows: readonly Window[],
-): Promise<Days | null> {
+): Promise<Days[]> {
   const { db, zone } = deps;
   const endMs = windowOf(days, zone).beginMs - 1;
   const certified = subtractWindows(days.certifiedBefore, windows);
   const outer = mergeWindows(certified);
-  if (outer.length === 0) return null;
+  if (outer.length === 0) return [];
   const span = { beginMs: outer[0]!.beginMs, endMs };
   // Days that were taken up may have brought some in this run.
   const mayHaveSome = known.hasUnreadable || days.takenUp.length > 0;
@@ -88,12 +107,28 @@ async function olderDays(
     outer,
     uncountable.map((one) => windowOf(daysTouched(one, zone), zone)),
   );
-  const longest = left
+  return left
     .flatMap((window) => wholeDays(window, zone) ?? [])
     .map((days) => ({ days, ms: lengthMs(windowOf(days, zone)) }))
-    .sort((a, b) => b.ms - a.ms)[0];
-  return longest?.days ?? null;
+    .sort((a, b) => b.ms - a.ms)
+    .map(({ days }) => days);
 }
+
+/**
+ * At a month end, the months that lie in these days and still count for the measure of lateness, oldest first; otherwise
+ * none. A month ends when the re-sweep no longer reaches its last day, and it is over once it was found to hold.
+ */
+function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): BusinessDay[] {
+  const last = addMonths(addDays(days.to, 1), -1);
+  if (lateness.watched.some(({ month }) => month >= last)) return [];
+  const counting = periodFrom(dayOf(deps.now().getTime(), deps.zone));
+  const months: BusinessDay[] = [];
+  for (let month = counting; month <= last; month = addMonths(month, 1))
+    if (month >= days.from) months.push(month);
+  return months;
+}
+
+const daysOfMonth = (month: BusinessDay): Days => ({ from: month, to: addDays(addMonths(month, 1), -1) });
 
 /** The days, which are in order, as ranges: days that follow each other become one. */
 export function stretchesOf(days: readonly BusinessDay[]): Days[] {

@@ -18,7 +18,8 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
   outcome.publish = NOTHING_PUBLISHED;
   const { publishedNow } = outcome;
-  const options = { ...deps, lease, merchantNo, runId, checked, publishedNow };
+  const { lateness } = days;
+  const options = { ...deps, lease, merchantNo, runId, checked, lateness, publishedNow };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
     ...options,

@@ -22,7 +22,10 @@ import type { ActiveRun, MerchantOutcome, MerchantWork } from '../active-run.ts'
 export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { request, deps, merchant, merchantNo, zoneGate } = work;
   const { beforeProof, ...range } = work.days;
-  const days = { merchantNo, from: range.from, to: range.to, takenUp: range.takenUp };
+  const days = {
+    ...{ merchantNo, from: range.from, to: range.to, takenUp: range.takenUp },
+    ...(range.widerSweep !== null && { widerSweep: range.widerSweep }),
+  };
   let report = NOTHING_SYNCED;
   try {
     const windowsOf = windowPlanner(deps);
@@ -51,6 +54,9 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
             readAnew: (days) => syncMerchant({ ...options, windows: windowsOf(stretchesOf(days)) }),
             onCompared: (comparison) => {
               outcome.olderDaysCompared = comparison;
+            },
+            onMonthsHeld: (months) => {
+              outcome.monthsHeld = months;
             },
           })
         : null;

@@ -1,7 +1,7 @@
 /** Words what the comparison of older days found. Pure. */
 import type { BusinessDay } from '../../ledger/entry.ts';
 import type { DayChange } from '../../reconcile/reconcile.ts';
-import type { OlderDaysLook } from '../../sync/older-days.ts';
+import type { OlderDaysLook, TotalDiffers } from '../../sync/older-days.ts';
 import type { SyncReport } from '../../sync/sync.ts';
 import { EXIT } from './exit-codes.ts';
 import type { Reason } from './reason.ts';
@@ -29,7 +29,7 @@ export function reasonsOfOlderDays(
       'DAYBOOK_CHECKS';
     return [reasonOf(EXIT.done, what, todo)];
   }
-  const { look, again } = olderDays;
+  const { look, again, late } = olderDays;
   const reasons: Reason[] = [];
   if (again !== null) {
     const changes = changesOf(again);
@@ -38,7 +38,7 @@ export function reasonsOfOlderDays(
     if (changes !== '') {
       const todo =
         'ask the platform why it changed days so long ago; where a statement is published, its next revision has the change';
-      reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}`, todo));
+      reasons.push(reasonOf(EXIT.needsPerson, `${days}: ${changes}${accountDays}${namesOf(late)}`, todo));
     } else if (again.failure === null && again.uncertified.length === 0) {
       reasons.push(reasonOf(EXIT.done, `${days}, and agree with what is stored`, CONTRADICTS_ITSELF));
     }
@@ -72,10 +72,19 @@ const changesOf = ({ inserted, amended, vanished, returned, quarantined }: SyncR
     .map(([count, what]) => `${count} ${what}`)
     .join(', ');
 
-const whyOf = ({ from, to, total, stored, pagesRead }: OlderDaysLook): string =>
-  total === stored
+/** Names late entries; amended and vanished ones are in `daybook amendments`. */
+const namesOf = (late: readonly string[]): string => (late.length === 0 ? '' : `; late: ${listed(late)}`);
+
+function whyOf({ from, to, total, stored, pagesRead, alsoDiffering }: OlderDaysLook): string {
+  if (total !== stored) return totalsText({ from, to, total, stored });
+  const [also] = alsoDiffering;
+  return also === undefined
     ? `page ${pagesRead.map((page) => page + 1).join(', ')} of ${from} to ${to} differs from what is stored`
-    : `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
+    : totalsText(also);
+}
+
+const totalsText = ({ from, to, total, stored }: TotalDiffers): string =>
+  `the platform's total of ${from} to ${to} is ${total} where ${stored} ${stored === 1 ? 'is' : 'are'} stored`;
 
 const listed = (names: readonly string[]): string =>
   names.length <= NAMED_MAX

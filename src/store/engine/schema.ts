@@ -787,6 +787,29 @@ export interface FingerprintKey {
   name: string;
 }
 
+export interface LateEntryCount {
+  /**
+   * Days, rounded up, from the time they are booked at to when they were first seen: they were at most so late.
+   */
+  days_max: number;
+  /**
+   * Whole days from the time they are booked at to the certificate that did not have them: they were at least so late.
+   */
+  days_min: number;
+  /**
+   * How many of them.
+   */
+  entries: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * First day of the month, in UTC, in which they were first seen.
+   */
+  month: string;
+}
+
 export interface Lease {
   /**
    * When the holder took it, by the database's clock.
@@ -1697,6 +1720,25 @@ export interface UntoldRevision {
   revision: number;
 }
 
+export interface WatchedMonth {
+  /**
+   * How many entries it had when it was compared for the first time.
+   */
+  entries: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * First business day of the month.
+   */
+  month: string;
+  /**
+   * Business day on which it was found to hold last.
+   */
+  watched_on: string;
+}
+
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -1716,6 +1758,7 @@ export interface DB {
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
   fingerprint_key: FingerprintKey;
+  late_entry_count: LateEntryCount;
   lease: Lease;
   ledger_entry: LedgerEntry;
   ledger_entry_version: LedgerEntryVersion;
@@ -1742,4 +1785,5 @@ export interface DB {
   uncompared_day: UncomparedDay;
   untold_change: UntoldChange;
   untold_revision: UntoldRevision;
+  watched_month: WatchedMonth;
 }

@@ -1,0 +1,48 @@
+/** Tells a person how late entries come, and where the re-sweep reaches further back because of it. */
+import type { DaysLate, Lateness } from '../../ledger/lateness.ts';
+import type { MerchantSync } from '../../run/report.ts';
+import { counted } from './text.ts';
+
+/** Most merchants named in the line about wider re-sweeps. */
+const NAMED_MAX = 10;
+
+/** One line about the merchants whose re-sweep was widened; null if there are none. */
+export function widerSweepsText(
+  sync: readonly Pick<MerchantSync, 'merchantNo' | 'widerSweep'>[],
+): string | null {
+  const told = sync.flatMap(({ merchantNo, widerSweep }) => {
+    if (widerSweep === undefined) return [];
+    const { days, asked, lateness } = widerSweep;
+    const bound = asked > days ? `; DAYBOOK_RESWEEP_DAYS_MAX keeps it from ${counted(asked, 'day')}` : '';
+    return [
+      `${merchantNo} ${counted(days, 'day')} (99 % of its late entries came ${within(lateness)}${bound})`,
+    ];
+  });
+  if (told.length === 0) return null;
+  const more = told.length - NAMED_MAX;
+  const named = told.slice(0, NAMED_MAX).join('; ');
+  return `re-sweep widened, as entries come late: ${named}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+/** `12 late entries, 3,600 watched: half came within 1 day, ...`; null if nothing was measured yet. */
+export function latenessText({
+  watchedEntries,
+  lateEntries,
+  median,
+  p99,
+  worst,
+  final,
+}: Lateness): string | null {
+  if (watchedEntries + lateEntries === 0) return null;
+  const late =
+    median === null || p99 === null || worst === null
+      ? ''
+      : `: half came ${within(median)}, 99 % ${within(p99)}, the latest ${within(worst)}`;
+  const told =
+    final === null
+      ? 'when a day is final is not known yet'
+      : `a day has 99.9 % of its entries after ${counted(final.afterDays, 'day')}`;
+  return `${counted(lateEntries, 'late entry', 'late entries')}, ${watchedEntries.toLocaleString('en')} watched${late}; ${told}`;
+}
+
+const within = ({ atMost }: DaysLate): string => `within ${counted(atMost, 'day')}`;

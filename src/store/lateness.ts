@@ -1,0 +1,148 @@
+/**
+ * Keeps how late entries come, as a few counts a merchant: they grow in the statement that stores a late entry, and at
+ * month end. Nothing is counted in the ledger.
+ */
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import {
+  monthOf,
+  NOTHING_MEASURED,
+  periodFrom,
+  type LateCount,
+  type LatenessMeasured,
+  type WatchedMonth,
+} from '../ledger/lateness.ts';
+import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
+import { figuredCurrencies } from './account-days.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Rows of readings looked at for the certificate of one instant. Their windows seldom overlap. */
+const READINGS_LOOKED_AT = 4;
+
+/**
+ * For a WITH that inserts entries as `fresh (batch_no, currency, booked_ms)`: counts those that came late, which are those whose
+ * instant was under certificate before this statement. An entry that may have been there unreadable says nothing.
+ */
+export const countedLate = (merchantNo: string, now: Date): RawBuilder<unknown> => sql`
+  proven_before AS MATERIALIZED (
+    SELECT currency, spans FROM certified_span WHERE merchant_no = ${merchantNo}
+  ), came_late AS MATERIALIZED (
+    SELECT booked_ms, ${certifiedAt(merchantNo)} AS certified_at FROM fresh
+    WHERE EXISTS (
+      SELECT FROM proven_before
+      WHERE proven_before.currency IN (${EVERY_CURRENCY}, fresh.currency) AND proven_before.spans @> fresh.booked_ms
+    ) AND NOT EXISTS (
+      SELECT FROM quarantined_entry q
+      WHERE q.merchant_no = ${merchantNo}
+        AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms))
+    )
+  ), counted_late AS (
+    INSERT INTO late_entry_count AS known (merchant_no, month, days_min, days_max, entries)
+    SELECT ${merchantNo}, ${monthOf(now.toISOString().slice(0, 10))}::date,
+      least(bounds.days_min, bounds.days_max), bounds.days_max, count(*)
+    FROM came_late CROSS JOIN LATERAL (
+      SELECT
+        greatest(0, coalesce(floor((extract(epoch FROM certified_at) * 1000 - booked_ms) / ${DAY_MS}), 0))::int AS days_min,
+        greatest(1, ceil((${now.getTime()}::numeric - booked_ms) / ${DAY_MS}))::int AS days_max
+    ) AS bounds
+    GROUP BY bounds.days_min, bounds.days_max
+    ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries
+  )`;
+
+/** When the instant of a `fresh` entry was certified last, as far as the rows of readings say it. */
+const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
+  const of = (currency: RawBuilder<unknown>) => sql`(
+    SELECT max(near.certified_at) FROM (
+      SELECT certified_at, end_ms FROM sync_window w
+      WHERE w.merchant_no = ${merchantNo} AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
+      ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_LOOKED_AT)}
+    ) AS near
+    WHERE near.end_ms >= fresh.booked_ms
+  )`;
+  return sql`greatest(${of(sql.lit(EVERY_CURRENCY))}, ${of(sql`fresh.currency`)})`;
+};
+
+/** What was measured of these merchants in the period that counts on the day, by merchant. One statement. */
+export async function latenessMeasured(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  today: BusinessDay,
+): Promise<ReadonlyMap<string, LatenessMeasured>> {
+  const from = periodFrom(today);
+  const { rows } = await sql<Row>`
+    SELECT merchant_no, NULL::date AS month, NULL::date AS watched_on, days_min, days_max, sum(entries)::bigint AS entries
+    FROM late_entry_count WHERE ${ofMerchants(merchants)} AND month >= ${from}
+    GROUP BY merchant_no, days_min, days_max
+    UNION ALL
+    SELECT merchant_no, month, watched_on, 0, 0, entries
+    FROM watched_month WHERE ${ofMerchants(merchants)} AND month >= ${from}
+    ORDER BY merchant_no, month, days_max, days_min`.execute(db);
+  return new Map(
+    [...Map.groupBy(rows, (row) => row.merchant_no)].map(([merchantNo, own]) => [
+      merchantNo,
+      {
+        late: own.flatMap((row): LateCount[] =>
+          row.month === null ? [{ daysMin: row.days_min, daysMax: row.days_max, entries: row.entries }] : [],
+        ),
+        watched: own.flatMap(({ month, watched_on: watchedOn, entries }): WatchedMonth[] =>
+          month === null ? [] : [{ month, watchedOn: watchedOn!, entries }],
+        ),
+      },
+    ]),
+  );
+}
+
+/** The same of one merchant, from such a map. */
+export const measuredOf = (
+  measured: ReadonlyMap<string, LatenessMeasured>,
+  merchantNo: string,
+): LatenessMeasured => measured.get(merchantNo) ?? NOTHING_MEASURED;
+
+interface Row {
+  readonly merchant_no: string;
+  readonly month: BusinessDay | null;
+  readonly watched_on: BusinessDay | null;
+  readonly days_min: number;
+  readonly days_max: number;
+  readonly entries: number;
+}
+
+/** Entries of the month of a row `made`, from the figures of its days. */
+const entriesOfMonth = sql`(
+  WITH RECURSIVE figured (currency) AS (${figuredCurrencies(sql`made.merchant_no`)})
+  SELECT coalesce(sum(of_day.entries), 0)::bigint FROM figured CROSS JOIN LATERAL (
+    SELECT d.credit_count + d.debit_count AS entries FROM account_day d
+    WHERE d.merchant_no = made.merchant_no AND d.currency = figured.currency
+      AND d.day >= made.month AND d.day < made.month + interval '1 month' OFFSET 0
+  ) AS of_day
+)`;
+
+/** Months of a merchant that held when they were compared with the platform. */
+export interface MonthsHeld {
+  readonly merchantNo: string;
+  /** The first days of the months. */
+  readonly months: readonly BusinessDay[];
+  readonly watchedOn: BusinessDay;
+}
+
+/**
+ * Notes that months held. Of one that is new, the entries are counted from its days' figures. To be called in a
+ * transaction under the leases of these merchants.
+ */
+export async function keepWatchedMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
+  const rows = held.flatMap(({ months, ...one }) => months.map((month) => ({ ...one, month })));
+  if (rows.length === 0) return;
+  const column = (value: (one: (typeof rows)[number]) => string) => arrayLiteral(rows.map(value));
+  await sql`
+    INSERT INTO watched_month AS known (merchant_no, month, entries, watched_on)
+    SELECT made.merchant_no, made.month, coalesce(known.entries, ${entriesOfMonth}), made.watched_on
+    FROM unnest(
+      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ month }) => month)}::date[],
+      ${column(({ watchedOn }) => watchedOn)}::date[]
+    ) AS made (merchant_no, month, watched_on)
+    LEFT JOIN watched_month known ON known.merchant_no = made.merchant_no AND known.month = made.month
+    ON CONFLICT (merchant_no, month) DO UPDATE SET watched_on = excluded.watched_on`.execute(trx);
+}

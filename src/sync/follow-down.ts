@@ -1,0 +1,63 @@
+/** Follows a total that differs from what is stored down to single days, by halving. */
+import { daysFromTo } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { LedgerPage } from '../platform/ledger-reader.ts';
+import type { Days } from '../store/older-days.ts';
+
+/** The platform's totals, and what is stored. */
+export interface TotalsSource {
+  /** A page of the days, counted from 0. */
+  readonly page: (days: Days, page: number) => Promise<LedgerPage>;
+  /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
+  readonly isStored: (days: Days, total: number) => Promise<boolean>;
+  readonly callsLeft: () => number;
+}
+
+/** Days that were found to differ. */
+export interface Found {
+  readonly days: readonly BusinessDay[];
+  /** More days than these differ, or may differ. */
+  readonly hasMore: boolean;
+}
+
+/** Whether no part of the ranges differs. */
+export const isNothing = ({ days, hasMore }: Found): boolean => days.length === 0 && !hasMore;
+
+/**
+ * The single days whose totals differ, found by halving ranges whose total differs; up to `daysMax` of them, and as far as
+ * calls are left.
+ */
+export async function followDown(
+  source: TotalsSource,
+  ranges: readonly Days[],
+  daysMax: number,
+): Promise<Found> {
+  const found: BusinessDay[] = [];
+  const differing: Days[] = [...ranges];
+  for (let days = differing.shift(); days !== undefined; days = differing.shift()) {
+    if (days.from === days.to) {
+      found.push(days.from);
+      continue;
+    }
+    const halves = halvesOf(days);
+    if (found.length >= daysMax || source.callsLeft() < halves.length) {
+      return { days: found, hasMore: true };
+    }
+    for (const half of halves) {
+      const { total } = await source.page(half, 0);
+      if (!(await source.isStored(half, total))) differing.push(half);
+    }
+    // The oldest first: each is halved down to single days before the next one.
+    differing.sort((a, b) => (a.from < b.from ? -1 : 1));
+  }
+  return { days: found, hasMore: false };
+}
+
+function halvesOf({ from, to }: Days): Days[] {
+  const days = daysFromTo(from, to);
+  const middle = Math.floor(days.length / 2);
+  return [
+    { from, to: days[middle - 1]! },
+    { from: days[middle]!, to },
+  ];
+}

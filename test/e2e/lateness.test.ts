@@ -1,0 +1,262 @@
+/** Entries that come late widen the re-sweep of their own merchant, as long as they count, and no further than allowed. */
+import { sql } from 'kysely';
+import { afterEach, describe, expect, test } from 'vitest';
+import { runText } from '../../src/cli/output/run-text.ts';
+import { StatusText } from '../../src/cli/output/status-text.ts';
+import { timesOf } from '../../src/cli/output/times.ts';
+import { addDays } from '../../src/ledger/business-day.ts';
+import { runRanges } from '../../src/run/merchant-ranges.ts';
+import { planRun } from '../../src/run/plan.ts';
+import type { WiderSweep } from '../../src/run/range.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { statusOf } from '../../src/run/status.ts';
+import { manifestKey } from '../../src/statements/keys.ts';
+import { parseManifest } from '../../src/statements/manifest.ts';
+import { readWhole } from '../../src/objects/object-store.ts';
+import type { Planted } from '../../src/sandbox/scenario.ts';
+import {
+  MERCHANT,
+  openStage,
+  OTHER,
+  scenario,
+  storedOf,
+  truthOf,
+  ZONE,
+  type Stage,
+} from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+const BOTH = [MERCHANT, OTHER];
+let stage: Stage;
+afterEach(() => stage.close());
+
+const nightOf = (day: string): string => `${day}T01:30:00+08:00`;
+const late = (day: string, appears: string, merchant = merchantNo): Planted => ({
+  ...{ what: 'late', merchant, currency: 'USD', day, nth: 3, appears },
+});
+
+/** All of `from` to the day before `day` is read; a night reads its last two days, and at most `most` more. */
+async function open(
+  { from, day, planted = [], entriesPerDay = 6 }: Opened,
+  settings: { readonly resweepDaysMax: number },
+): Promise<void> {
+  const merchants = BOTH.map((one) => ({ ...one, currencies: ['USD'] }));
+  stage = await openStage({
+    scenario: scenario({
+      ...{ from, to: '2026-03-25', entriesPerDay, planted, merchants },
+      now: nightOf(day),
+    }),
+    settings: { resweepDays: 1, ...settings },
+  });
+  await stage.run({ range: { from, to: addDays(day, -1) }, merchants: BOTH });
+}
+interface Opened {
+  readonly from: string;
+  readonly day: string;
+  readonly planted?: Planted[];
+  readonly entriesPerDay?: number;
+}
+
+async function night(day: string): Promise<RunReport> {
+  stage.setNow(nightOf(day));
+  return stage.run({ range: null, merchants: BOTH });
+}
+const sweeps = ({ sync }: Pick<RunReport, 'sync'>): Record<string, [string, WiderSweep | undefined]> =>
+  Object.fromEntries(sync.map(({ merchantNo: no, from, widerSweep }) => [no, [from, widerSweep]]));
+const status = async (day: string) =>
+  (
+    await statusOf(stage.app.database.db, [merchantNo], {
+      zone: ZONE,
+      now: new Date(nightOf(day)),
+      maxAgeMs: null,
+    })
+  )[0]!;
+
+describe('an entry that came nine days late', () => {
+  const planted = [late('2026-03-04', '2026-03-12T12:00:00+08:00')];
+  const found = { days: 8, asked: 8, lateness: { atLeast: expect.any(Number) as number, atMost: 9 } };
+
+  test('has the nights after it read as far back, of this merchant alone, in a plan as well, until it no longer counts', async () => {
+    await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 31 });
+    expect(sweeps(await night('2026-03-12'))).toEqual({
+      [merchantNo]: ['2026-03-10', undefined],
+      [OTHER.merchantNo]: ['2026-03-10', undefined],
+    });
+    await night('2026-03-13');
+
+    stage.setNow(nightOf('2026-03-14'));
+    const planned = await planRun({ range: null, merchants: BOTH, currencies: null }, stage.deps());
+    const wider = {
+      [merchantNo]: ['2026-03-05', found],
+      [OTHER.merchantNo]: ['2026-03-12', undefined],
+    };
+    expect(sweeps(planned)).toEqual(wider);
+    const widened = await night('2026-03-14');
+    expect([widened.exitCode, sweeps(widened)]).toEqual([0, wider]);
+    // Nine days and this one in one page, the comparison of older days, and two calls that prove the zone.
+    expect(widened.sync[0]!.report.requests).toBeLessThanOrEqual(4);
+    expect(runText(widened, { days: [], location: 'here', zone: ZONE })).toContain(
+      `re-sweep widened, as entries come late: ${merchantNo} 8 days (99 % of its late entries came within 9 days)`,
+    );
+    const text = new StatusText({
+      ...{ times: timesOf(stage.app.settings), merchants: 1, maxAge: undefined, all: false },
+    });
+    text.add([await status('2026-03-14')]);
+    expect(text.toString()).toContain(
+      `entries that came late, in the last 13 months:\n  ${merchantNo} 1 late entry, 0 watched: half came within 9 days, ` +
+        '99 % within 9 days, the latest within 9 days; when a day is final is not known yet',
+    );
+    const asked = await stage.run({ range: { from: '2026-03-12', to: '2026-03-13' }, merchants: BOTH });
+    expect(sweeps(asked)[merchantNo]).toEqual(['2026-03-12', undefined]);
+    expect((await status('2026-03-14')).lateness).toMatchObject({
+      ...{ lateEntries: 1, median: found.lateness, p99: found.lateness, worst: found.lateness, final: null },
+    });
+
+    const rangeOn = async (day: string) => {
+      const now = () => new Date(nightOf(day));
+      const { ranges } = await runRanges({ merchants: [MERCHANT], range: null }, { ...stage.deps(), now });
+      return ranges.get(merchantNo)!.widerSweep;
+    };
+    expect(await rangeOn('2027-04-30')).toEqual(found);
+    expect(await rangeOn('2027-05-01')).toBeNull();
+  });
+
+  test('widens no further than a setting allows, and to no day that was never read', async () => {
+    await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 4 });
+    await night('2026-03-13');
+    expect(sweeps(await night('2026-03-14'))[merchantNo]).toEqual(['2026-03-09', { ...found, days: 4 }]);
+    const days = await runRanges(
+      { merchants: [MERCHANT], range: null },
+      { ...stage.deps({ resweepDaysMax: 366 }), now: () => new Date(nightOf('2026-03-09')) },
+    );
+    expect(days.from).toBe('2026-03-02');
+  });
+
+  test('does not widen where a setting allows no more than the days read anyway', async () => {
+    await open({ from: '2026-03-02', day: '2026-03-10', planted }, { resweepDaysMax: 0 });
+    await night('2026-03-13');
+    expect(sweeps(await night('2026-03-14'))[merchantNo]).toEqual(['2026-03-12', undefined]);
+  });
+});
+
+describe('at a month end', () => {
+  const history = { from: '2026-01-30', day: '2026-03-10', entriesPerDay: 15 };
+  const watched = () =>
+    stage.app.database.db.selectFrom('watched_month').selectAll().orderBy('merchant_no').execute();
+  const callsToCompare = ({ sync }: RunReport): number => {
+    const { olderDays } = sync[0]!;
+    return olderDays?.kind === 'looked' ? olderDays.look.requests : 0;
+  };
+  const of = (day: string) =>
+    stage.sandbox.entriesOf(merchantNo).filter(({ busiDate }) => busiDate.startsWith(day));
+
+  test('the month is compared by its own total, by one call; then it is watched, and its entries are counted once', async () => {
+    await open(history, { resweepDaysMax: 1 });
+    const first = await night('2026-03-10');
+    expect([first.exitCode, callsToCompare(first)]).toEqual([0, 2]);
+    const february = { month: '2026-02-01', entries: 28 * 15, watched_on: '2026-03-10' };
+    expect(await watched()).toEqual([
+      { merchant_no: merchantNo, ...february },
+      { merchant_no: OTHER.merchantNo, ...february },
+    ]);
+    expect(callsToCompare(await night('2026-03-10'))).toBe(1);
+    expect((await status('2026-03-10')).lateness).toMatchObject({
+      watchedEntries: 28 * 15,
+      lateEntries: 0,
+      final: null,
+    });
+  });
+
+  /** An entry goes and another one comes, so that the total of all older days stays as it was. */
+  const openWithExchange = async () => {
+    const hidden = late('2026-03-03', '2026-03-11T20:00:00+08:00');
+    await open({ ...history, planted: [hidden] }, { resweepDaysMax: 1 });
+  };
+  const exchange = () => {
+    stage.sandbox.takeOut(merchantNo, of('2026-02-27')[4]!.batchNo);
+  };
+
+  test('an exchange of entries between months is followed down to the day, which is read again whole', async () => {
+    await openWithExchange();
+    exchange();
+    const { sync, notes, exitCode } = await night('2026-03-12');
+    expect(exitCode).toBe(3);
+    expect(sync[0]!.olderDays).toMatchObject({
+      look: { total: expect.any(Number), differing: ['2026-02-27'] },
+    });
+    expect(notes.join('\n')).toContain(
+      `2026-02-27 was read again, as the platform's total of 2026-02-01 to 2026-02-28 is ${28 * 15 - 1} where ${28 * 15} are stored: 1 vanished`,
+    );
+    expect((await watched()).map((row) => row.merchant_no)).toEqual([OTHER.merchantNo]);
+    await night('2026-03-13');
+    expect((await watched()).map((row) => row.merchant_no)).toEqual([merchantNo, OTHER.merchantNo]);
+    const over = ({ booked_at: bookedAt }: { booked_at: string }) => bookedAt < '2026-03-13';
+    expect((await storedOf(stage)).filter(over)).toEqual(truthOf(stage).filter(over));
+  });
+
+  test('on another night it is not seen before its page comes', async () => {
+    await openWithExchange();
+    await night('2026-03-11');
+    expect(await watched()).toHaveLength(2);
+    exchange();
+    expect((await night('2026-03-12')).sync[0]!.olderDays).toMatchObject({ look: { differing: [] } });
+  });
+
+  test('a history with a gap is compared on both sides of it', async () => {
+    await open(history, { resweepDaysMax: 1 });
+    const [at] = of('2026-01-31');
+    // An unreadable entry without a number: nobody can say how many entries its day has.
+    await sql`
+      INSERT INTO quarantined_entry (merchant_no, raw, reason, fingerprint, span, first_seen_at)
+      VALUES (${merchantNo}, '{}', 'no batchNo', 'f', int8range(${at!.bookedMs}, ${at!.bookedMs}, '[]')::int8multirange,
+        ${new Date(nightOf('2026-03-10'))})`.execute(stage.app.database.db);
+    stage.sandbox.takeOut(merchantNo, of('2026-01-30')[4]!.batchNo);
+    const { sync } = await night('2026-03-10');
+    expect(sync[0]!.olderDays).toMatchObject({
+      look: {
+        ...{ from: '2026-02-01', differing: ['2026-01-30'], pagesRead: [0] },
+        alsoDiffering: [{ from: '2026-01-30', to: '2026-01-30', total: 14, stored: 15 }],
+      },
+      again: { vanished: 1 },
+    });
+  });
+});
+
+describe('the manifest', () => {
+  const day = '2026-03-09';
+  const manifest = async (of: string) =>
+    parseManifest((await readWhole(stage.app.objects, manifestKey(merchantNo, of)))!.toString())!;
+  const watch = (entries: number) =>
+    stage.app.database.db
+      .insertInto('watched_month')
+      .values({ merchant_no: merchantNo, month: '2026-01-01', entries, watched_on: '2026-03-09' })
+      .onConflict((conflict) => conflict.columns(['merchant_no', 'month']).doUpdateSet({ entries }))
+      .execute();
+
+  test('says by when a day is final, once enough was measured, and gets no new revision when the measure moves', async () => {
+    await open({ from: '2026-03-02', day: '2026-03-09' }, { resweepDaysMax: 1 });
+    expect(await manifest('2026-03-08')).not.toHaveProperty('final');
+    await watch(3_000);
+    expect(await night('2026-03-10')).toMatchObject({ exitCode: 0 });
+    const final = {
+      share: 0.999,
+      confidence: 0.95,
+      by: '2026-03-10',
+      watchedEntries: 3_000,
+      laterEntries: 0,
+    };
+    expect(await manifest(day)).toMatchObject({ revision: 1, final });
+    expect(await manifest('2026-03-08')).toMatchObject({ revision: 1 });
+    expect(await manifest('2026-03-08')).not.toHaveProperty('final');
+    await watch(9_000);
+    await stage.app.database.db.updateTable('account_day').set({ publish_due: true }).execute();
+    const next = await night('2026-03-11');
+    expect(next.publish!.published.map((one) => one.day)).toEqual(['2026-03-10', '2026-03-10']);
+    expect(await manifest(day)).toMatchObject({ revision: 1, final });
+    await stage.run({ range: { from: '2026-03-02', to: '2026-03-10' }, merchants: BOTH, repairs: true });
+    expect(await manifest(day)).toMatchObject({ revision: 1, final });
+    expect(await manifest('2026-03-10')).toMatchObject({
+      final: { by: '2026-03-11', watchedEntries: 9_000 },
+    });
+  });
+});
