@@ -19,6 +19,7 @@ import type { Operation } from './wire.ts';
 
 /** A call that is about to be sent again. */
 export interface Retry {
+  readonly operation: Operation;
   /** `sp2404 for merchant M1`. */
   readonly subject: string;
   /** From 1. */
@@ -181,7 +182,13 @@ export function createTransportOver(
         });
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
-        deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: outcome.failure.error.message });
+        deps.onRetry?.({
+          operation: call.operation,
+          subject,
+          retry: tries.made,
+          waitMs,
+          reason: outcome.failure.error.message,
+        });
         watch.sleeps(waitMs);
         await deps.sleep(waitMs, signal);
       }

@@ -173,7 +173,11 @@ export function sumOfProofs(all: readonly ProofCounted[]): ProvenOfAll {
   const proven = all.filter(({ provenThrough }) => provenThrough !== null);
   const behind = all.filter(({ daysMissing }) => daysMissing > 0);
   return {
-    provenFrom: proven.map((one) => one.provenFrom!).sort().at(-1) ?? null,
+    provenFrom:
+      proven
+        .map((one) => one.provenFrom!)
+        .sort()
+        .at(-1) ?? null,
     provenThrough: proven.map((one) => one.provenThrough!).sort()[0] ?? null,
     unproven: sum(all, () => 1) - sum(proven, () => 1),
     daysMissing: sum(behind, ({ daysMissing }) => daysMissing),

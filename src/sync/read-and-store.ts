@@ -63,7 +63,10 @@ export async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<
 
 async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
   const { zoneGate, platformClock } = clocks;
-  const { merchant: { merchantNo }, trace = UNTRACED } = given;
+  const {
+    merchant: { merchantNo },
+    trace = UNTRACED,
+  } = given;
   const { settled, heldBack } = settledOf(given, platformClock.behindMs());
   const planned = plannedOf(settled, given);
   const wide = await widened(planned, given);
