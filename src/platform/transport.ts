@@ -176,8 +176,9 @@ export function createTransportOver(
     try {
       for (;;) {
         const attributes = { 'daybook.operation': call.operation, 'daybook.try': tries.made + 1 };
-        const outcome = await trace('call', attributes, async () => {
+        const outcome = await trace('call', attributes, async (tell) => {
           const sent = await send(outgoing, caller, watch, signal);
+          tell({ 'daybook.status': statusOf(sent) });
           return sent.ok ? read(sent.value, call, outgoing) : sent;
         });
         if (outcome.ok) return outcome.value;

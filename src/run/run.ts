@@ -94,7 +94,11 @@ function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<R
     'daybook.command': scheduled?.job ?? command,
     'daybook.merchants': held.merchants.length,
   };
-  return trace('run', attributes, () => runTraced(request, deps, held));
+  return trace('run', attributes, async (tell) => {
+    const report = await runTraced(request, deps, held);
+    tell({ 'daybook.run': report.runId, 'daybook.exit_code': report.exitCode });
+    return report;
+  });
 }
 
 async function runTraced(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
