@@ -51,11 +51,11 @@ const PROOF: readonly StateMetric[] = [
   ),
   figure('daybook_merchants_unproven', 'Merchants without a proven day.', ({ unproven }) => unproven),
   figure(
-    'daybook_merchants_missing_days',
+    'daybook_merchants_incomplete',
     'Merchants with a day that is over and of which something is missing.',
     ({ merchantsMissing }) => merchantsMissing,
   ),
-  figure('daybook_days_missing', 'Such days of all merchants.', ({ daysMissing }) => daysMissing),
+  figure('daybook_dates_missing', 'Such days of all merchants.', ({ daysMissing }) => daysMissing),
   figure(
     'daybook_windows_uncertified',
     'Windows without a certificate: their last reading failed, or waits for a second look.',
@@ -154,7 +154,7 @@ const RUNS: readonly StateMetric[] = [
 const BACKLOG: readonly StateMetric[] = [
   figure('daybook_backfills_open', 'Backfills with days left.', ({ backfills }) => backfills.length),
   figure(
-    'daybook_backfill_days_left',
+    'daybook_backfill_dates_left',
     'Days of all merchants that open backfills still have to read.',
     (health) => health.backfills.reduce((sum, { daysLeft }) => sum + daysLeft, 0),
   ),

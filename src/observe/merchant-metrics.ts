@@ -33,7 +33,7 @@ export const MERCHANT_METRICS: readonly StateMetric[] = [
     },
   ),
   metric(
-    'daybook_merchant_days_missing',
+    'daybook_merchant_dates_missing',
     'Days of the merchant that are over and of which something is missing.',
     ({ daysMissing }) => daysMissing,
   ),

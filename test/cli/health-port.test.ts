@@ -62,7 +62,7 @@ it('schedule answers while it works, and its night shows', async () => {
   expect(await get(`${url}/notify/onboarding/x`)).toMatchObject({ status: 404 });
   const samples = await scrapedUntil(url, 'daybook_last_run_exit_code', 0);
   expect(samples.get('daybook_revisions_published_total{kind="first"}')).toBeGreaterThan(0);
-  expect(samples.get('daybook_days_missing')).toBe(0);
+  expect(samples.get('daybook_dates_missing')).toBe(0);
   expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
   const page = await get(`${url}/metrics`);
   expect(page.type).toContain('text/plain; version=0.0.4');
@@ -88,7 +88,7 @@ it('a worker and a serving process answer as well, each with what it does', asyn
   await scrapedUntil(worker, 'daybook_last_run_exit_code', 0);
   const samples = await scrapedUntil(worker, 'daybook_queue_jobs{lane="night",state="active"}', 0);
   expect(samples.get('daybook_merchants_done_total{outcome="good"}')).toBe(1);
-  expect(samples.get('daybook_merchant_days_missing{merchant="SBX-M-1"}')).toBe(0);
+  expect(samples.get('daybook_merchant_dates_missing{merchant="SBX-M-1"}')).toBe(0);
   const serving = begin(['serve', '--json'], { DAYBOOK_LISTEN: '127.0.0.1:0' });
   let told = '';
   serving.child.stdout!.on('data', (text: string) => (told += text));

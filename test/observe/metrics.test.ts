@@ -85,7 +85,7 @@ test('a good night: calls, entries, windows and statements are counted as the re
       'daybook_oldest_good_reading_timestamp_seconds',
       'daybook_proven_through_age_seconds',
       'daybook_merchants_never_read',
-      'daybook_days_missing',
+      'daybook_dates_missing',
       'daybook_last_run_exit_code',
       'daybook_last_run_calls',
       'daybook_last_run_entries{outcome="new"}',
@@ -109,7 +109,7 @@ test('a good night: calls, entries, windows and statements are counted as the re
     // It is half past one, and the last day ended at midnight.
     daybook_proven_through_age_seconds: 5_400,
     daybook_merchants_never_read: 0,
-    daybook_days_missing: 0,
+    daybook_dates_missing: 0,
     daybook_last_run_exit_code: 0,
     daybook_last_run_calls: report.sync[0]!.report.requests,
     'daybook_last_run_entries{outcome="new"}': report.sync[0]!.report.inserted,
@@ -134,8 +134,8 @@ test('a platform that refuses, cuts and counts wrongly: statuses, retries, split
     report.sync[0]!.report.uncertified.length,
   );
   expect(of('daybook_windows_uncertified')).toBeGreaterThan(0);
-  expect(of('daybook_days_missing')).toBeGreaterThan(0);
-  expect(of('daybook_merchants_missing_days')).toBe(1);
+  expect(of('daybook_dates_missing')).toBeGreaterThan(0);
+  expect(of('daybook_merchants_incomplete')).toBe(1);
   expect(of('daybook_last_run_exit_code')).toBe(4);
   expect(samples.has('daybook_last_good_night_timestamp_seconds')).toBe(false);
 });
@@ -207,7 +207,7 @@ test('no label tells of a merchant or an entry, unless merchants are asked for',
       stage.app.now().getTime() / 1_000,
     'daybook_merchant_proven_through_timestamp_seconds{merchant="SBX-M-1"}':
       Date.parse('2026-03-06T00:00:00+08:00') / 1_000,
-    'daybook_merchant_days_missing{merchant="SBX-M-1"}': 0,
+    'daybook_merchant_dates_missing{merchant="SBX-M-1"}': 0,
     'daybook_merchant_breaks_open{merchant="SBX-M-1"}': 0,
     'daybook_merchant_windows_uncertified{merchant="SBX-M-1"}': 0,
     'daybook_merchant_entries_unreadable{merchant="SBX-M-1"}': 0,

@@ -137,7 +137,7 @@ test('the queue and a backfill: jobs that wait, jobs given up, days left, mercha
   expect(samples.get('daybook_queue_oldest_age_seconds{lane="night"}')).toBe(90);
   expect(samples.get('daybook_queue_jobs_given_up')).toBe(1);
   expect(samples.get('daybook_backfills_open')).toBe(1);
-  expect(samples.get('daybook_backfill_days_left')).toBe(10);
+  expect(samples.get('daybook_backfill_dates_left')).toBe(10);
   expect(samples.get('daybook_backfill_merchants_failing')).toBe(1);
   expect(samples.has('daybook_backfill_time_left_seconds')).toBe(false);
 });
