@@ -123,7 +123,9 @@ export function createTransportOver(
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
   const { shared, onWaiting, trace = UNTRACED } = deps;
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
-  const oneReading = pLimit(1);
+  const read = createReading();
+  const tellCall = ({ operation }: OutgoingCall, outcome: Outcome<Reply>, ms: number): void =>
+    deps.onCall?.({ operation, status: statusOf(outcome), ms });
   const waits = onWaiting && createWaits(onWaiting, deps);
   const watchOf = ({ access }: PlatformCall<unknown>): WatchedCall =>
     (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
@@ -143,11 +145,7 @@ export function createTransportOver(
     try {
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
-      deps.onCall?.({
-        operation: outgoing.operation,
-        status: statusOf(outcome),
-        ms: performance.now() - sentMs,
-      });
+      tellCall(outgoing, outcome, performance.now() - sentMs);
       const askedMs = outcome.ok ? null : outcome.failure.askedMs;
       // Before the slot is free for this merchant's next call. And never longer than this: another run of the same
       // process must not wait in line for hours.
@@ -159,13 +157,6 @@ export function createTransportOver(
     }
   };
 
-  /** Reading a reply takes as long as sending many calls, so calls that wait are sent between two readings. */
-  const read = <T>(reply: Reply, call: PlatformCall<T>, outgoing: OutgoingCall): Promise<Outcome<T>> =>
-    oneReading(async () => {
-      await loopTurn();
-      return readReply(reply, call, outgoing);
-    });
-
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingCall(call, basePath, settings, deps);
     const { subject } = outgoing;
@@ -175,8 +166,7 @@ export function createTransportOver(
     const watch = watchOf(call);
     try {
       for (;;) {
-        const attributes = { 'daybook.operation': call.operation, 'daybook.try': tries.made + 1 };
-        const outcome = await trace('call', attributes, async (tell) => {
+        const outcome = await trace('call', spanOf(call, tries), async (tell) => {
           const sent = await send(outgoing, caller, watch, signal);
           tell({ 'daybook.status': statusOf(sent) });
           return sent.ok ? read(sent.value, call, outgoing) : sent;
@@ -206,6 +196,21 @@ export function createTransportOver(
     },
   };
 }
+
+/** Reading a reply takes as long as sending many calls, so calls that wait are sent between two readings. */
+function createReading() {
+  const oneReading = pLimit(1);
+  return <T>(reply: Reply, call: PlatformCall<T>, outgoing: OutgoingCall): Promise<Outcome<T>> =>
+    oneReading(async () => {
+      await loopTurn();
+      return readReply(reply, call, outgoing);
+    });
+}
+
+const spanOf = ({ operation }: PlatformCall<unknown>, { made }: Tries) => ({
+  'daybook.operation': operation,
+  'daybook.try': made + 1,
+});
 
 const statusOf = (outcome: Outcome<Reply>): string =>
   outcome.ok ? '2xx' : String(outcome.failure.status ?? (outcome.failure.answered ? 'invalid' : 'none'));

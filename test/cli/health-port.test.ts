@@ -10,7 +10,7 @@ import { daybook, envOf, startDaybook, type Env, type Started } from './daybook.
 
 let stage: Stage;
 let env: Env;
-let started: Started[] = [];
+const started: Started[] = [];
 beforeEach(async () => {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 5 }) });
   env = {
