@@ -80,7 +80,7 @@ async function exporterOf(protocol: TraceProtocol): Promise<SpanExporter> {
 const telling = (exporter: SpanExporter, onProblem: TracesOptions['onProblem']): SpanExporter => ({
   export: (spans, done) =>
     exporter.export(spans, (result) => {
-      if (Number(result.code) !== 0) onProblem(result.error?.message ?? 'no reason given');
+      if (result.error !== undefined) onProblem(result.error.message);
       done(result);
     }),
   shutdown: () => exporter.shutdown(),

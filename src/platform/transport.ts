@@ -121,14 +121,10 @@ export function createTransportOver(
   deps: TransportDeps,
 ): Transport {
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
-  const { shared, onWaiting, trace = UNTRACED } = deps;
+  const { shared, trace = UNTRACED } = deps;
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
   const read = createReading();
-  const tellCall = ({ operation }: OutgoingCall, outcome: Outcome<Reply>, ms: number): void =>
-    deps.onCall?.({ operation, status: statusOf(outcome), ms });
-  const waits = onWaiting && createWaits(onWaiting, deps);
-  const watchOf = ({ access }: PlatformCall<unknown>): WatchedCall =>
-    (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
+  const watchOf = createWatching(deps);
 
   /** Holds a slot of the line only while the call is on the wire. */
   const send = async (
@@ -145,7 +141,7 @@ export function createTransportOver(
     try {
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
-      tellCall(outgoing, outcome, performance.now() - sentMs);
+      tellCall(deps, outgoing, { outcome, sentMs });
       const askedMs = outcome.ok ? null : outcome.failure.askedMs;
       // Before the slot is free for this merchant's next call. And never longer than this: another run of the same
       // process must not wait in line for hours.
@@ -196,6 +192,18 @@ export function createTransportOver(
     },
   };
 }
+
+function createWatching({ onWaiting, ...time }: TransportDeps) {
+  const waits = onWaiting && createWaits(onWaiting, time);
+  return ({ access }: PlatformCall<unknown>): WatchedCall =>
+    (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
+}
+
+const tellCall = (
+  { onCall }: TransportDeps,
+  { operation }: OutgoingCall,
+  { outcome, sentMs }: { readonly outcome: Outcome<Reply>; readonly sentMs: number },
+): void => onCall?.({ operation, status: statusOf(outcome), ms: performance.now() - sentMs });
 
 /** Reading a reply takes as long as sending many calls, so calls that wait are sent between two readings. */
 function createReading() {
