@@ -122,7 +122,7 @@ describe.skipIf(!hasPromtool)(
       expect(said).toContain(`${rules.length} rules found`);
     });
 
-    it('makes each alert fire and not fire', () => {
+    it('makes each alert fire and not fire', { timeout: 300_000 }, () => {
       const { status, said } = promtool(['test', 'rules', 'deploy/prometheus/rules.test.yaml']);
       expect(status, said).toBe(0);
       const cases = parse(readFileSync('deploy/prometheus/rules.test.yaml', 'utf8')) as {
