@@ -70,8 +70,10 @@ export default tseslint.config(
             mayImport('run', [
               ...[...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'reference', 'queue'],
             ]),
+            mayImport('observe', [...core, 'platform', 'store', 'queue', 'run']),
             { target: './src/!(cli)/**', from: './jobs', message: 'jobs sit on top of src', except: [] },
             { target: './src/!(cli|web)/**', from: './src/web', message: 'the server sits on top' },
+            { target: './src/!(cli|observe)/**', from: './src/observe', message: 'metrics and traces sit on top' },
             { target: './src/!(cli)/**', from: './src/cli', message: 'commands sit on top' },
             { target: './src/!(library)/**', from: './src/library', message: 'it is for other programs' },
             {

@@ -1,4 +1,4 @@
-/** Writes docs/reference from what the program knows of itself: commands, settings, tables, files. `npm run reference` */
+/** Writes docs/reference from what the program knows of itself: commands, settings, tables, files, metrics. `npm run reference` */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { migrate } from '../src/store/engine/migrations.ts';
 import type { DB } from '../src/store/engine/schema.ts';
 import { commandsPage } from './reference/commands.ts';
 import { filesPage } from './reference/files.ts';
+import { metricsPage } from './reference/metrics.ts';
 import { settingsPage } from './reference/settings.ts';
 import { relationsOf, tablesPage } from './reference/tables.ts';
 
@@ -22,6 +23,7 @@ export async function referencePages(db: Kysely<DB>): Promise<ReadonlyMap<string
     ['docs/reference/settings.md', settingsPage(example)],
     ['docs/reference/tables.md', tablesPage(await relationsOf(db))],
     ['docs/reference/files.md', filesPage()],
+    ['docs/reference/metrics.md', await metricsPage()],
   ];
   const config = await resolveConfig(fileOf('README.md'));
   return new Map(

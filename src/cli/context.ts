@@ -7,6 +7,9 @@ import { showableLines, showableText } from '../ledger/text.ts';
 import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
 import { loadSettings } from '../settings/load.ts';
+import type { ProcessMetrics } from '../observe/metrics.ts';
+import { observerOf, tracesOf } from './observed.ts';
+import { ownVersion } from './version.ts';
 import { createRetryLog } from './output/retry-log.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { fitted } from './output/wrapped.ts';
@@ -78,20 +81,27 @@ export async function withApp<Result>(
   }
 }
 
-/** The same with the platform's client. */
+/** The same with the platform's client. Its work is told to `metrics`, and traced where OTEL_* asks for it. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
+  metrics: ProcessMetrics | null = null,
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
-  const app = await openPlatformApp(settings, {
-    env: process.env,
-    onRetry: createRetryLog(log, () => performance.now()),
-  });
+  const traces = await tracesOf(log, ownVersion());
   try {
-    return await work(app, log);
+    const app = await openPlatformApp(settings, {
+      env: process.env,
+      onRetry: createRetryLog(log, () => performance.now()),
+      ...((metrics ?? traces) !== null && { observer: observerOf(metrics, traces) }),
+    });
+    try {
+      return await work(app, log);
+    } finally {
+      await app.close();
+    }
   } finally {
-    await app.close();
+    await traces?.close();
   }
 }
 

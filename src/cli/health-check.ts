@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs';
 
 const ANSWER_MS_MAX = 4_000;
+/** Commands that listen. */
+const LISTENING = ['serve', 'schedule', 'worker'];
 
 /**
  * The address of /healthz. Null if the process has none; it then counts as healthy as long as it runs. `commandLine`
@@ -14,6 +16,7 @@ export function healthUrl(
   env: Readonly<Record<string, string | undefined>>,
   commandLine: readonly string[],
 ): string | null {
+  if (!LISTENING.some((command) => commandLine.includes(command))) return null;
   const listen =
     env['DAYBOOK_HEALTH_LISTEN'] ?? (commandLine.includes('serve') ? env['DAYBOOK_LISTEN'] : undefined);
   const port = /:(\d+)$/.exec(listen ?? '')?.[1];

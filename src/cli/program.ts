@@ -1,7 +1,5 @@
 /** Puts all commands together into the program `daybook`. */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { packageFile } from '../host/package-file.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
@@ -16,6 +14,7 @@ import { withFittingHelp } from './output/help-text.ts';
 import { addJobsCommand } from './jobs.ts';
 import { addMerchantsCommand } from './merchants.ts';
 import { addRekeyCommand } from './merchants-rekey.ts';
+import { addMetricsCommand } from './metrics.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addNotificationsCommand } from './notifications.ts';
 import { addPlanCommand } from './plan.ts';
@@ -32,22 +31,18 @@ import { addServeCommand } from './serve.ts';
 import { addStatementsCommand } from './statements.ts';
 import { addStatusCommand } from './status.ts';
 import { addVerifyCommand } from './verify.ts';
+import { ownVersion } from './version.ts';
 import { addWorkerCommand } from './worker.ts';
 
 const EXIT_CODES_TEXT = `
 Exit codes: 0 done, everything proven; 2 wrong usage or settings; 3 done, but something needs a person; 4 incomplete,
 what was certified is kept; 5 another run holds the lease; 70 a fault in daybook.`;
 
-const versionOf = (): string => {
-  const text = readFileSync(packageFile('package.json'), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-};
-
 /** The whole command line. Parsing it runs the command. */
 export function createProgram(): Command {
   const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
-    .version(versionOf())
+    .version(ownVersion())
     .option(
       '--config <file>',
       'settings, YAML (see config/daybook.example.yaml); the environment wins over it',
@@ -59,6 +54,7 @@ export function createProgram(): Command {
   addBackfillCommand(program);
   addPlanCommand(program);
   addStatusCommand(program);
+  addMetricsCommand(program);
   addRunsCommand(program);
   addBreaksCommand(program);
   addAmendmentsCommand(program);

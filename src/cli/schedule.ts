@@ -11,6 +11,7 @@ import { keepSchedule } from '../run/schedule/schedule.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
+import { metricsOf, withHealthPort } from './observed.ts';
 import { withQueue } from './queue.ts';
 import { QueuedSlots } from './queued-slots.ts';
 
@@ -27,25 +28,36 @@ export function addScheduleCommand(program: Command): void {
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
-      await withPlatform(settings, async (app, log) => {
-        if (settings.workers === 'none') await keep(app, log, null);
-        else {
-          const onProblem = (error: unknown): void =>
-            log.error({ problem: messageOf(error) }, 'the queue failed');
-          await withQueue(app, { supervises: false, onProblem }, (queue) =>
-            keep(app, log, new QueuedSlots(app, queue, log)),
-          );
-        }
-        log.info('schedule ended');
-      });
+      const metrics = await metricsOf(settings);
+      await withPlatform(
+        settings,
+        async (app, log) => {
+          const signal = stopSignal();
+          await withHealthPort({ app, log, metrics, signal }, () => keepAll(app, log, signal));
+          log.info('schedule ended');
+        },
+        metrics,
+      );
     });
 }
 
+/** Keeps the schedule, over the queue where workers do what is due. */
+async function keepAll(app: PlatformApp, log: Logger, signal: AbortSignal): Promise<void> {
+  if (app.settings.workers === 'none') return keep(app, log, { queued: null, signal });
+  const onProblem = (error: unknown): void => log.error({ problem: messageOf(error) }, 'the queue failed');
+  await withQueue(app, { supervises: false, onProblem }, (queue) =>
+    keep(app, log, { queued: new QueuedSlots(app, queue, log), signal }),
+  );
+}
+
 /** Keeps the schedule until the process is told to stop. Given `queued`, workers do the jobs of the ledger. */
-async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): Promise<void> {
+async function keep(
+  app: PlatformApp,
+  log: Logger,
+  { queued, signal }: { readonly queued: QueuedSlots | null; readonly signal: AbortSignal },
+): Promise<void> {
   const { schedule } = app.settings;
   const { zone } = schedule;
-  const signal = stopSignal();
   const scheduled = scheduledJobs(schedule);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
   log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');

@@ -1,10 +1,11 @@
 /** `serve`: the HTTP server to which the platform pushes results. It also processes them. */
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { openDatabase } from '../store/engine/connection.ts';
+import type { ProcessMetrics } from '../observe/metrics.ts';
 import { createRefusalLog } from '../web/refusal-log.ts';
 import type { ServeApp } from '../web/serve.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
+import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
 
 export function addServeCommand(program: Command): void {
@@ -16,8 +17,8 @@ export function addServeCommand(program: Command): void {
     .addHelpText(
       'after',
       '\nListens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ' +
-        'ends TLS.\nDAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own; DAYBOOK_TRUSTED_PROXIES ' +
-        'names\nproxies on other machines. Needs DAYBOOK_SECRET_KEYS.',
+        'ends TLS.\nDAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.\n' +
+        'DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.',
     )
     .action(async (_flags: object, self: Command) => {
       const settings = offlineSettings(self);
@@ -28,7 +29,8 @@ export function addServeCommand(program: Command): void {
         (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
         () => performance.now(),
       );
-      await withServingHouse(settings, async (app) => {
+      const metrics = await metricsOf(settings);
+      await withServingHouse(settings, metrics, async (app) => {
         const signal = stopSignal();
         const { url, healthUrl, ended } = await serve(app, settings, signal, {
           onRefusal: refusals.onEvent,
@@ -52,18 +54,16 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-/** The app. With a database server it has one more connection, which only /readyz uses. */
+/** The app. With a database server it has one more connection, which only health checks and metrics use. */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
+  metrics: ProcessMetrics | null,
   work: (app: ServeApp) => Promise<void>,
 ): Promise<void> {
-  await withApp(settings, async (app) => {
-    if (app.database.kind === 'embedded') return work(app);
-    const own = await openDatabase({ ...settings, connectionsMax: 1 });
-    try {
-      await work({ ...app, readinessDb: own.db });
-    } finally {
-      await own.close();
-    }
-  });
+  await withApp(settings, (app) =>
+    withOwnConnection(settings, app.database, async (db) => {
+      const told = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
+      await work({ ...app, readinessDb: db, ...(told && { metrics: told }) });
+    }),
+  );
 }

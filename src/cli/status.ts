@@ -3,20 +3,16 @@
  * alerts.
  */
 import type { Command } from 'commander';
-import type { Kysely } from 'kysely';
 import { jobs } from '../../jobs/all.ts';
-import { glanceAtQueue } from '../queue/glance.ts';
 import { gravest, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { clockNews } from '../run/clock-text.ts';
-import { backfillsExitCode, backfillStatuses } from '../run/backfill/progress.ts';
-import { lastRunsOf, type LastRuns } from '../run/last-runs.ts';
-import { nextRun, type NextRun } from '../run/schedule/next-run.ts';
+import { backfillsExitCode } from '../run/backfill/progress.ts';
+import { overviewOf } from '../run/health.ts';
+import type { LastRuns } from '../run/last-runs.ts';
+import type { NextRun } from '../run/schedule/next-run.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
-import type { Settings } from '../settings/settings.ts';
-import { activeMerchants } from '../store/merchants.ts';
-import type { DB } from '../store/engine/schema.ts';
 import { platformSettings, printParts, withApp } from './context.ts';
 import { collect } from './range-flags.ts';
 import { queueText } from './output/queue-text.ts';
@@ -62,23 +58,14 @@ export function addStatusCommand(program: Command): void {
       const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database: { db }, now }) => {
-        const every = await readMerchants(db, settings);
-        const merchants = chosenOf(every, merchant);
+        const overview = await overviewOf(db, { settings, jobs, now: now() });
+        const { runs, nextRun: next, queue, backfills, newSince } = overview;
+        const merchants = chosenOf(overview.merchants, merchant);
         const times = timesOf(settings);
-        const runs = await lastRunsOf(db, {
-          ledgerJobs: jobs.filter(({ isLedger }) => isLedger).map(({ name }) => name),
-          otherJobs: jobs.filter(({ isLedger }) => !isLedger).map(({ name }) => name),
-          merchants: every,
-          now: now(),
-        });
-        const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
-        const next = nextRun(scheduled, settings.schedule.zone, now());
-        const queue = settings.workers === 'queue' ? await glanceAtQueue(db) : undefined;
-        const backfills = await backfillStatuses(db, { isOpen: true });
-        const lastRun = runs.last && { ...runs.last, reason: reasonOf(runs.last) };
+        const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
         const exitCodes: ExitCode[] = [statusExitCode([], runs), backfillsExitCode(backfills)];
-        const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs });
+        const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
         const told = async function* () {
           for await (const statuses of parts) {
             text.add(statuses);
@@ -90,6 +77,7 @@ export function addStatusCommand(program: Command): void {
               lastRun,
               nextRun: next,
               backfills,
+              ...(queue !== undefined && { queue }),
             }));
           }
         };
@@ -126,13 +114,6 @@ function chosenOf(every: readonly string[], asked: readonly string[]): readonly 
       `no ledger of merchant ${unknown} is read; \`daybook merchants list\` shows whose are.`,
     );
   return asked.length === 0 ? every : every.filter((merchantNo) => asked.includes(merchantNo));
-}
-
-/** The merchants whose ledgers are read: the active ones in the database, and the one in the settings. */
-async function readMerchants(db: Kysely<DB>, { platform }: Settings): Promise<string[]> {
-  const stored = await activeMerchants(db);
-  const own = platform.merchant;
-  return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
 function runsText({ last, notMadeUpFor }: LastRuns, next: NextRun | null, times: Times): string {

@@ -3,13 +3,14 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { Logger } from 'pino';
 import type { JobEnd } from '../queue/work.ts';
 import { keepWorking } from '../queue/worker.ts';
-import { runDeps } from '../run/app.ts';
+import { runDeps, type PlatformApp } from '../run/app.ts';
 import { enqueueBackfills, workOnBackfillJob } from '../run/backfill/queued.ts';
 import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
 import { QueuedMerchants } from '../run/queued/merchant.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
+import { metricsOf, withHealthPort } from './observed.ts';
 import { withQueue } from './queue.ts';
 
 const AT_ONCE_MAX = 1_000;
@@ -41,40 +42,60 @@ export function addWorkerCommand(program: Command): void {
     )
     .action(async ({ atOnce, untilEmpty = false }: WorkerFlags, self: Command) => {
       const settings = platformSettings(self);
-      await withPlatform(settings, async (app, log) => {
-        const onProblem = (error: unknown): void =>
-          log.error({ problem: messageOf(error) }, 'the queue failed for a moment');
-        await withQueue(app, { supervises: true, onProblem }, async (queue) => {
+      const metrics = await metricsOf(settings);
+      await withPlatform(
+        settings,
+        async (app, log) => {
           const signal = stopSignal();
-          const deps = runDeps(app, signal);
-          const onTrouble = (merchantNo: string, error: unknown): void =>
-            log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed');
-          const merchants = new QueuedMerchants(app, onTrouble);
-          const slices = new BackfillSlices(app, { onTrouble });
-          const most = atOnce ?? settings.merchantsAtOnce;
-          log.info({ atOnce: most }, 'worker began');
-          await keepWorking<ExitCode>(queue, {
-            atOnce: most,
-            work: async (job, jobSignal) => {
-              if (job.lane === 'backfill')
-                return workOnBackfillJob(slices, queue, job, { now: app.now, signal: jobSignal });
-              const exitCode = await merchants.workOn(job, jobSignal);
-              if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
-              return exitCode;
-            },
-            lookAfter: async () => {
-              for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
-              await enqueueBackfills(queue, app.now());
-            },
-            onEnd: (end) => logEnd(log, end),
-            onProblem,
-            signal,
-            untilEmpty,
-          });
-          log.info('worker ended');
-        });
-      });
+          await withHealthPort({ app, log, metrics, signal }, () =>
+            workOnQueue(app, log, { atOnce: atOnce ?? settings.merchantsAtOnce, untilEmpty, signal }),
+          );
+        },
+        metrics,
+      );
     });
+}
+
+interface WorkOptions {
+  readonly atOnce: number;
+  readonly untilEmpty: boolean;
+  readonly signal: AbortSignal;
+}
+
+async function workOnQueue(
+  app: PlatformApp,
+  log: Logger,
+  { atOnce, untilEmpty, signal }: WorkOptions,
+): Promise<void> {
+  const onProblem = (error: unknown): void =>
+    log.error({ problem: messageOf(error) }, 'the queue failed for a moment');
+  await withQueue(app, { supervises: true, onProblem }, async (queue) => {
+    const deps = runDeps(app, signal);
+    const onTrouble = (merchantNo: string, error: unknown): void =>
+      log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed');
+    const merchants = new QueuedMerchants(app, onTrouble);
+    const slices = new BackfillSlices(app, { onTrouble });
+    log.info({ atOnce }, 'worker began');
+    await keepWorking<ExitCode>(queue, {
+      atOnce,
+      work: async (job, jobSignal) => {
+        if (job.lane === 'backfill')
+          return workOnBackfillJob(slices, queue, job, { now: app.now, signal: jobSignal });
+        const exitCode = await merchants.workOn(job, jobSignal);
+        if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
+        return exitCode;
+      },
+      lookAfter: async () => {
+        for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
+        await enqueueBackfills(queue, app.now());
+      },
+      onEnd: (end) => logEnd(log, end),
+      onProblem,
+      signal,
+      untilEmpty,
+    });
+    log.info('worker ended');
+  });
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -6,6 +6,7 @@ import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable, type Platf
 import { Exchange, REPLY_BYTES_MAX, type WholeReply } from './exchange.ts';
 import { isRetryableStatus, retryAfterMs } from './retry.ts';
 import { excerptOf } from './secrets.ts';
+import type { Operation } from './wire.ts';
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -22,10 +23,16 @@ export interface Failure {
   readonly askedMs: number | null;
   /** Whether a reply came at all, whatever it said. */
   readonly answered: boolean;
+  /** The reply's HTTP status, where it was not 2xx. */
+  readonly status?: number;
 }
 
-export type Outcome<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+interface Failed {
+  readonly ok: false;
+  readonly failure: Failure;
+}
+
+export type Outcome<T> = { readonly ok: true; readonly value: T } | Failed;
 
 /** A reply with status 2xx: its text, and what it says about the platform's clock; null if nothing. */
 export interface Reply {
@@ -35,6 +42,7 @@ export interface Reply {
 
 /** One call, ready to send. */
 export interface OutgoingCall {
+  readonly operation: Operation;
   /** `sp2404 for merchant M1`: how messages speak of it. */
   readonly subject: string;
   readonly path: string;
@@ -51,7 +59,7 @@ export interface OutgoingCall {
   readonly machineMs: () => number;
 }
 
-const failed = (error: PlatformError, retry: Retryable, askedMs: number | null = null): Outcome<never> => ({
+const failed = (error: PlatformError, retry: Retryable, askedMs: number | null = null): Failed => ({
   ok: false,
   failure: { error, retry, askedMs, answered: true },
 });
@@ -65,7 +73,7 @@ const headerText = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
 /** The failure that an answer with a status other than 2xx means. */
-function refused(call: OutgoingCall, response: WholeReply, text: string): Outcome<never> {
+function refused(call: OutgoingCall, response: WholeReply, text: string): Failed {
   const { statusCode, headers } = response;
   const said = text.trim() === '' ? '' : `: ${call.excerpt(text)}`;
   if (isRetryableStatus(statusCode)) {
@@ -119,7 +127,10 @@ export async function attemptCall(
     const clock = clockReadingOf(headers, { sentMs: exchange.sentMs, receivedMs });
     if (bytes === null) return invalid(`${call.subject}: the reply has more than ${REPLY_BYTES_MAX} bytes`);
     const isSuccess = response.statusCode >= 200 && response.statusCode < 300;
-    if (!isSuccess) return refused(call, response, bytes.toString('utf8'));
+    if (!isSuccess) {
+      const { failure } = refused(call, response, bytes.toString('utf8'));
+      return { ok: false, failure: { ...failure, status: response.statusCode } };
+    }
     return { ok: true, value: { text: UTF_8.decode(bytes), clock } };
   } catch (error) {
     signal?.throwIfAborted();

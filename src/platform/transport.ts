@@ -1,6 +1,7 @@
 /** Every call to the platform goes through here: limited, shared fairly, timed, and sent again if that may help. */
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { Outcome, OutgoingCall, Reply } from './attempt.ts';
 import type { ClockReading } from './clock-reading.ts';
 import { credentialsOf, type PlatformAccess } from './access.ts';
@@ -18,6 +19,7 @@ import type { Operation } from './wire.ts';
 
 /** A call that is about to be sent again. */
 export interface Retry {
+  readonly operation: Operation;
   /** `sp2404 for merchant M1`. */
   readonly subject: string;
   /** From 1. */
@@ -27,12 +29,23 @@ export interface Retry {
   readonly reason: string;
 }
 
+/** A try of a call that is over. */
+export interface CallMade {
+  readonly operation: Operation;
+  /** `2xx`, another HTTP status such as `503`, `invalid` for a 2xx that is no reply of ours, or `none`: no reply came. */
+  readonly status: string;
+  /** On the wire. */
+  readonly ms: number;
+}
+
 export interface TransportDeps extends TimeSource {
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
   /** This machine's clock, which the platform's is compared with. Left out: `clock`, which a test may let jump. */
   readonly machineClock?: () => number;
   readonly onRetry?: (retry: Retry) => void;
+  readonly onCall?: (call: CallMade) => void;
+  readonly trace?: Trace;
   /** What this process shares with others that call the same platform. Left out: it is alone. */
   readonly shared?: SharedLimit;
   /**
@@ -108,12 +121,10 @@ export function createTransportOver(
   deps: TransportDeps,
 ): Transport {
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
-  const { shared, onWaiting } = deps;
+  const { shared, trace = UNTRACED } = deps;
   const line = createLine(settings.concurrency, settings.rateLimitPerS, deps, shared);
-  const oneReading = pLimit(1);
-  const waits = onWaiting && createWaits(onWaiting, deps);
-  const watchOf = ({ access }: PlatformCall<unknown>): WatchedCall =>
-    (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
+  const read = createReading();
+  const watchOf = createWatching(deps);
 
   /** Holds a slot of the line only while the call is on the wire. */
   const send = async (
@@ -125,10 +136,12 @@ export function createTransportOver(
     watch.inLine();
     const leave = await line.enter({ ...caller, onHeld: watch.held }, signal);
     const arrived = watch.onWire();
+    const sentMs = performance.now();
     let answered: boolean | null = null;
     try {
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
+      tellCall(deps, outgoing, { outcome, sentMs });
       const askedMs = outcome.ok ? null : outcome.failure.askedMs;
       // Before the slot is free for this merchant's next call. And never longer than this: another run of the same
       // process must not wait in line for hours.
@@ -140,13 +153,6 @@ export function createTransportOver(
     }
   };
 
-  /** Reading a reply takes as long as sending many calls, so calls that wait are sent between two readings. */
-  const read = <T>(reply: Reply, call: PlatformCall<T>, outgoing: OutgoingCall): Promise<Outcome<T>> =>
-    oneReading(async () => {
-      await loopTurn();
-      return readReply(reply, call, outgoing);
-    });
-
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingCall(call, basePath, settings, deps);
     const { subject } = outgoing;
@@ -156,11 +162,20 @@ export function createTransportOver(
     const watch = watchOf(call);
     try {
       for (;;) {
-        const sent = await send(outgoing, caller, watch, signal);
-        const outcome = sent.ok ? await read(sent.value, call, outgoing) : sent;
+        const outcome = await trace('call', spanOf(call, tries), async (tell) => {
+          const sent = await send(outgoing, caller, watch, signal);
+          tell({ 'daybook.status': statusOf(sent) });
+          return sent.ok ? read(sent.value, call, outgoing) : sent;
+        });
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
-        deps.onRetry?.({ subject, retry: tries.made, waitMs, reason: outcome.failure.error.message });
+        deps.onRetry?.({
+          operation: call.operation,
+          subject,
+          retry: tries.made,
+          waitMs,
+          reason: outcome.failure.error.message,
+        });
         watch.sleeps(waitMs);
         await deps.sleep(waitMs, signal);
       }
@@ -177,6 +192,36 @@ export function createTransportOver(
     },
   };
 }
+
+function createWatching({ onWaiting, ...time }: TransportDeps) {
+  const waits = onWaiting && createWaits(onWaiting, time);
+  return ({ access }: PlatformCall<unknown>): WatchedCall =>
+    (access.kind === 'merchant' && waits?.(access.merchant.merchantNo)) || UNWATCHED;
+}
+
+const tellCall = (
+  { onCall }: TransportDeps,
+  { operation }: OutgoingCall,
+  { outcome, sentMs }: { readonly outcome: Outcome<Reply>; readonly sentMs: number },
+): void => onCall?.({ operation, status: statusOf(outcome), ms: performance.now() - sentMs });
+
+/** Reading a reply takes as long as sending many calls, so calls that wait are sent between two readings. */
+function createReading() {
+  const oneReading = pLimit(1);
+  return <T>(reply: Reply, call: PlatformCall<T>, outgoing: OutgoingCall): Promise<Outcome<T>> =>
+    oneReading(async () => {
+      await loopTurn();
+      return readReply(reply, call, outgoing);
+    });
+}
+
+const spanOf = ({ operation }: PlatformCall<unknown>, { made }: Tries) => ({
+  'daybook.operation': operation,
+  'daybook.try': made + 1,
+});
+
+const statusOf = (outcome: Outcome<Reply>): string =>
+  outcome.ok ? '2xx' : String(outcome.failure.status ?? (outcome.failure.answered ? 'invalid' : 'none'));
 
 const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
   owner: access.kind === 'agent' ? 'the agent' : `merchant ${access.merchant.merchantNo}`,
@@ -195,6 +240,7 @@ function outgoingCall(
   let redactor: OutgoingCall['redact'] | null = null;
   const redact = (text: string): string => (redactor ??= createRedactor(credentials))(text);
   return {
+    operation: call.operation,
     subject: `${call.operation} ${credentials.whose}`,
     path: `${basePath}/api/${call.operation}`,
     headers: credentials.headers,

@@ -19,6 +19,7 @@ import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { Joining } from './join-merchants.ts';
 import type { DueJob } from './schedule/due.ts';
 import type { KnownAhead } from './known-ahead.ts';
+import type { Observer } from './observer.ts';
 import type { Progress } from './progress.ts';
 import type { Waits } from './side-by-side.ts';
 import type { DayRange, MerchantDays } from './range.ts';
@@ -59,6 +60,8 @@ export interface RunDeps {
   readonly onProgress: (progress: Progress) => void;
   /** Called with each error that ended a stage for one merchant, to log it. */
   readonly onTrouble?: (merchantNo: string, error: unknown) => void;
+  /** Is told of the work as it is done; nobody if it is left out. */
+  readonly observer?: Observer;
 }
 
 export interface RunRequest {

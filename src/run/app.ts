@@ -27,6 +27,7 @@ import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
 import { createMerchantWaits } from './merchant-waits.ts';
+import { UNOBSERVED, type Observer } from './observer.ts';
 import type { Progress } from './progress.ts';
 import type { Waits } from './side-by-side.ts';
 import type { RunDeps } from './active-run.ts';
@@ -50,11 +51,15 @@ export interface PlatformApp extends App {
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;
+  /** Is told of the work of this process; nobody if it is left out. */
+  readonly observer?: Observer;
 }
 
 export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
+  /** Is told of the work of this process; nobody if it is left out. */
+  readonly observer?: Observer;
   /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */
   readonly transport?: TransportDeps;
   /** The current time. If left out: the clock, or the instant set by DAYBOOK_NOW. */
@@ -97,15 +102,20 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
 }
 
 /** Where the platform's client shares nothing with other processes, `shared` is left out. */
-type PlatformOptions = Pick<AppOptions, 'onRetry' | 'transport'> &
+type PlatformOptions = Pick<AppOptions, 'onRetry' | 'observer' | 'transport'> &
   Pick<TransportDeps, 'shared' | 'onWaiting'>;
 
 /** The platform's client, one part for each operation. Opens without connecting. */
 export function openPlatform(settings: Settings, options: PlatformOptions) {
-  const { transport: deps = machineDeps, onRetry, shared, onWaiting } = options;
+  const { transport: deps = machineDeps, onRetry, observer = UNOBSERVED, shared, onWaiting } = options;
   const transport = createTransport(settings.platform, {
     ...deps,
-    ...(onRetry && { onRetry }),
+    onRetry: (retry) => {
+      observer.onRetry(retry);
+      onRetry?.(retry);
+    },
+    onCall: observer.onCall,
+    trace: observer.trace,
     ...(shared && { shared }),
     ...(onWaiting && { onWaiting }),
   });
@@ -138,6 +148,7 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
     ...platform,
     settings,
     waits: waits.listen,
+    ...(options.observer && { observer: options.observer }),
     close: async () => {
       await platform.close();
       await app.close();
@@ -172,5 +183,6 @@ export function runDeps(
     holder: thisHolder(),
     signal,
     onProgress,
+    ...(app.observer && { observer: app.observer }),
   };
 }

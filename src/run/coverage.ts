@@ -1,7 +1,7 @@
 /**
  * Works out, from certificates, up to which instant a merchant's ledger is proven, and which spans are missing. Pure.
  */
-import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { mergeWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
@@ -43,6 +43,19 @@ export const daysTouched = ({ beginMs, endMs }: Window, zone: string): DayRange 
   from: dayOf(beginMs, zone),
   to: dayOf(endMs, zone),
 });
+
+/** How many days that are over have a part in one of the spans. */
+export function countDaysMissing(
+  spans: readonly Window[],
+  { zone, now }: { readonly zone: string; readonly now: Date },
+): number {
+  const today = dayOf(now.getTime(), zone);
+  const days = spans.flatMap((span) => {
+    const { from, to } = daysTouched(span, zone);
+    return daysFromTo(from, to < today ? to : addDays(today, -1));
+  });
+  return new Set(days).size;
+}
 
 /** The business days that lie entirely inside the window; null if there are none. */
 export function wholeDays(window: Window, zone: string): DayRange | null {

@@ -5,6 +5,7 @@ import { concernsAll, ownExitCode } from './stages/isolation.ts';
 import { noticeFigures } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
+import { UNOBSERVED } from './observer.ts';
 import type { Stage } from './stages/stages-of.ts';
 import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantOutcome, MerchantWork } from './active-run.ts';
@@ -54,11 +55,15 @@ export async function workOnMerchant(
   { stages, runSignal, storeTrouble }: MerchantWorkOptions,
 ): Promise<void> {
   const { deps, merchantNo } = work;
+  const { trace, onStage } = deps.observer ?? UNOBSERVED;
   for (const stage of stages) {
     if (stage === 'publish' && storeTrouble.error !== null) return;
     try {
       deps.signal.throwIfAborted();
-      await WORK[stage](work, outcome);
+      const beganMs = performance.now();
+      await trace(stage, {}, () => WORK[stage](work, outcome)).finally(() =>
+        onStage(stage, performance.now() - beganMs),
+      );
     } catch (error) {
       runSignal.throwIfAborted();
       if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) {

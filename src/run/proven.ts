@@ -28,28 +28,48 @@ export function provenOf(
   db: Kysely<DB>,
   merchants: readonly string[],
   requested: readonly Pick<OpenRange, 'merchantNo' | 'currency' | 'missing'>[],
-  { zone, now }: { readonly zone: string; readonly now: Date },
+  clock: { readonly zone: string; readonly now: Date },
 ): Promise<Proven[]> {
-  const readBeforeMs = dayWindow(addDays(dayOf(now.getTime(), zone), -1), zone).endMs;
   const ofAllCurrencies = requested.filter(({ currency }) => currency === null);
   const requestedOf = Map.groupBy(ofAllCurrencies, ({ merchantNo }) => merchantNo);
-  const stretchOf = eachOnce(provenStretch);
+  const proofOf = createProof(clock);
   return askInParts(merchants, async (some) => {
     const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
     const unreconciledOf = await changedDaysOfEach(db, some);
-    const brokenOf = await brokenDays(db, some, zone);
-    return some.map((merchantNo, nth) => {
-      const certified = certifiedOf[nth]!;
-      const { missing: unread } = coverageOf(certified, readBeforeMs);
-      const stretch = stretchOf(
-        certified,
-        [...unread, ...(requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing)],
+    const brokenOf = await brokenDays(db, some, clock.zone);
+    return some.map((merchantNo, nth) => ({
+      merchantNo,
+      ...proofOf(
+        certifiedOf[nth]!,
         [...(brokenOf.get(merchantNo) ?? []), ...(unreconciledOf.get(merchantNo) ?? [])],
-        zone,
-      );
-      return { merchantNo, provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
-    });
+        (requestedOf.get(merchantNo) ?? []).flatMap(({ missing }) => missing),
+      ),
+    }));
   });
+}
+
+/**
+ * What is proven by `certified` windows, less the `unproven` days (with a break, or without figures) and what is missing
+ * of ranges asked for by date. Equal questions are worked out once, as most merchants are read at the same times.
+ */
+export function createProof({
+  zone,
+  now,
+}: {
+  readonly zone: string;
+  readonly now: Date;
+}): (
+  certified: readonly Window[],
+  unproven: readonly BusinessDay[],
+  requested: readonly Window[],
+) => Omit<Proven, 'merchantNo'> {
+  const readBeforeMs = dayWindow(addDays(dayOf(now.getTime(), zone), -1), zone).endMs;
+  const stretchOf = eachOnce(provenStretch);
+  return (certified, unproven, requested) => {
+    const { missing: unread } = coverageOf(certified, readBeforeMs);
+    const stretch = stretchOf(certified, [...unread, ...requested], unproven, zone);
+    return { provenFrom: stretch?.from ?? null, provenThrough: stretch?.to ?? null, unread };
+  };
 }
 
 /** The same function, which works out equal questions once: most merchants are read at the same times. */

@@ -11,6 +11,7 @@ import { checkedBy } from './checked.ts';
 import { underLeases, type HeldLeases } from './leases.ts';
 import { MerchantEnds } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
+import { UNOBSERVED } from './observer.ts';
 import type { DayRange, MerchantDays } from './range.ts';
 import type { RunReport } from './report.ts';
 import { endRun, failureOf, type RunMerchants } from './run-end.ts';
@@ -86,7 +87,21 @@ interface Merchants extends RunMerchants {
   readonly outcomes: Map<string, MerchantOutcome>;
 }
 
-async function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
+function runAll(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
+  const { trace } = deps.observer ?? UNOBSERVED;
+  const { command, scheduled } = request;
+  const attributes = {
+    'daybook.command': scheduled?.job ?? command,
+    'daybook.merchants': held.merchants.length,
+  };
+  return trace('run', attributes, async (tell) => {
+    const report = await runTraced(request, deps, held);
+    tell({ 'daybook.run': report.runId, 'daybook.exit_code': report.exitCode });
+    return report;
+  });
+}
+
+async function runTraced(request: RunRequest, deps: RunDeps, held: HeldLeases): Promise<RunReport> {
   const startedMs = performance.now();
   const elapsedMs = (): number => performance.now() - startedMs;
   const taken = new Set(held.merchants);

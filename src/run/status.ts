@@ -18,6 +18,7 @@ import { uncertifiedOfEach } from '../store/windows.ts';
 import { EXIT, type ExitCode } from './verdict/exit-codes.ts';
 import type { LastRuns } from './last-runs.ts';
 import { inParts } from './many-merchants.ts';
+import { countDaysMissing } from './coverage.ts';
 import { provenOf, type Proven } from './proven.ts';
 import { isRead, openRanges, type OpenRange } from './requested.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
@@ -37,6 +38,12 @@ export interface MerchantStatus {
   /** Ranges asked for by date that are not fully proven. */
   readonly requested: readonly OpenRange[];
   readonly openBreaks: number;
+  /** Of these, the ones that the last run or one at work has found. */
+  readonly newBreaks: number;
+  /** Windows without a certificate: their last reading failed, or waits for a second look. */
+  readonly uncertified: number;
+  /** Days that are over and of which something is missing. */
+  readonly daysMissing: number;
   /** Unreadable entries that nobody has acknowledged. */
   readonly quarantined: number;
   /** Notices of the last weeks. Each was reported once by a run. */
@@ -52,6 +59,8 @@ export interface StatusOptions {
   readonly zone: string;
   readonly now: Date;
   readonly maxAgeMs: number | null;
+  /** The first run whose breaks count as new; none does if it is left out. */
+  readonly newSince?: number | null;
 }
 
 /**
@@ -105,7 +114,7 @@ async function foundOf(
       notJoined(db, merchants),
       uncertifiedOfEach(db, merchants, ALL_TIME),
       lastGoodReadings(db, merchants),
-      countOpenBreaks(db, { merchants, currencies: null }),
+      countOpenBreaks(db, { merchants, currencies: null }, options.newSince ?? null),
       unreadableByMerchant(db, merchants),
       noticesSince(db, merchants, noticesFrom),
       olderDaysComparisons(db, merchants),
@@ -140,6 +149,7 @@ function statusOfMerchant(
     }
   }
   const lastGood = found.lastGood.get(merchantNo);
+  const breaks = found.openBreaks.get(merchantNo) ?? { opened: 0, known: 0 };
   const since = lastGood?.at ?? found.knownAt.get(merchantNo) ?? null;
   return {
     merchantNo,
@@ -149,7 +159,10 @@ function statusOfMerchant(
     provenThrough,
     missing,
     requested,
-    openBreaks: found.openBreaks.get(merchantNo) ?? 0,
+    openBreaks: breaks.opened + breaks.known,
+    newBreaks: breaks.opened,
+    uncertified: uncertified.length,
+    daysMissing: countDaysMissing(missing, { zone, now }),
     quarantined: found.unreadable.get(merchantNo) ?? 0,
     notices: found.notices.get(merchantNo) ?? [],
     olderDays: found.olderDays.get(merchantNo) ?? null,

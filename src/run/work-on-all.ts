@@ -7,6 +7,7 @@ import { knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
 import { nothingDoneFor, type StoreTrouble } from './merchant-work.ts';
 import type { MerchantDays } from './range.ts';
+import { UNOBSERVED } from './observer.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { Stage } from './stages/stages-of.ts';
 import type { ActiveRun, MerchantOutcome } from './active-run.ts';
@@ -33,6 +34,7 @@ export async function workOnAll(
   { held, ranges, stages, outcomes = new Map(), onDone }: WorkOnAllOptions,
 ): Promise<ReadonlyMap<string, MerchantOutcome>> {
   const { request, deps } = run;
+  const { trace, onMerchant } = deps.observer ?? UNOBSERVED;
   const storeTrouble: StoreTrouble = { error: null };
   const join = await createJoining(request.merchants, deps);
   const numbers = request.merchants.map(({ merchantNo }) => merchantNo);
@@ -59,11 +61,10 @@ export async function workOnAll(
       const lease = held.leaseOf(merchantNo);
       const signal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
       const own = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
-      await workInSlices(
-        { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join, publishedAhead },
-        outcome,
-        { stages, runSignal, storeTrouble },
-      );
+      const work = { ...run, deps: { ...deps, signal }, merchant, merchantNo, ...own, lease, join };
+      await trace('merchant', { 'daybook.run': run.runId, 'daybook.merchant': merchantNo }, () =>
+        workInSlices({ ...work, publishedAhead }, outcome, { stages, runSignal, storeTrouble }),
+      ).finally(() => onMerchant(outcome));
       publishedAhead.forget(merchantNo);
       onDone?.(outcome);
       merchantsDone += 1;

@@ -157,6 +157,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     listen: daybook.listen,
     allowInsecure: daybook.allowInsecure,
     healthListen: daybook.healthListen ?? null,
+    metricsMerchants: daybook.metricsMerchants,
     trustedProxies: daybook.trustedProxies,
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;

@@ -115,8 +115,12 @@ export interface Settings {
   readonly listen: ListenAddress;
   /** What may go unprotected: `database`, `statements` (S3), `certificates`. */
   readonly allowInsecure: readonly string[];
-  /** Where `/healthz` and `/readyz` are. Null means where `serve` listens. */
+  /**
+   * Where `/healthz`, `/readyz` and `/metrics` are. Null: `serve` answers the first two where it listens, others nothing.
+   */
   readonly healthListen: ListenAddress | null;
+  /** Whether metrics also tell of each merchant, with its number as a label. */
+  readonly metricsMerchants: boolean;
   /** Addresses and networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;

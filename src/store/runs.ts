@@ -142,6 +142,70 @@ export async function slotEnds(
     .execute();
 }
 
+/** The last run that has ended, without those of these commands; null if there is none. */
+export async function lastLedgerRun(db: Kysely<DB>, without: readonly string[]): Promise<number | null> {
+  const row = await db
+    .selectFrom('run')
+    .select('id')
+    .where('command', 'not in', [...without])
+    .where('finished_at', 'is not', null)
+    .orderBy('started_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
+/** A run that ended well for everything it was meant for. */
+export interface GoodRun {
+  readonly id: number;
+  /** When it ended. */
+  readonly at: Date;
+}
+
+/** Good runs by hand that are looked at, as they may have been about a few merchants or days only. */
+const GOOD_BY_HAND_LOOKED_AT = 50;
+
+/**
+ * The last good run of one of these jobs, or by hand: `run` for all `merchants` (so many), up to the day that
+ * `throughDay` names for when it began, or a later one. Uses run_command.
+ */
+export async function lastGoodRun(
+  db: Kysely<DB>,
+  {
+    jobs,
+    merchants,
+    throughDay,
+  }: {
+    readonly jobs: readonly string[];
+    readonly merchants: number;
+    readonly throughDay: (at: Date) => BusinessDay;
+  },
+): Promise<GoodRun | null> {
+  const good = (command: string, limit: number) =>
+    db
+      .selectFrom('run')
+      .select(['id', 'finished_at', 'started_at', 'to_day', readWell.as('read_well')])
+      .where('command', '=', command)
+      .where('exit_code', 'in', [0, 3])
+      .orderBy('started_at', 'desc')
+      .limit(limit)
+      .execute();
+  const bySchedule = await Promise.all(jobs.map((job) => good(job, 1)));
+  const byHand = (await good('run', GOOD_BY_HAND_LOOKED_AT)).filter(
+    (row) => row.read_well >= merchants && row.to_day !== null && row.to_day >= throughDay(row.started_at),
+  );
+  const [last] = [...bySchedule.flat(), ...byHand].sort(
+    (a, b) => b.finished_at!.getTime() - a.finished_at!.getTime() || b.id - a.id,
+  );
+  return last === undefined ? null : { id: last.id, at: last.finished_at! };
+}
+
+/** For how many merchants a run left nothing undone, from its figures. */
+const readWell = sql<number>`coalesce(
+  (figures->>'merchantsReadWell')::int, jsonb_array_length(coalesce(figures->'merchantsDone', '[]'))
+)`;
+
 /** All runs that a schedule started for one slot of a job. */
 export async function runsOfSlot(db: Kysely<DB>, command: string, slot: string): Promise<RunRow[]> {
   const rows = await db

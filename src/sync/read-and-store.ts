@@ -1,5 +1,6 @@
 /** One pass over a merchant's windows: reads them, waits for the zone's proof, stores each whole. */
 import { splitAtTransitions } from '../ledger/business-day.ts';
+import { UNTRACED } from '../host/trace.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import type { LedgerReader } from '../platform/ledger-reader.ts';
@@ -62,7 +63,10 @@ export async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<
 
 async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
   const { zoneGate, platformClock } = clocks;
-  const { merchantNo } = given.merchant;
+  const {
+    merchant: { merchantNo },
+    trace = UNTRACED,
+  } = given;
   const { settled, heldBack } = settledOf(given, platformClock.behindMs());
   const planned = plannedOf(settled, given);
   const wide = await widened(planned, given);
@@ -77,7 +81,7 @@ async function beginPass(given: SyncOptions, clocks: Clocks): Promise<Pass> {
     zoneGate,
     probe,
     store: async (part, read) => {
-      await readings.store(part, read);
+      await trace('transaction', {}, () => readings.store(part, read));
       tellProgress(pass);
     },
   });
@@ -119,6 +123,8 @@ const readOnce = (
   const { merchant, limits, signal } = options;
   return readWindows({
     ...once,
+    trace: options.trace,
+    onSplit: options.onSplit,
     merchant,
     signal,
     limits: { ...limits, clockSlackMs: slackMs },

@@ -4,6 +4,7 @@
  * Older windows go first, so that the oldest ones are certified if the platform fails half-way. This decides which
  * window is begun and which one gets memory; in the transport, it decides which call is sent.
  */
+import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
 import { certifyWide } from './certify-wide.ts';
@@ -27,6 +28,9 @@ export interface ReadWindowsOptions {
   readonly onReading: (asked: Asked, reading: NotedReading) => Promise<void>;
   /** Called once for each planned window, when all its parts were taken. */
   readonly onWindowDone: () => void;
+  /** Called for each window that has to be read in parts. */
+  readonly onSplit?: (() => void) | undefined;
+  readonly trace?: Trace | undefined;
 }
 
 /** What stops the reading of all windows. */
@@ -61,10 +65,13 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   const credits = createPageCredits(limits.pagesInProgressMax);
   stopping.signal.addEventListener('abort', credits.open, { once: true });
   const queue = new WindowQueue(options.asked, limits.pageNumMax);
+  const { trace = UNTRACED } = options;
 
   const running = new Set<Promise<void>>();
   const begin = (task: Task): void => {
-    const job: Promise<void> = readTask(task, shared)
+    const { beginMs, endMs } = task.window;
+    const span = { 'daybook.window.begin': isoOf(beginMs), 'daybook.window.end': isoOf(endMs) };
+    const job: Promise<void> = trace('window', span, () => readTask(task, shared))
       .catch(stopping.fail)
       .finally(() => running.delete(job));
     running.add(job);
@@ -85,6 +92,8 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     stopping.close();
   }
 }
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
 
 function createStopping(given: AbortSignal): Stopping {
   const stop = new AbortController();
@@ -133,6 +142,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
     const certify = task.planned.length > 1 ? certifyWide : certifyWindow;
     const outcome = await certify(task, source, limits);
     // Parts may be read while `onFirstPage` still works on this window. They are taken after it is done with their own.
+    if (outcome.kind !== 'read') options.onSplit?.();
     if (outcome.kind === 'split') {
       queue.putBack(task, outcome, outcome.orderUnsteady);
       onPutBack();

@@ -1,5 +1,6 @@
 /** What it takes to sync one merchant. */
 import type { Kysely } from 'kysely';
+import type { Trace } from '../host/trace.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Lease } from '../store/engine/lease.ts';
@@ -33,6 +34,9 @@ export interface SyncOptions {
   readonly now: () => Date;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: SyncProgress) => void;
+  /** Called for each window that has to be read in parts. */
+  readonly onSplit?: () => void;
+  readonly trace?: Trace;
   readonly limits?: Partial<ReadLimits>;
   /** How far timestamps may differ from the times the platform filters by. Used if there is no `zoneGate`. */
   readonly clockToleranceS?: number;

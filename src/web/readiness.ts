@@ -1,6 +1,6 @@
 /**
- * `/readyz`: whether a notification posted now would be stored. The database must answer and have its tables, and
- * there must be a key.
+ * `/readyz`: whether the process could do its work now. The database must answer and have its tables, its key must be the
+ * right one, and where notifications are stored there must be a key.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -18,6 +18,8 @@ export interface ReadinessDeps {
   /** Uses a connection of its own, if the database has more than one, so that no post waits for it. */
   readonly db: Kysely<DB>;
   readonly secretKeys: readonly SecretKey[];
+  /** Whether nothing can be done without a key, as nothing can be stored. If left out: true. */
+  readonly needsKeys?: boolean;
   /** Aborted once the process is asked to stop. Then it should get no new work. */
   readonly signal: AbortSignal;
   /** A clock in ms that never goes back; its zero does not matter. */
@@ -26,7 +28,7 @@ export interface ReadinessDeps {
 
 /** Makes a function that many may call at once. It costs the database at most one cheap query per second. */
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
-  const { db, secretKeys, signal, clock = () => performance.now() } = deps;
+  const { db, secretKeys, needsKeys = true, signal, clock = () => performance.now() } = deps;
   let names: Promise<readonly string[]> | undefined;
   let asked: Promise<string | null> | undefined;
   let answer: { readonly problem: string | null; readonly atMs: number } | undefined;
@@ -58,7 +60,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
     const database = await databaseProblem();
     const checks = {
       serving: signal.aborted ? 'stopping' : null,
-      secretKeys: secretKeys.length === 0 ? 'DAYBOOK_SECRET_KEYS is not set' : wrongKey,
+      secretKeys: secretKeys.length === 0 && needsKeys ? 'DAYBOOK_SECRET_KEYS is not set' : wrongKey,
       database,
     };
     return { ready: Object.values(checks).every((problem) => problem === null), checks };

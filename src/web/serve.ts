@@ -11,6 +11,7 @@ import { freeSpace } from '../store/engine/free-space.ts';
 import { adoptSecretKey } from '../store/secrets/key-check.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { UnknownSecretKey } from '../store/secrets/secrets.ts';
+import type { MetricsPage } from './health.ts';
 import { createReadiness } from './readiness.ts';
 import { createHealthServer, createWebServer, listenOn, type WebEvent } from './server.ts';
 
@@ -27,7 +28,7 @@ export interface ServeEvents {
 
 export interface Serving {
   readonly url: string;
-  /** Where `/healthz` and `/readyz` are; the same as `url` unless they have an address of their own. */
+  /** Where `/healthz` and `/readyz` are; the same as `url` unless they have an address of their own, with `/metrics`. */
   readonly healthUrl: string;
   /**
    * Resolves after the signal, at the latest after `DRAIN_MS_MAX` plus `LOOK_MS_MAX`, whatever clients and database
@@ -43,6 +44,8 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
   /** A connection for readiness only, so that it takes none from the posts. */
   readonly readinessDb?: Kysely<DB>;
   readonly drainMs?: number;
+  /** Told at `healthListen`; nowhere if there is none. */
+  readonly metrics?: MetricsPage;
 }
 
 /**
@@ -50,7 +53,7 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
  * the database's key, because then nothing could be stored. Throws `ListenRefused`.
  */
 export async function serve(
-  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX }: ServeApp,
+  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics }: ServeApp,
   { secretKeys, listen, healthListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
   { onRefusal, onProcessed, onFault }: ServeEvents,
@@ -82,7 +85,7 @@ export async function serve(
     onRefusal,
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
   });
-  const health = healthListen === null ? null : createHealthServer({ readiness, onRefusal });
+  const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
   const stop = async (): Promise<void> => {
     await closeWithin(server, drainMs);
     stopping.abort();

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import { limitConnections, type ConnectionLimits } from './connections.ts';
-import { addHealth, type Readiness } from './health.ts';
+import { addHealth, addMetrics, type MetricsPage, type Readiness } from './health.ts';
 import { addNotify } from './notify.ts';
 
 export const BODY_BYTES_MAX = 64 * 1_024;
@@ -69,13 +69,17 @@ export function createWebServer(deps: WebDeps): FastifyInstance {
   return server;
 }
 
-/** The server for health checks only, if they have an address of their own. */
-export function createHealthServer({
-  readiness,
-  onRefusal,
-}: Pick<WebDeps, 'onRefusal'> & { readonly readiness: () => Promise<Readiness> }): FastifyInstance {
+export interface HealthServerDeps extends Pick<WebDeps, 'onRefusal'> {
+  readonly readiness: () => Promise<Readiness>;
+  /** If left out, there is no `/metrics`. */
+  readonly metrics?: MetricsPage | undefined;
+}
+
+/** The server for health checks and metrics only, if they have an address of their own. */
+export function createHealthServer({ readiness, metrics, onRefusal }: HealthServerDeps): FastifyInstance {
   const server = bareServer(onRefusal, []);
   addHealth(server, readiness);
+  if (metrics !== undefined) addMetrics(server, metrics);
   return server;
 }
 

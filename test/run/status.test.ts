@@ -36,6 +36,9 @@ describe('status', () => {
         missing: [],
         requested: [],
         openBreaks: 0,
+        newBreaks: 0,
+        uncertified: 0,
+        daysMissing: 0,
         quarantined: 0,
         notices: [],
         olderDays: null,
@@ -57,6 +60,9 @@ describe('status', () => {
         missing: [],
         requested: [],
         openBreaks: 0,
+        newBreaks: 0,
+        uncertified: 0,
+        daysMissing: 0,
         quarantined: 0,
         notices: [],
         olderDays: null,
@@ -92,7 +98,7 @@ describe('status', () => {
     await stage.run();
     stage.setNow('2026-03-08T09:00:00+08:00');
     const [row] = await status({ maxAgeMs: 26 * HOUR_MS });
-    expect(row).toMatchObject({ provenThrough: TO, tooOld: true });
+    expect(row).toMatchObject({ provenThrough: TO, tooOld: true, daysMissing: 2 });
     expect(row!.missing).toEqual([
       { beginMs: midnight('2026-03-06'), endMs: midnight('2026-03-08') - 1, why: 'not read yet' },
     ]);

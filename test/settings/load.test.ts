@@ -84,6 +84,7 @@ describe('settings that are accepted', () => {
       listen: { host: '127.0.0.1', port: 8080 },
       allowInsecure: [],
       healthListen: null,
+      metricsMerchants: false,
       trustedProxies: ['127.0.0.0/8', '::1'],
       logLevel: 'info',
     });
@@ -129,6 +130,7 @@ describe('settings that are accepted', () => {
       DAYBOOK_LISTEN: '[::1]:0',
       DAYBOOK_ALLOW_INSECURE: 'database, statements',
       DAYBOOK_HEALTH_LISTEN: '127.0.0.1:8081',
+      DAYBOOK_METRICS_MERCHANTS: 'true',
       DAYBOOK_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::7',
       DAYBOOK_LOG_LEVEL: 'debug',
       DATABASE_URL: 'postgres://u:p%40ss@db/books',
@@ -184,6 +186,7 @@ describe('settings that are accepted', () => {
       listen: { host: '::1', port: 0 },
       allowInsecure: ['database', 'statements'],
       healthListen: { host: '127.0.0.1', port: 8081 },
+      metricsMerchants: true,
       trustedProxies: ['10.0.0.0/8', '2001:db8::7'],
       logLevel: 'debug',
     });

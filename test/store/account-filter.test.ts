@@ -119,10 +119,10 @@ describe.each([
   it('open breaks are counted by the server', async () => {
     const { db, rowsSent } = counting(database.db);
     const accounts = { merchants: [merchantOf(7), merchantOf(3)], currencies: ['USD'] };
-    expect(await countOpenBreaks(db, accounts)).toEqual(
+    expect(await countOpenBreaks(db, accounts, null)).toEqual(
       new Map([
-        [merchantOf(3), 2],
-        [merchantOf(7), 2],
+        [merchantOf(3), { opened: 0, known: 2 }],
+        [merchantOf(7), { opened: 0, known: 2 }],
       ]),
     );
     expect(rowsSent()).toBe(2);

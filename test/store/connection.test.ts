@@ -183,6 +183,7 @@ describe('the embedded database', () => {
       '0030_late_attempts',
       '0031_signed_manifests',
       '0033_lateness',
+      '0034_open_unreadable',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);

@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { Retry } from '../../src/platform/transport.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts';
+import type { Observer } from '../../src/run/observer.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
@@ -57,6 +58,7 @@ export interface StageOptions {
   readonly objects?: ObjectStore;
   readonly platform?: Partial<Settings['platform']>;
   readonly settings?: Partial<Settings>;
+  readonly observer?: Observer;
 }
 
 /** Opens everything. Waits between calls take no time, because the transport's clock jumps ahead. */
@@ -84,6 +86,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     env: {},
     transport: skippingTime(),
     onRetry: (retry) => retries.push(retry),
+    ...(options.observer && { observer: options.observer }),
     now: () => new Date(nowMs),
   });
   const app = { ...opened, objects: options.objects ?? opened.objects };

@@ -92,6 +92,7 @@ async function readAgain(
     currencies: null,
     runId,
     zoneGate,
+    ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),
     onProgress: () => undefined,
   });
   outcome.healingReads = [...outcome.healingReads, { merchantNo, window }];

@@ -113,6 +113,7 @@ const syncOptionsOf = ({ request, deps, lease, runId, zoneGate, merchant }: Merc
   runId,
   now: deps.now,
   signal: deps.signal,
+  ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),
 });
 
 /**

@@ -14,18 +14,24 @@ export interface OpenBreakCount {
   readonly known: number;
 }
 
-/** How many open breaks each merchant has that has any, of whatever day. Served by continuity_break_open. */
+/**
+ * How many open breaks each merchant has that has any, of whatever day; as opened those that `newSince` or a later run
+ * found. Served by continuity_break_open.
+ */
 export async function countOpenBreaks(
   db: Kysely<DB>,
   accounts: AccountFilter,
-): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ merchantNo: string; open: number }>`
-    SELECT merchant_no AS "merchantNo", count(*) AS open FROM continuity_break
+  newSince: number | null,
+): Promise<ReadonlyMap<string, OpenBreakCount>> {
+  const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE run_id >= ${newSince}::bigint) AS opened,
+      count(*) FILTER (WHERE (run_id >= ${newSince}::bigint) IS NOT TRUE) AS known
+    FROM continuity_break
     WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
-  return new Map(rows.map(({ merchantNo, open }) => [merchantNo, open]));
+  return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** The same, told apart by whether the run opened them. */
+/** The same, told apart by whether just this run opened them. */
 export async function openBreaksByMerchant(
   db: Kysely<DB>,
   accounts: AccountFilter,

@@ -1,0 +1,124 @@
+/** Puts together who is told of a process's work: metrics where they have an address, traces where OTEL_* asks for them. */
+import type { Logger } from 'pino';
+import type { ProcessMetrics } from '../observe/metrics.ts';
+import { tracesWanted } from '../observe/traces-wanted.ts';
+import type { Traces } from '../observe/traces.ts';
+import type { PlatformApp } from '../run/app.ts';
+import { UNOBSERVED, type Observer } from '../run/observer.ts';
+import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
+import { openDatabase } from '../store/engine/connection.ts';
+import type { Database } from '../store/engine/database.ts';
+import type { MetricsPage } from '../web/health.ts';
+import { jobs } from '../../jobs/all.ts';
+
+/** Trouble with sending traces is told this often at most. */
+const TOLD_EVERY_MS = 60_000;
+
+/** The traces of this process; null where nothing asks for them. Throws `UsageError`. */
+export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
+  const protocol = tracesWanted(process.env);
+  if (protocol === null) return null;
+  const { openTraces } = await import('../observe/traces.ts');
+  let toldMs = Number.NEGATIVE_INFINITY;
+  const onProblem = (problem: string): void => {
+    if (performance.now() - toldMs < TOLD_EVERY_MS) return;
+    toldMs = performance.now();
+    log.warn({ problem }, 'traces could not be sent');
+  };
+  return openTraces({ protocol, version, onProblem });
+}
+
+/** The metrics of this process; null where they have no address. */
+export async function metricsOf({
+  healthListen,
+}: Pick<SettingsWithoutPlatform, 'healthListen'>): Promise<ProcessMetrics | null> {
+  if (healthListen === null) return null;
+  const { createMetrics } = await import('../observe/metrics.ts');
+  return createMetrics();
+}
+
+/** Who is told of the work, by what is there to tell. */
+export const observerOf = (metrics: ProcessMetrics | null, traces: Traces | null): Observer => ({
+  ...UNOBSERVED,
+  ...metrics?.observer,
+  ...(traces && { trace: traces.trace }),
+});
+
+export interface StateSource {
+  readonly settings: SettingsWithoutPlatform;
+  readonly db: Database['db'];
+  readonly now: () => Date;
+}
+
+/** What tells the state of everything for these settings. Without the platform's, it tells of the inbox alone. */
+export async function stateOf({ settings, db, now }: StateSource) {
+  const { createState } = await import('../observe/state.ts');
+  const { platform } = settings;
+  return createState({
+    db,
+    ledger: platform === null ? null : { settings: { ...settings, platform }, jobs },
+    now,
+    withMerchants: settings.metricsMerchants,
+  });
+}
+
+/** The page of `/metrics`. */
+export async function metricsPage(metrics: ProcessMetrics, source: StateSource): Promise<MetricsPage> {
+  const { METRICS_TYPE } = await import('../observe/metrics.ts');
+  const state = await stateOf(source);
+  return { contentType: METRICS_TYPE, text: async () => metrics.text(await state()) };
+}
+
+/**
+ * Does `work` while `/healthz`, `/readyz` and `/metrics` are answered where DAYBOOK_HEALTH_LISTEN says; without it just
+ * the work. An address that cannot be listened on is told in the log, as the work matters more.
+ */
+export async function withHealthPort(
+  { app, log, metrics, signal }: HealthPort,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { healthListen } = app.settings;
+  if (metrics === null || healthListen === null) return work();
+  const { listenForHealth } = await import('../web/listen-for-health.ts');
+  const { createReadiness } = await import('../web/readiness.ts');
+  await withOwnConnection(app.settings, app.database, async (db) => {
+    const { secretKeys } = app.settings;
+    const listener = await listenForHealth(healthListen, {
+      readiness: createReadiness({ db, secretKeys, needsKeys: false, signal }),
+      metrics: await metricsPage(metrics, { settings: app.settings, db, now: app.now }),
+      onRefusal: (event) => log.debug(event, 'refused'),
+    }).catch((error: unknown) => {
+      log.error({ problem: error instanceof Error ? error.message : String(error) }, 'no health checks');
+      return null;
+    });
+    if (listener !== null) log.info({ url: listener.url }, 'health checks and metrics');
+    try {
+      await work();
+    } finally {
+      await listener?.close();
+    }
+  });
+}
+
+export interface HealthPort {
+  readonly app: PlatformApp;
+  readonly log: Logger;
+  readonly metrics: ProcessMetrics | null;
+  /** Aborted once the process is told to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** One more connection, which nothing else uses. The embedded database has only the one. */
+export async function withOwnConnection(
+  settings: Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>,
+  { kind, db }: Database,
+  work: (db: Database['db']) => Promise<void>,
+): Promise<void> {
+  if (kind === 'embedded') return work(db);
+  const own = await openDatabase({ ...settings, connectionsMax: 1 });
+  try {
+    await work(own.db);
+  } finally {
+    await own.close();
+  }
+}

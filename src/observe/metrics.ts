@@ -1,0 +1,67 @@
+/** The text of `/metrics` and of `daybook metrics`: what this process does, and how everything stands. */
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Observer } from '../run/observer.ts';
+import { INBOX_METRICS } from './inbox-metrics.ts';
+import { LEDGER_METRICS } from './ledger-metrics.ts';
+import { MERCHANT_METRICS } from './merchant-metrics.ts';
+import type { StateMetric } from './sample.ts';
+import type { State } from './state.ts';
+import { createWorkMetrics } from './work-metrics.ts';
+
+/** What Prometheus is told that the text is. */
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+const READS: readonly StateMetric[] = [
+  {
+    name: 'daybook_state_read',
+    help: 'Whether a part of the state could be read in time: database, ledger, inbox, merchants. Where it is 0, what the part tells is left out.',
+    labels: ['part'],
+    samples: ({ reads }) => reads.map(({ part, isRead }) => ({ value: Number(isRead), labels: { part } })),
+  },
+  {
+    name: 'daybook_state_read_duration_seconds',
+    help: 'How long reading the part took.',
+    labels: ['part'],
+    samples: ({ reads }) => reads.map(({ part, seconds }) => ({ value: seconds, labels: { part } })),
+  },
+];
+
+/** All metrics of the state, in the order in which they are told. */
+export const STATE_METRICS: readonly StateMetric[] = [
+  ...READS,
+  ...LEDGER_METRICS,
+  ...INBOX_METRICS,
+  ...MERCHANT_METRICS,
+];
+
+/** How things stand, in Prometheus's text format. */
+export async function stateText(state: State): Promise<string> {
+  const registry = new Registry();
+  for (const { name, help, labels = [], samples } of STATE_METRICS) {
+    const found = samples(state);
+    if (found.length === 0) continue;
+    const gauge = new Gauge({ name, help, labelNames: [...labels], registers: [registry] });
+    for (const { value, labels: own = {} } of found) gauge.set(own, value);
+  }
+  return registry.metrics();
+}
+
+export interface ProcessMetrics {
+  /** To be told of the work of the process. */
+  readonly observer: Omit<Observer, 'trace'>;
+  readonly registry: Registry;
+  /** The whole text, with how things stand by `state`. */
+  readonly text: (state: State) => Promise<string>;
+}
+
+/** The metrics of this process. Each call makes new ones; nothing is shared. */
+export function createMetrics(): ProcessMetrics {
+  const registry = new Registry();
+  const observer = createWorkMetrics(registry);
+  collectDefaultMetrics({ register: registry });
+  return {
+    observer,
+    registry,
+    text: async (state) => (await registry.metrics()) + (await stateText(state)),
+  };
+}

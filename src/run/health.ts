@@ -1,0 +1,186 @@
+/**
+ * How it stands, once: what `status`, `/metrics` and alerts tell of the whole. What they tell of each merchant is in
+ * `status.ts`; both come from the same rows and the same rules.
+ */
+import type { Kysely } from 'kysely';
+import { addDays, dayOf } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
+import { glanceAtQueue, type QueueGlance } from '../queue/glance.ts';
+import type { Schedule } from '../settings/schedule.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { activeMerchants } from '../store/merchants.ts';
+import { NEEDS_PERSON } from '../store/notifications/notification-outcomes.ts';
+import { lastGoodRun, lastLedgerRun, type GoodRun } from '../store/runs.ts';
+import {
+  goodReadings,
+  inboxCounts,
+  merchantsWithOpenRanges,
+  openCounts,
+  proofShapes,
+  type GoodReadings,
+  type InboxCounts,
+  type OpenCounts,
+} from '../store/whole.ts';
+import { backfillStatuses, type BackfillStatus } from './backfill/progress.ts';
+import { BACKFILL_COMMAND } from './backfill/slices.ts';
+import { countDaysMissing } from './coverage.ts';
+import { lastRunsOf, type LastRuns } from './last-runs.ts';
+import { inParts } from './many-merchants.ts';
+import { createProof } from './proven.ts';
+import { REFERENCE_COMMAND } from './reference-run.ts';
+import { reasonOf } from './run-state.ts';
+import { nextRun, type NextRun } from './schedule/next-run.ts';
+import { statusOf } from './status.ts';
+
+/** A job as far as it matters to what is due and what was missed. */
+export interface KnownJob {
+  readonly name: string;
+  readonly isLedger: boolean;
+  /** When it is due, as a cron expression. */
+  readonly when: (schedule: Schedule) => string;
+}
+
+export interface HealthOptions {
+  readonly settings: Pick<Settings, 'platform' | 'schedule' | 'workers'>;
+  readonly jobs: readonly KnownJob[];
+  readonly now: Date;
+}
+
+/** The runs, the queue and the backfills: what stands above the merchants. */
+export interface Overview {
+  /** The merchants whose ledgers are read, in order. */
+  readonly merchants: readonly string[];
+  readonly runs: LastRuns;
+  /** The last run of the ledger that has ended: breaks that it or a later one has found are new. Null if none has. */
+  readonly newSince: number | null;
+  /** The gravest reason why the last run did not end well; null if there is none. */
+  readonly lastReason: string | null;
+  readonly nextRun: NextRun | null;
+  /** Left out where no workers are used; null if its tables are missing. */
+  readonly queue?: QueueGlance | null;
+  /** Open ones, with the time left of each. */
+  readonly backfills: readonly BackfillStatus[];
+}
+
+export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: HealthOptions): Promise<Overview> {
+  const own = ownMerchants(settings);
+  const merchants = [...new Set([...(await activeMerchants(db)), ...own])].sort();
+  const namesOf = (isLedger: boolean) =>
+    jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
+  const runs = await lastRunsOf(db, {
+    ledgerJobs: namesOf(true),
+    otherJobs: namesOf(false),
+    merchants,
+    now,
+  });
+  const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
+  return {
+    merchants,
+    runs,
+    newSince: await lastLedgerRun(db, [REFERENCE_COMMAND, BACKFILL_COMMAND]),
+    lastReason: runs.last && reasonOf(runs.last),
+    nextRun: nextRun(scheduled, settings.schedule.zone, now),
+    ...(settings.workers === 'queue' && { queue: await glanceAtQueue(db) }),
+    backfills: await backfillStatuses(db, { isOpen: true }),
+  };
+}
+
+/** How far all merchants together are proven. */
+export interface ProvenOfAll {
+  /** Each merchant that has a proven day is proven on each day from here ... */
+  readonly provenFrom: BusinessDay | null;
+  /** ... up to here; null if no merchant has a proven day. It is the day of the merchant that is furthest behind. */
+  readonly provenThrough: BusinessDay | null;
+  /** Merchants without a proven day. */
+  readonly unproven: number;
+  /** Days that are over and of which something is missing, of all merchants. */
+  readonly daysMissing: number;
+  /** Merchants with such days. */
+  readonly merchantsMissing: number;
+}
+
+/** How the ledgers of all merchants stand. */
+export interface Health extends Omit<Overview, 'merchants'>, ProvenOfAll, OpenCounts, GoodReadings {
+  /**
+   * The last run that was meant for all merchants and the days up to yesterday and ended with 0 or 3, by the schedule
+   * or by hand; null if there is none.
+   */
+  readonly lastGoodNight: (GoodRun & { readonly ageMs: number }) | null;
+}
+
+/**
+ * The health of the whole: some twenty statements, however many merchants there are, and none that reads history. Only
+ * merchants with open ranges asked for by date are looked at some hundred at a time. Writes nothing.
+ */
+export async function healthOf(db: Kysely<DB>, options: HealthOptions): Promise<Health> {
+  const { settings, jobs, now } = options;
+  const { merchants, ...overview } = await overviewOf(db, options);
+  const own = ownMerchants(settings);
+  const zone = settings.platform.timeZone;
+  const lastGood = await lastGoodRun(db, {
+    jobs: jobs.filter(({ isLedger }) => isLedger).map(({ name }) => name),
+    merchants: merchants.length,
+    throughDay: (at) => addDays(dayOf(at.getTime(), zone), -1),
+  });
+  return {
+    ...overview,
+    ...(await provenOfAll(db, own, { zone, now })),
+    ...(await openCounts(db, own, overview.newSince)),
+    ...(await goodReadings(db, own)),
+    lastGoodNight: lastGood && { ...lastGood, ageMs: now.getTime() - lastGood.at.getTime() },
+  };
+}
+
+/** The inbox of pushed results; of its own, as a login may see either this or the ledgers. */
+export const inboxHealth = (db: Kysely<DB>): Promise<InboxCounts> => inboxCounts(db, NEEDS_PERSON);
+
+const ownMerchants = ({ platform }: HealthOptions['settings']): string[] =>
+  platform.merchant === null ? [] : [platform.merchant.merchantNo];
+
+/** What counts of one merchant, or of several that are proven alike. */
+interface ProofCounted {
+  readonly merchants: number;
+  readonly provenFrom: BusinessDay | null;
+  readonly provenThrough: BusinessDay | null;
+  readonly daysMissing: number;
+}
+
+async function provenOfAll(
+  db: Kysely<DB>,
+  own: readonly string[],
+  clock: { readonly zone: string; readonly now: Date },
+): Promise<ProvenOfAll> {
+  const counted: ProofCounted[] = [];
+  const proofOf = createProof(clock);
+  for (const shape of await proofShapes(db, own)) {
+    const broken = shape.brokenMs.map((ms) => dayOf(ms, clock.zone));
+    const { unread, ...proven } = proofOf(shape.certified, [...broken, ...shape.changed], []);
+    const daysMissing = countDaysMissing([...unread, ...shape.uncertified], clock);
+    counted.push({ merchants: shape.merchants, ...proven, daysMissing });
+  }
+  for (const some of inParts(await merchantsWithOpenRanges(db, own))) {
+    for (const one of await statusOf(db, some, { ...clock, maxAgeMs: null }))
+      counted.push({ merchants: 1, ...one });
+  }
+  return sumOfProofs(counted);
+}
+
+/** Pure. */
+export function sumOfProofs(all: readonly ProofCounted[]): ProvenOfAll {
+  const sum = (some: readonly ProofCounted[], figure: (one: ProofCounted) => number): number =>
+    some.reduce((total, one) => total + one.merchants * figure(one), 0);
+  const proven = all.filter(({ provenThrough }) => provenThrough !== null);
+  const behind = all.filter(({ daysMissing }) => daysMissing > 0);
+  return {
+    provenFrom:
+      proven
+        .map((one) => one.provenFrom!)
+        .sort()
+        .at(-1) ?? null,
+    provenThrough: proven.map((one) => one.provenThrough!).sort()[0] ?? null,
+    unproven: sum(all, () => 1) - sum(proven, () => 1),
+    daysMissing: sum(behind, ({ daysMissing }) => daysMissing),
+    merchantsMissing: sum(behind, () => 1),
+  };
+}

@@ -1,0 +1,196 @@
+/**
+ * Counts what is stored of all merchants whose ledgers are read, in a few statements however many they are, and over
+ * what is open alone: none of it grows with the history.
+ */
+import { sql, type Kysely } from 'kysely';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
+import { EVERY_CURRENCY } from './account-filter.ts';
+import { arrayLiteral } from './engine/array-literal.ts';
+import type { DB } from './engine/schema.ts';
+
+/** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
+const activeWith = (own: readonly string[]) => sql`
+  SELECT merchant_no FROM merchant WHERE status = 'active'
+  UNION SELECT unnest(${arrayLiteral(own)}::text[]) COLLATE "C"`;
+
+/** What decides how far merchants are proven, and how many merchants it is the same for. */
+export interface ProofShape {
+  readonly merchants: number;
+  /** Certified for all currencies, less what failed or waits, sorted. */
+  readonly certified: readonly Window[];
+  /** Windows whose last reading failed, or that wait for a second look. */
+  readonly uncertified: readonly Window[];
+  /** Instants at which the span of an open break begins or ends. */
+  readonly brokenMs: readonly number[];
+  /** Days with changed entries that have no figures yet. */
+  readonly changed: readonly BusinessDay[];
+}
+
+/**
+ * How far merchants are proven, told once for all to whom the same applies, as most are read at the same times. Left
+ * out are those with a range asked for by date that is still open; `merchantsWithOpenRanges` names them.
+ */
+export async function proofShapes(db: Kysely<DB>, own: readonly string[]): Promise<ProofShape[]> {
+  const { rows } = await sql<{
+    merchants: number;
+    certified: readonly (readonly [number, number])[];
+    uncertified: readonly (readonly [number, number])[];
+    brokenMs: number[] | null;
+    changed: BusinessDay[] | null;
+  }>`
+    WITH asked AS (${activeWith(own)}), open AS (
+      SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (
+        SELECT merchant_no, begin_ms, end_ms FROM sync_window WHERE certified_at IS NULL
+        UNION ALL SELECT merchant_no, begin_ms, end_ms FROM absent_entry
+      ) AS open GROUP BY merchant_no
+    ), broken AS (
+      SELECT merchant_no, array_agg(DISTINCT ms ORDER BY ms) AS ms
+      FROM continuity_break CROSS JOIN LATERAL unnest(ARRAY[begin_ms, end_ms]) AS ms
+      WHERE status = 'open' GROUP BY merchant_no
+    ), changed AS (
+      SELECT merchant_no, array_agg(DISTINCT day::text ORDER BY day::text) AS days FROM changed_day GROUP BY merchant_no
+    ), shape AS (
+      SELECT count(*) AS merchants, coalesce(held.spans, '{}') - coalesce(open.spans, '{}') AS certified,
+        coalesce(open.spans, '{}') AS uncertified, broken.ms AS broken_ms, changed.days
+      FROM asked
+      LEFT JOIN certified_span held ON held.merchant_no = asked.merchant_no AND held.currency = ${sql.lit(EVERY_CURRENCY)}
+      LEFT JOIN open ON open.merchant_no = asked.merchant_no
+      LEFT JOIN broken ON broken.merchant_no = asked.merchant_no
+      LEFT JOIN changed ON changed.merchant_no = asked.merchant_no
+      WHERE NOT EXISTS (
+        SELECT FROM requested_range asked_for
+        WHERE asked_for.merchant_no = asked.merchant_no AND done_at IS NULL AND forgotten_at IS NULL
+      )
+      GROUP BY 2, 3, 4, 5
+    )
+    SELECT merchants, ${spansAsJson('certified')} AS certified, ${spansAsJson('uncertified')} AS uncertified,
+      to_json(broken_ms) AS "brokenMs", to_json(days) AS changed
+    FROM shape`.execute(db);
+  return rows.map((row) => ({
+    merchants: row.merchants,
+    certified: row.certified.map(windowOf),
+    uncertified: row.uncertified.map(windowOf),
+    brokenMs: row.brokenMs ?? [],
+    changed: row.changed ?? [],
+  }));
+}
+
+const spansAsJson = (column: string) => sql`coalesce((
+  SELECT json_agg(json_build_array(lower(span), upper(span) - 1) ORDER BY span) FROM unnest(${sql.ref(column)}) AS span
+), '[]')`;
+
+const windowOf = ([beginMs, endMs]: readonly [number, number]): Window => ({ beginMs, endMs });
+
+/** The merchants whose proof also hangs on a range that was asked for by date and is still open, in order. */
+export async function merchantsWithOpenRanges(db: Kysely<DB>, own: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ merchantNo: string }>`
+    WITH asked AS (${activeWith(own)})
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM requested_range JOIN asked USING (merchant_no)
+    WHERE done_at IS NULL AND forgotten_at IS NULL ORDER BY 1`.execute(db);
+  return rows.map(({ merchantNo }) => merchantNo);
+}
+
+/** What is open of all merchants, counted. */
+export interface OpenCounts {
+  /** Merchants whose ledgers are read. */
+  readonly merchants: number;
+  /** Windows without a certificate: their last reading failed, or waits for a second look. */
+  readonly uncertified: number;
+  /** Open breaks that `newSince` or a later run found. */
+  readonly newBreaks: number;
+  /** Open breaks that earlier runs found. */
+  readonly knownBreaks: number;
+  /** Of all open breaks, those that somebody looks after. */
+  readonly takenBreaks: number;
+  /** Unreadable entries that nobody has acknowledged. */
+  readonly quarantined: number;
+  /** Leases that have not run out. */
+  readonly leases: number;
+}
+
+/** `newSince`: the first run whose breaks count as new; null if none does. */
+export async function openCounts(
+  db: Kysely<DB>,
+  own: readonly string[],
+  newSince: number | null,
+): Promise<OpenCounts> {
+  const { rows } = await sql<OpenCounts>`
+    WITH asked AS (${activeWith(own)}), broken AS (
+      SELECT found.run_id >= ${newSince}::bigint AS is_new, (
+        SELECT kind = 'taken' FROM break_step step
+        WHERE step.break_id = found.id AND kind <> 'commented' ORDER BY step.id DESC LIMIT 1
+      ) AS is_taken
+      FROM continuity_break found JOIN asked USING (merchant_no) WHERE found.status = 'open'
+    )
+    SELECT (SELECT count(*) FROM asked) AS merchants,
+      (SELECT count(*) FROM sync_window JOIN asked USING (merchant_no) WHERE certified_at IS NULL) + (
+        SELECT count(*) FROM (SELECT DISTINCT merchant_no, begin_ms, end_ms FROM absent_entry) AS waiting
+        JOIN asked USING (merchant_no)
+      ) AS uncertified,
+      (SELECT count(*) FROM broken WHERE is_new) AS "newBreaks",
+      (SELECT count(*) FROM broken WHERE is_new IS NOT TRUE) AS "knownBreaks",
+      (SELECT count(*) FROM broken WHERE is_taken) AS "takenBreaks",
+      (
+        SELECT count(*) FROM quarantined_entry JOIN asked USING (merchant_no)
+        WHERE released_at IS NULL AND acknowledged_at IS NULL
+      ) AS quarantined,
+      (SELECT count(*) FROM lease WHERE expires_at > clock_timestamp()) AS leases`.execute(db);
+  return rows[0]!;
+}
+
+/** When merchants were last read and found well, over all of them. */
+export interface GoodReadings {
+  /** Merchants that no run has ever read well. */
+  readonly neverRead: number;
+  /** The last good reading of the merchant for whom it is longest ago; null if none was ever read well. */
+  readonly oldestAt: Date | null;
+}
+
+/** One jump along run_merchant_good for each merchant, in one statement. */
+export async function goodReadings(db: Kysely<DB>, own: readonly string[]): Promise<GoodReadings> {
+  const { rows } = await sql<GoodReadings>`
+    WITH asked AS (${activeWith(own)})
+    SELECT count(*) FILTER (WHERE last.finished_at IS NULL) AS "neverRead", min(last.finished_at) AS "oldestAt"
+    FROM asked LEFT JOIN LATERAL (
+      SELECT finished_at FROM run_merchant own
+      WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
+      ORDER BY own.run_id DESC LIMIT 1
+    ) AS last ON true`.execute(db);
+  return rows[0]!;
+}
+
+/** The inbox: what was pushed and nobody has answered yet. */
+export interface InboxCounts {
+  /** Not processed yet, or waiting for the reply to our own request. */
+  readonly waiting: number;
+  /** When the oldest of these came; null if there is none. */
+  readonly oldestAt: Date | null;
+  /** What they take, encrypted, in bytes. */
+  readonly waitingBytes: number;
+  /** Processed, and a person has to look. */
+  readonly needsPerson: number;
+  /** By paths that nobody was told, as far as they are kept. */
+  readonly unknown: number;
+}
+
+/** `needsPerson`: the outcomes that a person has to look at. Served by partial indexes of table notification. */
+export async function inboxCounts(db: Kysely<DB>, needsPerson: readonly string[]): Promise<InboxCounts> {
+  const { rows } = await sql<InboxCounts>`
+    SELECT waiting.*, (
+        SELECT count(*) FROM notification
+        WHERE outcome IN (${sql.join(needsPerson.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL
+      ) AS "needsPerson", (SELECT count(*) FROM notification WHERE outcome = 'unknown') AS unknown
+    FROM (
+      SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(body_bytes), 0)::bigint AS "waitingBytes"
+      FROM notification WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL
+    ) AS waiting`.execute(db);
+  return rows[0]!;
+}
+
+/** Which of these the login may read: a role of `sql/roles` sees either ledgers or the inbox. */
+export async function readableParts(db: Kysely<DB>): Promise<{ ledger: boolean; inbox: boolean }> {
+  const { rows } = await sql<{ ledger: boolean; inbox: boolean }>`
+    SELECT has_table_privilege('continuity_break', 'SELECT') AS ledger,
+      has_table_privilege('notification', 'SELECT') AS inbox`.execute(db);
+  return rows[0]!;
+}

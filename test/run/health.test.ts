@@ -1,0 +1,65 @@
+/** The health of the whole says the same as the statuses of all merchants together, and costs few statements. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { healthOf, sumOfProofs, type HealthOptions } from '../../src/run/health.ts';
+import { jobs } from '../../jobs/all.ts';
+import { statusesOf, type MerchantStatus } from '../../src/run/status.ts';
+import type { Database } from '../../src/store/engine/database.ts';
+import { counting, merchantOf } from '../store/many-accounts.ts';
+import { fillMerchants } from '../store/many-merchants.ts';
+import { NOW } from '../store/support.ts';
+import { freshDatabase } from '../support/database.ts';
+
+const MERCHANTS = 1_100;
+const STATEMENTS_MAX = 60;
+const SCHEDULE = { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: 'UTC' };
+const options = {
+  settings: {
+    workers: 'none',
+    schedule: SCHEDULE,
+    platform: { timeZone: 'UTC', merchant: { merchantNo: merchantOf(1), token: 'made-up' } },
+  },
+  jobs,
+  now: NOW,
+} as unknown as HealthOptions;
+
+describe.each([
+  ['with trouble of every kind', true],
+  ['with nothing open', false],
+])('the health of very many merchants %s', (_, troubled) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await freshDatabase();
+    await fillMerchants(database.db, { merchants: MERCHANTS, troubled });
+  });
+  afterAll(() => database.close());
+
+  test('is the sum of what `status` says of each, in a few statements', async () => {
+    const { db, statements } = counting(database.db);
+    const health = await healthOf(db, options);
+    expect(statements()).toBeLessThanOrEqual(STATEMENTS_MAX);
+    const all = Array.from({ length: MERCHANTS }, (_, n) => merchantOf(n + 1));
+    const statuses: MerchantStatus[] = [];
+    for await (const some of statusesOf(database.db, all, { zone: 'UTC', now: NOW, maxAgeMs: null }))
+      statuses.push(...some);
+    const sum = (figure: (one: MerchantStatus) => number) =>
+      statuses.reduce((total, one) => total + figure(one), 0);
+    expect(health).toMatchObject({
+      ...sumOfProofs(statuses.map((one) => ({ merchants: 1, ...one }))),
+      merchants: MERCHANTS,
+      uncertified: sum((one) => one.uncertified),
+      newBreaks: 0,
+      knownBreaks: sum((one) => one.openBreaks),
+      takenBreaks: 0,
+      quarantined: sum((one) => one.quarantined),
+      neverRead: statuses.filter(({ lastGoodRunAt }) => lastGoodRunAt === null).length,
+      oldestAt: NOW,
+      leases: 0,
+      lastGoodNight: { at: NOW, ageMs: 0 },
+      backfills: [],
+    });
+    expect(health.daysMissing > 0).toBe(troubled);
+    expect(health.knownBreaks > 0).toBe(troubled);
+    expect(health.uncertified > 0).toBe(troubled);
+    expect(health.provenThrough).toBe(troubled ? '2026-03-02' : '2026-03-09');
+  });
+});
