@@ -26,6 +26,8 @@ import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
+import type { RunAlerts } from './alerts/at-end.ts';
+import { openRunAlerts } from './alerts/open.ts';
 import { createMerchantWaits } from './merchant-waits.ts';
 import type { Progress } from './progress.ts';
 import type { Waits } from './side-by-side.ts';
@@ -50,11 +52,15 @@ export interface PlatformApp extends App {
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;
+  /** What its runs tell people with; undefined where no alerts are set up. */
+  readonly alerts: RunAlerts | undefined;
 }
 
 export interface AppOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onRetry?: (retry: Retry) => void;
+  /** Called with what could not be told to people. */
+  readonly onAlertProblem?: (error: unknown) => void;
   /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */
   readonly transport?: TransportDeps;
   /** The current time. If left out: the clock, or the instant set by DAYBOOK_NOW. */
@@ -138,6 +144,7 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
     ...platform,
     settings,
     waits: waits.listen,
+    alerts: openRunAlerts(settings, { now: app.now, onProblem: options.onAlertProblem ?? (() => undefined) }),
     close: async () => {
       await platform.close();
       await app.close();
@@ -168,6 +175,7 @@ export function runDeps(
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
     now: app.now,
     holder: thisHolder(),
+    ...(app.alerts !== undefined && { alerts: app.alerts }),
     signal,
     onProgress,
   };

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
 import { readConfigFile } from './config-file.ts';
 import { readEnvironment } from './environment.ts';
+import { alertProblems, alertSettingsOf } from './alerts.ts';
 import { scheduleOf } from './schedule.ts';
 import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
 import type { RawSettings } from './raw.ts';
@@ -156,6 +157,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     allowInsecure: daybook.allowInsecure,
     healthListen: daybook.healthListen ?? null,
     trustedProxies: daybook.trustedProxies,
+    alerts: alertSettingsOf(daybook),
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }
@@ -184,6 +186,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
     problems.push(
       ...agentProblems(parsed.data),
       ...queueProblems(parsed.data),
+      ...alertProblems(parsed.data.daybook),
       ...certificateProblems(parsed.data, source.env),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
