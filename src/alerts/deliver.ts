@@ -1,12 +1,6 @@
 /** Sends what is due in the outbox. Several processes may do so at the same time. */
 import type { Kysely } from 'kysely';
-import {
-  claimDeliveries,
-  giveUpOld,
-  noteFailed,
-  noteSent,
-  type Claimed,
-} from '../store/alerts/outbox.ts';
+import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed } from '../store/alerts/outbox.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { alertOf } from './raise.ts';
 import type { Target } from './targets.ts';

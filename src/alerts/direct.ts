@@ -45,4 +45,5 @@ export async function mayTellDirectly(dataDir: string, now: Date): Promise<boole
 }
 
 /** Forgets what was told without the database: the trouble is over. */
-export const forgetToldDirectly = (dataDir: string): Promise<void> => rm(join(dataDir, FILE), { force: true });
+export const forgetToldDirectly = (dataDir: string): Promise<void> =>
+  rm(join(dataDir, FILE), { force: true });

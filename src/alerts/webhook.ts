@@ -56,7 +56,11 @@ export const ping = (url: string, sending: Sending): Promise<Sent> => call(url, 
 
 async function call(
   url: string,
-  options: { readonly method: 'GET' | 'POST'; readonly headers?: Record<string, string>; readonly body?: string },
+  options: {
+    readonly method: 'GET' | 'POST';
+    readonly headers?: Record<string, string>;
+    readonly body?: string;
+  },
   { timeoutMs, now }: Sending,
 ): Promise<Sent> {
   const agent = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });

@@ -78,15 +78,24 @@ export async function withApp<Result>(
   }
 }
 
-/** The same with the platform's client. */
+/** The same with the platform's client. `tellsFailure`: people are told if it cannot be opened, as no night can begin. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
+  { tellsFailure = false }: { readonly tellsFailure?: boolean } = {},
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
   const app = await openPlatformApp(settings, {
     env: process.env,
     onRetry: createRetryLog(log, () => performance.now()),
+    onAlertProblem: (error) => log.warn({ problem: messageOf(error) }, 'an alert could not be told'),
+  }).catch(async (error: unknown) => {
+    if (tellsFailure) {
+      // Only a command that fails needs it.
+      const { tellNotStarted } = await import('./alerting.ts');
+      await tellNotStarted(settings, error, log);
+    }
+    throw error;
   });
   try {
     return await work(app, log);
@@ -94,6 +103,8 @@ export async function withPlatform<Result>(
     await app.close();
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The result of a command: a document for `--json`, text for a person, and the exit code. */
 export interface CommandOutput {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
+import { addAlertsCommand } from './alerts.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackfillCommand } from './backfill.ts';
@@ -65,6 +66,7 @@ export function createProgram(): Command {
   addStatementsCommand(program);
   addVerifyCommand(program);
   addAuditCommand(program);
+  addAlertsCommand(program);
   addMerchantsCommand(program);
   addRekeyCommand(program);
   addReferenceCommand(program);

@@ -10,6 +10,7 @@ import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { slotEnds } from '../store/runs.ts';
+import { alertingBeside, FailingTicks, tellThrown } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { withQueue } from './queue.ts';
 import { QueuedSlots } from './queued-slots.ts';
@@ -27,17 +28,23 @@ export function addScheduleCommand(program: Command): void {
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
-      await withPlatform(settings, async (app, log) => {
-        if (settings.workers === 'none') await keep(app, log, null);
-        else {
-          const onProblem = (error: unknown): void =>
-            log.error({ problem: messageOf(error) }, 'the queue failed');
-          await withQueue(app, { supervises: false, onProblem }, (queue) =>
-            keep(app, log, new QueuedSlots(app, queue, log)),
-          );
-        }
-        log.info('schedule ended');
-      });
+      await withPlatform(
+        settings,
+        async (app, log) => {
+          await alertingBeside(app, log, async () => {
+            if (settings.workers === 'none') await keep(app, log, null);
+            else {
+              const onProblem = (error: unknown): void =>
+                log.error({ problem: messageOf(error) }, 'the queue failed');
+              await withQueue(app, { supervises: false, onProblem }, (queue) =>
+                keep(app, log, new QueuedSlots(app, queue, log)),
+              );
+            }
+          });
+          log.info('schedule ended');
+        },
+        { tellsFailure: true },
+      );
     });
 }
 
@@ -48,6 +55,7 @@ async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): 
   const signal = stopSignal();
   const scheduled = scheduledJobs(schedule);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
+  const ticks = new FailingTicks(app.settings, log);
   log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
   await keepSchedule({
     jobs: scheduled,
@@ -56,7 +64,9 @@ async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): 
     signal,
     slotEnds: async (slots, now) => {
       await queued?.tellEnds();
-      return slotEnds(app.database.db, slots, now);
+      const ends = await slotEnds(app.database.db, slots, now);
+      ticks.worked();
+      return ends;
     },
     runJob: async (due) => {
       const job = jobs.find(({ name }) => name === due.job)!;
@@ -65,6 +75,7 @@ async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): 
         else await doJob(app, log, { job, due, signal });
       } catch (error) {
         const exitCode = exitCodeOf(error);
+        if (job.isLedger) await tellThrown(app, error, log);
         if (exitCode === EXIT.fault) throw error;
         const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
         log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
@@ -73,6 +84,7 @@ async function keep(app: PlatformApp, log: Logger, queued: QueuedSlots | null): 
     // Where there are workers, they do it.
     ...(queued === null && { beside: besideJobs(app, log) }),
     onFault: (error, job) => {
+      if (job === undefined) ticks.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
     },
   });

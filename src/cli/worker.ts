@@ -9,6 +9,7 @@ import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
 import { QueuedMerchants } from '../run/queued/merchant.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { alertingBeside } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { withQueue } from './queue.ts';
 
@@ -53,24 +54,26 @@ export function addWorkerCommand(program: Command): void {
           const slices = new BackfillSlices(app, { onTrouble });
           const most = atOnce ?? settings.merchantsAtOnce;
           log.info({ atOnce: most }, 'worker began');
-          await keepWorking<ExitCode>(queue, {
-            atOnce: most,
-            work: async (job, jobSignal) => {
-              if (job.lane === 'backfill')
-                return workOnBackfillJob(slices, queue, job, { now: app.now, signal: jobSignal });
-              const exitCode = await merchants.workOn(job, jobSignal);
-              if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
-              return exitCode;
-            },
-            lookAfter: async () => {
-              for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
-              await enqueueBackfills(queue, app.now());
-            },
-            onEnd: (end) => logEnd(log, end),
-            onProblem,
-            signal,
-            untilEmpty,
-          });
+          await alertingBeside(app, log, () =>
+            keepWorking<ExitCode>(queue, {
+              atOnce: most,
+              work: async (job, jobSignal) => {
+                if (job.lane === 'backfill')
+                  return workOnBackfillJob(slices, queue, job, { now: app.now, signal: jobSignal });
+                const exitCode = await merchants.workOn(job, jobSignal);
+                if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
+                return exitCode;
+              },
+              lookAfter: async () => {
+                for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
+                await enqueueBackfills(queue, app.now());
+              },
+              onEnd: (end) => logEnd(log, end),
+              onProblem,
+              signal,
+              untilEmpty,
+            }),
+          );
           log.info('worker ended');
         });
       });

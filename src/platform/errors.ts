@@ -76,6 +76,7 @@ export const isPlatformError = (error: unknown): error is PlatformError =>
 export function saying(message: string, error: PlatformError, mayHaveArrived = false): PlatformError {
   const may = mayHaveArrived || error.mayHaveArrived;
   if (error instanceof PlatformUnreachable) return new PlatformUnreachable(message, may, error.replyText());
-  if (error instanceof PlatformRejected) return new PlatformRejected(message, may, error.replyText(), error.refusesToken);
+  if (error instanceof PlatformRejected)
+    return new PlatformRejected(message, may, error.replyText(), error.refusesToken);
   return new PlatformReplyInvalid(message);
 }

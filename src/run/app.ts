@@ -52,8 +52,8 @@ export interface PlatformApp extends App {
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;
-  /** What its runs tell people with; undefined where no alerts are set up. */
-  readonly alerts: RunAlerts | undefined;
+  /** What its runs tell people with; left out where no alerts are set up. */
+  readonly alerts?: RunAlerts;
 }
 
 export interface AppOptions {
@@ -139,12 +139,14 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
     settings,
     kind === 'embedded' ? own : { ...own, shared: openPlatformLimit(db) },
   );
+  const onProblem = options.onAlertProblem ?? (() => undefined);
+  const alerts = openRunAlerts(settings, { now: app.now, onProblem });
   return {
     ...app,
     ...platform,
     settings,
     waits: waits.listen,
-    alerts: openRunAlerts(settings, { now: app.now, onProblem: options.onAlertProblem ?? (() => undefined) }),
+    ...(alerts !== undefined && { alerts }),
     close: async () => {
       await platform.close();
       await app.close();

@@ -84,7 +84,8 @@ export async function endMerchants(
         ),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
-      if ((deps.alerts?.targets.length ?? 0) > 0) await noteForAlerts(trx, outcomes, standings, { runId, now });
+      if ((deps.alerts?.targets.length ?? 0) > 0)
+        await noteForAlerts(trx, outcomes, standings, { runId, now });
       return held;
     });
   const held = await retry(record, { isPassing: isLostOrRolledBack });

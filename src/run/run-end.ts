@@ -88,7 +88,11 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
 }
 
 /** What alerts need to know of the end. */
-function endedRun({ request, runId, from, to }: ActiveRun, report: RunReport, interrupted: boolean): EndedRun {
+function endedRun(
+  { request, runId, from, to }: ActiveRun,
+  report: RunReport,
+  interrupted: boolean,
+): EndedRun {
   const { command, exitCode, reasons, busy } = report;
   return {
     ...{ runId, command, exitCode, reasons, from, to, interrupted },

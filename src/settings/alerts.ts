@@ -25,7 +25,8 @@ export function alertProblems(section: Section): SettingsProblem[] {
   const { alertUrl, alertSecret, alertMailTo, alertMailFrom, smtpUrl, pingUrl } = section;
   const problems: SettingsProblem[] = [];
   if (alertSecret === undefined && alertUrl.some(({ kind }) => kind === 'json')) {
-    const what = 'is required where DAYBOOK_ALERT_URL has a webhook that is not Slack’s: it signs what that gets';
+    const what =
+      'is required where DAYBOOK_ALERT_URL has a webhook that is not Slack’s: it signs what that gets';
     problems.push(problem('DAYBOOK_ALERT_SECRET', what));
   }
   if (alertMailTo.length > 0) {

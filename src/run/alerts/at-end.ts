@@ -63,7 +63,10 @@ type Deps = Pick<RunDeps, 'db' | 'now' | 'zone'> & { readonly alerts?: RunAlerts
 export async function finishAlerting<Done extends boolean | void>(
   { db, now, zone, alerts }: Deps,
   ended: EndedRun,
-  { finish, isAway = false }: { readonly finish: (db: Kysely<DB>) => Promise<Done>; readonly isAway?: boolean },
+  {
+    finish,
+    isAway = false,
+  }: { readonly finish: (db: Kysely<DB>) => Promise<Done>; readonly isAway?: boolean },
 ): Promise<Done | undefined> {
   const { targets, direct, onProblem, goodNight } = alerts!;
   const finished = async (): Promise<Done> => {
@@ -86,7 +89,8 @@ export async function finishAlerting<Done extends boolean | void>(
     return undefined;
   }
   const done = await finished();
-  if (done !== false && ended.isNight && ended.command === 'run' && isGoodEnd(ended.exitCode)) await goodNight();
+  if (done !== false && ended.isNight && ended.command === 'run' && isGoodEnd(ended.exitCode))
+    await goodNight();
   return done;
 }
 

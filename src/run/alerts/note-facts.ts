@@ -1,7 +1,13 @@
 /** Notes what is to be told of merchants, in the transaction that records their ends. */
 import type { Transaction } from 'kysely';
 import { PlatformRejected } from '../../platform/errors.ts';
-import { crossOffTokens, noteBreaks, noteRevised, noteTokens, type TokenFact } from '../../store/alerts/facts.ts';
+import {
+  crossOffTokens,
+  noteBreaks,
+  noteRevised,
+  noteTokens,
+  type TokenFact,
+} from '../../store/alerts/facts.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import type { MerchantOutcome } from '../active-run.ts';

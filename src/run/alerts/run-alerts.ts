@@ -79,7 +79,9 @@ export const killedNight = (run: {
 export const recovered = (ended: RunEnded, since: Date, zone: string): AlertContent => ({
   kind: 'recovered',
   title: `run ${ended.runId} ended well, after trouble since ${wallTime(since.getTime(), zone)}`,
-  sentences: [`What was told since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`],
+  sentences: [
+    `What was told since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`,
+  ],
   todo: 'nothing; `daybook status` shows where every merchant stands',
   merchants: [],
   merchantCount: 0,

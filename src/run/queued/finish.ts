@@ -72,7 +72,11 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
           deps,
           {
             ...{ runId, command: request.command, exitCode, reasons, from: run.from, to: run.to },
-            ...{ interrupted: false, busy: 0, isNight: request.range === null && request.currencies === null },
+            ...{
+              interrupted: false,
+              busy: 0,
+              isNight: request.range === null && request.currencies === null,
+            },
           },
           { finish },
         )) === true;

@@ -38,7 +38,9 @@ export async function noteCondition(
 /** Notes that these are over. Returns since when the one that lasted longest was there; null if none was. */
 export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {
   const { rows } = await sql<{ since: Date }>`
-    DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(trx);
+    DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(
+    trx,
+  );
   const times = rows.map(({ since }) => since.getTime());
   return times.length === 0 ? null : new Date(Math.min(...times));
 }

@@ -88,7 +88,9 @@ export const noteTokens = (
 export async function crossOffTokens(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
   if (merchants.length === 0) return;
   await sql`
-    DELETE FROM alert_fact WHERE kind = 'token' AND subject = ANY (${arrayLiteral(merchants)}::text[])`.execute(trx);
+    DELETE FROM alert_fact WHERE kind = 'token' AND subject = ANY (${arrayLiteral(merchants)}::text[])`.execute(
+    trx,
+  );
 }
 
 async function note(
@@ -122,13 +124,19 @@ export interface UntoldFacts {
 /** Takes everything that is not told yet, in order of merchants, and marks it as told. */
 export async function takeFacts(trx: Transaction<DB>, now: Date): Promise<UntoldFacts> {
   const { rows } = await sql<{ kind: string; subject: string; detail: unknown }>`
-    UPDATE alert_fact SET told_at = ${now} WHERE told_at IS NULL RETURNING kind, subject, detail`.execute(trx);
+    UPDATE alert_fact SET told_at = ${now} WHERE told_at IS NULL RETURNING kind, subject, detail`.execute(
+    trx,
+  );
   const of = <Fact>(kind: string): Fact[] =>
     rows
       .filter((row) => row.kind === kind)
       .sort((a, b) => (a.subject < b.subject ? -1 : 1))
       .map(({ detail }) => detail as Fact);
-  return { breaks: of<BreakFact>('break'), revised: of<RevisedFact>('revised'), tokens: of<TokenFact>('token') };
+  return {
+    breaks: of<BreakFact>('break'),
+    revised: of<RevisedFact>('revised'),
+    tokens: of<TokenFact>('token'),
+  };
 }
 
 /** How often somebody downloaded an account day before it was revised. */
@@ -144,10 +152,7 @@ export interface Downloaded {
  * Which of the revised days somebody had downloaded, by itself or with its month, in a revision that is out of date now.
  * The record of downloads names the file, or the month with the merchants and currencies that were chosen.
  */
-export async function downloadsOf(
-  trx: Kysely<DB>,
-  revised: readonly RevisedFact[],
-): Promise<Downloaded[]> {
+export async function downloadsOf(trx: Kysely<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
   if (revised.length === 0) return [];
   const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
   const { rows } = await sql<Downloaded>`

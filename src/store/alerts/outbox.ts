@@ -145,12 +145,10 @@ export async function listAlerts(db: Kysely<DB>, limit: number): Promise<ListedA
   const byAlert = Map.groupBy(rows, ({ id }) => id);
   return alerts.map((alert) => ({
     ...alert,
-    deliveries: (byAlert.get(alert.id) ?? []).map(
-      ({ target, state, attempts, problem, tryAt, endedAt }) => ({
-        ...{ target, attempts, problem, tryAt, endedAt },
-        state: state as DeliveryRow['state'],
-      }),
-    ),
+    deliveries: (byAlert.get(alert.id) ?? []).map(({ target, state, attempts, problem, tryAt, endedAt }) => ({
+      ...{ target, attempts, problem, tryAt, endedAt },
+      state: state as DeliveryRow['state'],
+    })),
   }));
 }
 
