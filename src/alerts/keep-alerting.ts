@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const SEND_EVERY_MS = 10_000;
 /** How often it is looked for nights that were missed, and the like. */
-const LOOK_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = 30_000;
 
 export interface Alerting {
   /** Sends what is due. */

@@ -52,10 +52,12 @@ export async function mailAlert(
 
 /** The server's own words are left out, as they may repeat addresses. */
 function failed(error: unknown): Sent {
-  const status =
-    error instanceof Error && 'responseCode' in error && typeof error.responseCode === 'number'
-      ? error.responseCode
-      : null;
-  const problem = status === null ? causeOf(error) : `the mail server answered ${status}`;
+  const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
+  const problem =
+    code === 'ETLS'
+      ? 'the mail server offers no TLS; use smtps://, or answer for it with DAYBOOK_ALLOW_INSECURE=alerts'
+      : typeof responseCode === 'number'
+        ? `the mail server answered ${responseCode}`
+        : causeOf(error);
   return { ok: false, problem, askedMs: null };
 }

@@ -15,6 +15,7 @@ import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
 import { openDatabase } from '../store/engine/connection.ts';
+import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import type { DB } from '../store/engine/schema.ts';
 
 /** A command that ends waits this long for receivers. What is left is sent by the next one. */
@@ -111,14 +112,13 @@ export async function tellNotStarted(
   settings: SettingsWithoutPlatform,
   error: unknown,
   log: Logger,
-  { isDatabaseAway = false }: { readonly isDatabaseAway?: boolean } = {},
 ): Promise<void> {
   const targets = targetsOf(settings);
   if (targets.length === 0) return;
   const now = clockOf(settings);
   const { condition, content } = notStarted(error);
   try {
-    if (isDatabaseAway) throw error;
+    if (isDatabaseTrouble(error)) throw error;
     const database = await openDatabase(settings);
     try {
       const raising = { targets: targets.map(({ key }) => key), now: now() };
@@ -172,8 +172,7 @@ export class FailingTicks {
 
   failed(error: unknown): void {
     this.#inARow += 1;
-    if (this.#inARow === TICKS_FAILED_MAX)
-      void tellNotStarted(this.#settings, error, this.#log, { isDatabaseAway: true });
+    if (this.#inARow === TICKS_FAILED_MAX) void tellNotStarted(this.#settings, error, this.#log);
   }
 }
 
