@@ -44,8 +44,8 @@ const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', '
 const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
 /** An absolute path in some folder. No bare file name, no drive, no URL (docs/platform.md 4.3). */
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
-/** What a user may explicitly leave unprotected: the way to PostgreSQL, to S3, of alerts, or all certificates. */
-const UNPROTECTED = ['database', 'statements', 'alerts', 'certificates'] as const;
+/** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
+const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
 /** Who does the schedule's work on the ledger: its own process, or `worker` processes over the queue. */
 const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

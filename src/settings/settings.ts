@@ -131,7 +131,7 @@ export interface Settings {
    */
   readonly publicUrl: string | null;
   readonly listen: ListenAddress;
-  /** What may go unprotected: `database`, `statements` (S3), `alerts`, `certificates`. */
+  /** What may go unprotected: `database`, `statements` (S3), `certificates`, `alerts`. */
   readonly allowInsecure: readonly string[];
   /** Where `/healthz` and `/readyz` are. Null means where `serve` listens. */
   readonly healthListen: ListenAddress | null;

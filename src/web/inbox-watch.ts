@@ -4,6 +4,7 @@ import type { AlertContent } from '../alerts/alert.ts';
 import { raiseCondition, type Raising } from '../alerts/raise.ts';
 import { firstSentences } from '../alerts/words.ts';
 import { counted } from '../ledger/text.ts';
+import { InboxUnavailable } from '../notifications/inbox-unavailable.ts';
 import type { ProcessReport } from '../notifications/process.ts';
 import { endConditions } from '../store/alerts/conditions.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -17,7 +18,7 @@ const REFUSALS_TOLD: readonly { readonly reason: string; readonly min: number; r
     what: 'posts to paths that nobody was given, beyond what is kept of such posts',
   },
   {
-    reason: 'InboxUnavailable',
+    reason: InboxUnavailable.name,
     min: 100,
     what: 'posts refused, as one path was posted to too often or the database did not keep up',
   },
