@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
+import type { AlertContent } from '../alerts/alert.ts';
 import { deliverDue } from '../alerts/deliver.ts';
 import { forgetToldDirectly, mayTellDirectly, sendDirect } from '../alerts/direct.ts';
 import { keepAlerting } from '../alerts/keep-alerting.ts';
@@ -128,10 +129,7 @@ export async function tellNotStarted(
       await database.close();
     }
   } catch {
-    if (!(await mayTellDirectly(settings.dataDir, now()))) return;
-    const results = await sendDirect(targets, content, { now, timeoutMs: TRY_AT_END_MS_MAX });
-    for (const { target, problem } of results)
-      if (problem !== null) log.warn({ target, problem }, 'an alert did not arrive');
+    await tellDirectly(settings, content, log);
   }
 }
 
@@ -140,14 +138,27 @@ export async function tellNotStarted(
  * work. Never rejects.
  */
 export async function tellThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
-  const { db, now, keys, onFault } = partsOf(app, log);
+  const { db, now, keys } = partsOf(app, log);
   if (keys.length === 0 || exitCodeOf(error) === EXIT.leaseHeld) return;
   const { condition, content } = notStarted(error);
   const raising = { targets: keys, now: now() };
   await db
     .transaction()
     .execute((trx) => raiseCondition(trx, condition, content, raising))
-    .catch(onFault);
+    .catch(() => tellDirectly(app.settings, content, log));
+}
+
+/** Tells without the database, at most once a day. Never rejects. */
+async function tellDirectly(
+  settings: SettingsWithoutPlatform,
+  content: AlertContent,
+  log: Logger,
+): Promise<void> {
+  const now = clockOf(settings);
+  if (!(await mayTellDirectly(settings.dataDir, now()))) return;
+  const results = await sendDirect(targetsOf(settings), content, { now, timeoutMs: TRY_AT_END_MS_MAX });
+  for (const { target, problem } of results)
+    if (problem !== null) log.warn({ target, problem }, 'an alert did not arrive');
 }
 
 /** After so many ticks in a row that failed, a schedule that cannot do its work says so. They are a minute apart. */

@@ -78,8 +78,10 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
     ...runFigures(report),
     interrupted: causes.some((cause) => cause instanceof Interrupted),
   };
-  const finish = (db: RunDeps['db']): Promise<void> =>
-    finishRun(db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
+  const finish = async (db: RunDeps['db']): Promise<boolean> => {
+    await finishRun(db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
+    return true;
+  };
   if (deps.alerts !== undefined) {
     await finishAlerting(deps, endedRun(run, report, figures.interrupted), { finish, isAway });
   } else await (isAway ? finish(deps.db).catch(() => undefined) : finish(deps.db));

@@ -123,7 +123,7 @@ describe('a receiver in trouble', () => {
       await deliver(targets);
     }
     expect(await undelivered(database.db)).toEqual({ failing: 0, givenUp: 1 });
-    const [{ state, attempts }] = (await states()) as [{ state: string; attempts: number }];
+    const { state, attempts } = (await states())[0]!;
     expect(state).toBe('given-up');
     expect(attempts).toBeGreaterThan(20);
     expect(receivers[0]!.received).toHaveLength(attempts);

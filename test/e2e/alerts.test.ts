@@ -1,14 +1,19 @@
 /** What people are told of real nights, as a receiver gets it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Kysely } from 'kysely';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
+import { finishAlerting, type EndedRun } from '../../src/run/alerts/at-end.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
 import { oldestMs } from '../../src/run/alerts/missed.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { recordDeed } from '../../src/store/audit.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
+import { startFaultyWire } from '../support/faulty-wire.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
 import { FROM, MERCHANT, NIGHT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
 
@@ -328,6 +333,45 @@ describe('what a run finds', () => {
     await night({}, downFor([merchantNo], forbidden));
     expect(kinds(await told()).sort()).toEqual(['failed-night', 'key-problem']);
   });
+});
+
+test('a night whose database is away at its end is told without it', async () => {
+  await open();
+  const wire = await startFaultyWire(stage.app.settings.databaseUrl!);
+  const { db, close } = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
+  await wire.close();
+  const { alerts, now } = stage.deps();
+  const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
+  const ended: EndedRun = {
+    ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
+    ...{ isNight: true, interrupted: false, busy: 0 },
+  };
+  const finish = async (on: Kysely<DB>): Promise<boolean> => {
+    await on.selectFrom('run').select('id').execute();
+    return true;
+  };
+  const deps = { db, now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
+  expect(await finishAlerting(deps, ended, { finish, isAway: true })).toBe(false);
+  expect(hook.documents()).toMatchObject([
+    { kind: 'failed-night', text: 'the database did not answer', runId: 7 },
+  ]);
+  await close();
+}, 60_000);
+
+test('alerts that cannot be stored keep no run from its end, and a failed night is told directly', async () => {
+  await open();
+  await range();
+  await dbOf().schema.alterTable('alert').renameTo('alert_away').execute();
+  const report = await night({}, downFor([merchantNo], refused));
+  expect(report.exitCode).toBe(4);
+  expect(await dbOf().selectFrom('run').select('exit_code').where('id', '=', 2).execute()).toEqual([
+    { exit_code: 4 },
+  ]);
+  expect(kinds(hook.documents())).toEqual(['failed-night']);
+  await dbOf()
+    .schema.alterTable('alert_away' as 'alert')
+    .renameTo('alert')
+    .execute();
 });
 
 test('no token and no address of a receiver reaches the outbox', async () => {

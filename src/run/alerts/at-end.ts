@@ -5,6 +5,7 @@ import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';
 import { downloadsOf, takeFacts } from '../../store/alerts/facts.ts';
 import type { DB } from '../../store/engine/schema.ts';
+import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
 import type { RunDeps } from '../active-run.ts';
 import type { RunCommand } from '../report.ts';
@@ -58,40 +59,39 @@ type Deps = Pick<RunDeps, 'db' | 'now' | 'zone'> & { readonly alerts?: RunAlerts
 /**
  * Records the end by `finish`, with its alerts in the same transaction. If they cannot be stored, the end is recorded
  * without them, and a failed night is told directly. Throws what `finish` throws; where the database is away, nothing.
- * Returns what `finish` did; nothing is raised if that is false.
+ * Returns what `finish` did: whether it recorded the end. If not, nothing is told.
  */
-export async function finishAlerting<Done extends boolean | void>(
+export async function finishAlerting(
   { db, now, zone, alerts }: Deps,
   ended: EndedRun,
   {
     finish,
     isAway = false,
-  }: { readonly finish: (db: Kysely<DB>) => Promise<Done>; readonly isAway?: boolean },
-): Promise<Done | undefined> {
+  }: { readonly finish: (db: Kysely<DB>) => Promise<boolean>; readonly isAway?: boolean },
+): Promise<boolean> {
   const { targets, direct, onProblem, goodNight } = alerts!;
-  const finished = async (): Promise<Done> => {
-    try {
-      return await db.transaction().execute(async (trx) => {
-        const done = await finish(trx);
-        if (done !== false && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone });
-        return done;
-      });
-    } catch (error) {
-      if (!isAway) onProblem(error);
-      const done = await finish(db);
-      if (isFailedNight(ended)) await direct(failedNight(ended, NOBODY));
-      return done;
-    }
+  const recordAndRaise = (): Promise<boolean> =>
+    db.transaction().execute(async (trx) => {
+      const isDone = await finish(trx);
+      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone });
+      return isDone;
+    });
+  const recordAlone = async (): Promise<boolean> => {
+    const { isDone, error } = await finish(db).then(
+      (done) => ({ isDone: done, error: null }),
+      (thrown: unknown) => ({ isDone: false, error: { thrown } }),
+    );
+    if (isFailedNight(ended) && (isDone || error !== null)) await direct(failedNight(ended, NOBODY));
+    if (error !== null && !isAway) throw error.thrown;
+    return isDone;
   };
-  if (isAway) {
-    await finish(db).catch(() => undefined);
-    if (isFailedNight(ended)) await direct(failedNight(ended, NOBODY));
-    return undefined;
-  }
-  const done = await finished();
-  if (done !== false && ended.isNight && ended.command === 'run' && isGoodEnd(ended.exitCode))
-    await goodNight();
-  return done;
+  if (isAway) return recordAlone();
+  const isDone = await retry(recordAndRaise, { isPassing: isLostOrRolledBack }).catch((error: unknown) => {
+    onProblem(error);
+    return recordAlone();
+  });
+  if (isDone && ended.isNight && ended.command === 'run' && isGoodEnd(ended.exitCode)) await goodNight();
+  return isDone;
 }
 
 const NOBODY: Undone = { count: 0, merchants: [] };

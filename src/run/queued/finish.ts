@@ -68,7 +68,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   const isFinished =
     deps.alerts === undefined
       ? await finish(db)
-      : (await finishAlerting(
+      : await finishAlerting(
           deps,
           {
             ...{ runId, command: request.command, exitCode, reasons, from: run.from, to: run.to },
@@ -79,7 +79,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
             },
           },
           { finish },
-        )) === true;
+        );
   if (isFinished) await db.transaction().execute((trx) => noticesTold(trx, notices, now()));
   return isFinished;
 }
