@@ -181,7 +181,7 @@ describe('the embedded database', () => {
       '0028_platform_limit',
       '0029_backfills',
       '0030_late_attempts',
-  '0032_alerts',
+      '0032_alerts',
     ]);
     expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
     const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
