@@ -30,7 +30,7 @@ export interface Sending {
  * The value of the header `Daybook-Signature`: seconds since 1970, and HMAC-SHA256 in hex over these, a dot and the
  * body.
  */
-export function signatureOf(secret: string, body: string, now: Date): string {
+function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1_000);
   const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
   return `t=${seconds},v1=${digest}`;

@@ -6,7 +6,7 @@ import type { DB } from '../engine/schema.ts';
 import { storableJson } from '../run-merchants.ts';
 
 /** An alert that nobody took in this time is given up. */
-export const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
 export interface StoredAlert {
   readonly id: string;
