@@ -10,6 +10,7 @@ const PERMISSIVE = [
   'BSD-3-Clause',
   'ISC',
   'MIT',
+  'MIT-0',
   'MIT/X11',
   'PostgreSQL',
   'Python-2.0',

@@ -81,11 +81,18 @@ export async function withApp<Result>(
   }
 }
 
+export interface PlatformWork {
+  /** Is told of the work, where metrics are asked for. */
+  readonly metrics?: ProcessMetrics | null;
+  /** People are told if the platform's client cannot be opened, as no night can begin. */
+  readonly tellsFailure?: boolean;
+}
+
 /** The same with the platform's client. Its work is told to `metrics`, and traced where OTEL_* asks for it. */
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
-  metrics: ProcessMetrics | null = null,
+  { metrics = null, tellsFailure = false }: PlatformWork = {},
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
   const traces = await tracesOf(log, ownVersion());
@@ -93,7 +100,15 @@ export async function withPlatform<Result>(
     const app = await openPlatformApp(settings, {
       env: process.env,
       onRetry: createRetryLog(log, () => performance.now()),
+      onAlertProblem: (error) => log.warn({ problem: messageOf(error) }, 'an alert could not be told'),
       ...((metrics ?? traces) !== null && { observer: observerOf(metrics, traces) }),
+    }).catch(async (error: unknown) => {
+      if (tellsFailure) {
+        // Only a command that fails needs it.
+        const { tellNotStarted } = await import('./alerting.ts');
+        await tellNotStarted(settings, error, log);
+      }
+      throw error;
     });
     try {
       return await work(app, log);
@@ -104,6 +119,8 @@ export async function withPlatform<Result>(
     await traces?.close();
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The result of a command: a document for `--json`, text for a person, and the exit code. */
 export interface CommandOutput {

@@ -35,8 +35,11 @@ async function findingsOf(self: Command): Promise<Finding[]> {
     const unchecked = settings.allowInsecure.includes('certificates')
       ? '; NODE_TLS_REJECT_UNAUTHORIZED=0 is allowed, so certificates may go UNCHECKED'
       : '';
+    const openly = settings.allowInsecure.includes('alerts')
+      ? '; alerts may go by plain http and by mail without TLS, allowed by DAYBOOK_ALLOW_INSECURE'
+      : '';
     return Promise.resolve(
-      `every value can be used; business days are of ${settings.platform.timeZone}${unchecked}`,
+      `every value can be used; business days are of ${settings.platform.timeZone}${unchecked}${openly}`,
     );
   });
   return settings === undefined ? [found] : [found, ...(await examined(settings))];

@@ -1,6 +1,7 @@
 /** Puts all commands together into the program `daybook`. */
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../run/verdict/exit-codes.ts';
+import { addAlertsCommand } from './alerts.ts';
 import { addAmendmentsCommand } from './amendments.ts';
 import { addAuditCommand } from './audit.ts';
 import { addBackfillCommand } from './backfill.ts';
@@ -63,6 +64,7 @@ export function createProgram(): Command {
   addStatementsCommand(program);
   addVerifyCommand(program);
   addAuditCommand(program);
+  addAlertsCommand(program);
   addMerchantsCommand(program);
   addRekeyCommand(program);
   addReferenceCommand(program);

@@ -8,6 +8,7 @@ import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } fr
 import { LONG_RUN_DAYS } from '../run/backfill/slices.ts';
 import { executeRun } from '../run/run.ts';
 import { listAccountDays } from '../store/account-days.ts';
+import { deliverAtEnd, tellThrown } from './alerting.ts';
 import { platformSettings, stopSignal, print, withPlatform } from './context.ts';
 import { createProgressLine } from './output/progress-line.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './range-flags.ts';
@@ -49,18 +50,34 @@ export function addRunCommands(program: Command): void {
       )
       .action(async (flags: RunFlags, self: Command) => {
         const settings = platformSettings(self);
-        await withPlatform(settings, async (app, log) => {
-          const report = await runOnce(command, flags, app, log);
-          log.info({ run: report.runId, command, exitCode: report.exitCode }, 'run ended');
-          print(self, {
-            document: runDocument(report),
-            text: await reportText(report, app),
-            exitCode: report.exitCode,
-          });
-        });
+        const isNight = isOfNight(command, flags);
+        await withPlatform(
+          settings,
+          async (app, log) => {
+            try {
+              const report = await runOnce(command, flags, app, log);
+              log.info({ run: report.runId, command, exitCode: report.exitCode }, 'run ended');
+              print(self, {
+                document: runDocument(report),
+                text: await reportText(report, app),
+                exitCode: report.exitCode,
+              });
+            } catch (error) {
+              if (isNight) await tellThrown(app, error, log);
+              throw error;
+            } finally {
+              await deliverAtEnd(app, log);
+            }
+          },
+          { tellsFailure: isNight },
+        );
       });
   }
 }
+
+/** Whether it does what a night does, so that people are told if it cannot begin. */
+const isOfNight = (command: RunCommand, { from, to, merchant, currency }: RunFlags): boolean =>
+  command === 'run' && from === undefined && to === undefined && merchant.length + currency.length === 0;
 
 async function runOnce(
   command: RunCommand,

@@ -10,6 +10,7 @@ import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { slotEnds } from '../store/runs.ts';
+import { alertingBeside, FailingTicks, tellThrown } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 import { withQueue } from './queue.ts';
@@ -33,10 +34,12 @@ export function addScheduleCommand(program: Command): void {
         settings,
         async (app, log) => {
           const signal = stopSignal();
-          await withHealthPort({ app, log, metrics, signal }, () => keepAll(app, log, signal));
+          await withHealthPort({ app, log, metrics, signal }, () =>
+            alertingBeside(app, log, () => keepAll(app, log, signal)),
+          );
           log.info('schedule ended');
         },
-        metrics,
+        { metrics, tellsFailure: true },
       );
     });
 }
@@ -60,6 +63,7 @@ async function keep(
   const { zone } = schedule;
   const scheduled = scheduledJobs(schedule);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
+  const ticks = new FailingTicks(app.settings, log);
   log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
   await keepSchedule({
     jobs: scheduled,
@@ -68,7 +72,9 @@ async function keep(
     signal,
     slotEnds: async (slots, now) => {
       await queued?.tellEnds();
-      return slotEnds(app.database.db, slots, now);
+      const ends = await slotEnds(app.database.db, slots, now);
+      ticks.worked();
+      return ends;
     },
     runJob: async (due) => {
       const job = jobs.find(({ name }) => name === due.job)!;
@@ -77,6 +83,7 @@ async function keep(
         else await doJob(app, log, { job, due, signal });
       } catch (error) {
         const exitCode = exitCodeOf(error);
+        if (job.isLedger) await tellThrown(app, error, log);
         if (exitCode === EXIT.fault) throw error;
         const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
         log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
@@ -85,6 +92,7 @@ async function keep(
     // Where there are workers, they do it.
     ...(queued === null && { beside: besideJobs(app, log) }),
     onFault: (error, job) => {
+      if (job === undefined) ticks.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
     },
   });

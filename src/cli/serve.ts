@@ -4,6 +4,8 @@ import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { createRefusalLog } from '../web/refusal-log.ts';
 import type { ServeApp } from '../web/serve.ts';
+import { targetsOf } from '../alerts/targets.ts';
+import { alertingBeside, lookForTrouble, tellNotStarted } from './alerting.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
 import { lines } from './output/text.ts';
@@ -24,18 +26,27 @@ export function addServeCommand(program: Command): void {
       const settings = offlineSettings(self);
       // Loading the server takes long, so no other command does that.
       const { serve } = await import('../web/serve.ts');
+      const { createInboxWatch } = await import('../web/inbox-watch.ts');
       const log = createLog(settings.logLevel);
       const refusals = createRefusalLog(
         (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
         () => performance.now(),
       );
       const metrics = await metricsOf(settings);
+      const watch = createInboxWatch(() => performance.now());
+      const opened = { isIt: false };
       await withServingHouse(settings, metrics, async (app) => {
+        opened.isIt = true;
         const signal = stopSignal();
         const { url, healthUrl, ended } = await serve(app, settings, signal, {
-          onRefusal: refusals.onEvent,
-          onProcessed: (report) =>
-            log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at'),
+          onRefusal: (event) => {
+            refusals.onEvent(event);
+            watch.onRefusal(event);
+          },
+          onProcessed: (report) => {
+            log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at');
+            watch.onProcessed(report);
+          },
           onFault: (error) =>
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });
@@ -47,9 +58,22 @@ export function addServeCommand(program: Command): void {
               'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
           ),
         });
-        await ended;
+        const alerting = { ...app, settings };
+        await alertingBeside(
+          alerting,
+          log,
+          () => ended,
+          async () => {
+            const targets = targetsOf(settings).map(({ key }) => key);
+            await watch.look(app.database.db, { targets, now: app.now() });
+            await lookForTrouble(alerting, { seesRuns: false });
+          },
+        );
         refusals.flush();
         log.info('no longer listening');
+      }).catch(async (error: unknown) => {
+        if (!opened.isIt) await tellNotStarted(settings, error, log);
+        throw error;
       });
     });
 }

@@ -10,10 +10,13 @@ import { backfillsExitCode } from '../run/backfill/progress.ts';
 import { overviewOf } from '../run/health.ts';
 import type { LastRuns } from '../run/last-runs.ts';
 import type { NextRun } from '../run/schedule/next-run.ts';
+import { isAlerting } from '../run/alerts/open.ts';
 import { TIME_ZONE_ON_TRUST } from '../run/report.ts';
 import { reasonOf, type KnownRun } from '../run/run-state.ts';
 import { statusesOf, statusExitCode } from '../run/status.ts';
-import { platformSettings, printParts, withApp } from './context.ts';
+import { undelivered, type Undelivered } from '../store/alerts/outbox.ts';
+import { deliverAtEnd, lookForTrouble } from './alerting.ts';
+import { createLog, platformSettings, printParts, withApp } from './context.ts';
 import { collect } from './range-flags.ts';
 import { queueText } from './output/queue-text.ts';
 import { backfillText, failureTexts } from './output/backfill-text.ts';
@@ -41,8 +44,13 @@ did not end well (or was killed) and none made up for it, a range asked for with
 slice of a backfill has failed.
 Else with 3 where something needs a person: an open break, an unreadable entry. Else with 0.
 
-Example, for an alert:
-  daybook status --max-age 26h || page-someone`;
+With --alert, people are told (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO) of a night that was missed and of a run that failed or
+was killed, once and then once a day; without --max-age a night counts as missed two hours after the longest time between
+two of them (DAYBOOK_SCHEDULE_NIGHTLY).
+
+Examples:
+  daybook status --max-age 26h || page-someone
+  daybook status --alert`;
 
 export function addStatusCommand(program: Command): void {
   program
@@ -52,12 +60,16 @@ export function addStatusCommand(program: Command): void {
     )
     .option('--max-age <age>', 'exit 4 when a merchant’s last good run is older, like 26h')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
+    .option('--alert', 'tell people of what is wrong, where alerts are set up; for a cron job')
     .option('--all', 'a line for each merchant, however many there are')
     .addHelpText('after', HELP)
-    .action(async ({ maxAge, merchant, all = false }: StatusFlags, self: Command) => {
+    .action(async ({ maxAge, merchant, all = false, alert = false }: StatusFlags, self: Command) => {
       const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
-      await withApp(settings, async ({ database: { db }, now }) => {
+      await withApp(settings, async ({ database, now }) => {
+        const { db } = database;
+        if (alert) await tellTrouble({ database, now, settings }, maxAgeMs);
+        const untold = isAlerting(settings) ? await undelivered(db) : null;
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const merchants = chosenOf(overview.merchants, merchant);
@@ -78,6 +90,7 @@ export function addStatusCommand(program: Command): void {
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
+              ...(untold !== null && { alerts: untold }),
             }));
           }
         };
@@ -89,6 +102,7 @@ export function addStatusCommand(program: Command): void {
               queue !== undefined && queueText(queue),
               ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, times)]),
               clockText(runs),
+              untold !== null && undeliveredText(untold),
               '',
               text.toString(),
               settings.platform.timeZoneProof === 'trusted' && `\n${TIME_ZONE_ON_TRUST}`,
@@ -104,6 +118,24 @@ interface StatusFlags {
   readonly maxAge?: string;
   readonly merchant: readonly string[];
   readonly all?: boolean;
+  readonly alert?: boolean;
+}
+
+/** Raises what is wrong and sends what is due. Throws `UsageError` where no alerts are set up. */
+async function tellTrouble(app: Parameters<typeof deliverAtEnd>[0], maxAgeMs: number | null): Promise<void> {
+  if (!isAlerting(app.settings))
+    throw new UsageError('--alert tells people, and no alerts are set up: set DAYBOOK_ALERT_URL.');
+  await lookForTrouble(app, { maxAgeMs });
+  await deliverAtEnd(app, createLog(app.settings.logLevel));
+}
+
+function undeliveredText({ failing, givenUp }: Undelivered): string | null {
+  if (failing + givenUp === 0) return null;
+  const told = [
+    ...(failing > 0 ? [`${failing} not delivered yet`] : []),
+    ...(givenUp > 0 ? [`${givenUp} given up in the last week`] : []),
+  ];
+  return `alerts: ${told.join(', ')}: see \`daybook alerts list\`, and try \`daybook alerts test\``;
 }
 
 /** Those of the merchants that are asked for; all where none is. Throws `UsageError`. */

@@ -9,6 +9,7 @@ import { BackfillSlices } from '../run/backfill/slice-work.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/queued/finish.ts';
 import { QueuedMerchants } from '../run/queued/merchant.ts';
 import { EXIT, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { alertingBeside } from './alerting.ts';
 import { platformSettings, stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 import { withQueue } from './queue.ts';
@@ -48,10 +49,12 @@ export function addWorkerCommand(program: Command): void {
         async (app, log) => {
           const signal = stopSignal();
           await withHealthPort({ app, log, metrics, signal }, () =>
-            workOnQueue(app, log, { atOnce: atOnce ?? settings.merchantsAtOnce, untilEmpty, signal }),
+            alertingBeside(app, log, () =>
+              workOnQueue(app, log, { atOnce: atOnce ?? settings.merchantsAtOnce, untilEmpty, signal }),
+            ),
           );
         },
-        metrics,
+        { metrics },
       );
     });
 }

@@ -86,7 +86,7 @@ function refused(call: OutgoingCall, response: WholeReply, text: string): Failed
   }
   if (statusCode === 401 || statusCode === 403) {
     const message = `${call.subject}: the platform answered ${statusCode}; ${call.mend}${said}`;
-    return failed(new PlatformRejected(message, false, call.redact(text)), 'no');
+    return failed(new PlatformRejected(message, false, call.redact(text), true), 'no');
   }
   if (statusCode >= 300 && statusCode < 400) {
     const location = call.excerpt((headerText(headers['location']) ?? 'nowhere').replace(/[?#].*$/s, ''));

@@ -44,10 +44,13 @@ export class PlatformRejected extends Unsuccessful {
   override readonly name = 'PlatformRejected';
   /** True if the refusal does not tell whether the call was done: a redirect. */
   readonly mayHaveArrived: boolean;
+  /** Whether the platform refused the token (401 or 403). */
+  readonly refusesToken: boolean;
 
-  constructor(message: string, mayHaveArrived = false, reply: string | null = null) {
+  constructor(message: string, mayHaveArrived = false, reply: string | null = null, refusesToken = false) {
     super(message, reply);
     this.mayHaveArrived = mayHaveArrived;
+    this.refusesToken = refusesToken;
   }
 }
 
@@ -73,6 +76,7 @@ export const isPlatformError = (error: unknown): error is PlatformError =>
 export function saying(message: string, error: PlatformError, mayHaveArrived = false): PlatformError {
   const may = mayHaveArrived || error.mayHaveArrived;
   if (error instanceof PlatformUnreachable) return new PlatformUnreachable(message, may, error.replyText());
-  if (error instanceof PlatformRejected) return new PlatformRejected(message, may, error.replyText());
+  if (error instanceof PlatformRejected)
+    return new PlatformRejected(message, may, error.replyText(), error.refusesToken);
   return new PlatformReplyInvalid(message);
 }

@@ -16,6 +16,7 @@ import type { DB } from '../store/engine/schema.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
 import type { OlderDaysComparison } from '../store/older-days.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
+import type { RunAlerts } from './alerts/at-end.ts';
 import type { Joining } from './join-merchants.ts';
 import type { DueJob } from './schedule/due.ts';
 import type { KnownAhead } from './known-ahead.ts';
@@ -58,6 +59,8 @@ export interface RunDeps {
   readonly waits?: Waits;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
+  /** Where people are told of what a run finds; left out where no alerts are set up. */
+  readonly alerts?: RunAlerts;
   /** Called with each error that ended a stage for one merchant, to log it. */
   readonly onTrouble?: (merchantNo: string, error: unknown) => void;
   /** Is told of the work as it is done; nobody if it is left out. */

@@ -26,6 +26,8 @@ import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
+import type { RunAlerts } from './alerts/at-end.ts';
+import { openRunAlerts } from './alerts/open.ts';
 import { createMerchantWaits } from './merchant-waits.ts';
 import { UNOBSERVED, type Observer } from './observer.ts';
 import type { Progress } from './progress.ts';
@@ -53,6 +55,8 @@ export interface PlatformApp extends App {
   readonly waits: Waits;
   /** Is told of the work of this process; nobody if it is left out. */
   readonly observer?: Observer;
+  /** What its runs tell people with; left out where no alerts are set up. */
+  readonly alerts?: RunAlerts;
 }
 
 export interface AppOptions {
@@ -60,6 +64,8 @@ export interface AppOptions {
   readonly onRetry?: (retry: Retry) => void;
   /** Is told of the work of this process; nobody if it is left out. */
   readonly observer?: Observer;
+  /** Called with what could not be told to people. */
+  readonly onAlertProblem?: (error: unknown) => void;
   /** Clock, randomness and waiting for calls to the platform. If left out, the machine's own. */
   readonly transport?: TransportDeps;
   /** The current time. If left out: the clock, or the instant set by DAYBOOK_NOW. */
@@ -143,12 +149,15 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
     settings,
     kind === 'embedded' ? own : { ...own, shared: openPlatformLimit(db) },
   );
+  const onProblem = options.onAlertProblem ?? (() => undefined);
+  const alerts = openRunAlerts(settings, { now: app.now, onProblem });
   return {
     ...app,
     ...platform,
     settings,
     waits: waits.listen,
     ...(options.observer && { observer: options.observer }),
+    ...(alerts !== undefined && { alerts }),
     close: async () => {
       await platform.close();
       await app.close();
@@ -181,6 +190,7 @@ export function runDeps(
     signingKey: settings.signingKey,
     now: app.now,
     holder: thisHolder(),
+    ...(app.alerts !== undefined && { alerts: app.alerts }),
     signal,
     onProgress,
     ...(app.observer && { observer: app.observer }),

@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
-import { isPlatformError, PlatformUnreachable } from '../platform/errors.ts';
+import { isPlatformError, PlatformRejected, PlatformUnreachable } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { markJoined, notJoined } from '../store/merchants.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -22,6 +22,8 @@ export interface NotJoined {
   readonly problem: string;
   /** The platform could not be reached: the same call may succeed later. */
   readonly mayPass: boolean;
+  /** The platform refused its token. */
+  readonly refusesToken?: boolean;
 }
 
 /** Makes sure that a merchant is in the nightly job. Null once it has joined, just now or earlier. */
@@ -41,7 +43,11 @@ export async function createJoining(
       await reader.page({ merchant, window, pageNum: 1 }, signal);
     } catch (error) {
       if (!isPlatformError(error)) throw error;
-      return { problem: error.message, mayPass: error instanceof PlatformUnreachable };
+      const refusesToken = error instanceof PlatformRejected && error.refusesToken;
+      return {
+        ...{ problem: error.message, mayPass: error instanceof PlatformUnreachable },
+        ...(refusesToken && { refusesToken }),
+      };
     }
     await markJoined(db, merchant.merchantNo, now());
     return null;

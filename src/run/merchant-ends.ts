@@ -10,6 +10,7 @@ import { keepOlderDaysComparisons } from '../store/older-days.ts';
 import { recordMerchantEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled } from '../store/statements/record-published.ts';
 import type { UntoldChanges } from '../store/untold-changes.ts';
+import { noteForAlerts } from './alerts/note-facts.ts';
 import { outcomeOfAll } from './outcomes.ts';
 import { runFigures, type RunReport, type Standing } from './report.ts';
 import { standingsOf, type MerchantStanding } from './standing.ts';
@@ -88,6 +89,8 @@ export async function endMerchants(
         outcomes.flatMap(({ monthsHeld }) => monthsHeld ?? []),
       );
       await recordMerchantEnds(trx, own, { runId, holder: deps.holder, now });
+      if ((deps.alerts?.targets.length ?? 0) > 0)
+        await noteForAlerts(trx, outcomes, standings, { runId, now });
       return held;
     });
   const held = await retry(record, { isPassing: isLostOrRolledBack });

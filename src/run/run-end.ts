@@ -7,6 +7,7 @@ import { noticesTold, untoldNotices } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
 import { forgetUntoldRevisions } from '../store/statements/untold-revisions.ts';
 import { isChecked } from '../ledger/checks.ts';
+import { finishAlerting, type EndedRun } from './alerts/at-end.ts';
 import { isForPerson } from './clock-text.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
@@ -77,10 +78,29 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
     ...runFigures(report),
     interrupted: causes.some((cause) => cause instanceof Interrupted),
   };
-  const finished = finishRun(deps.db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
-  await (isAway ? finished.catch(() => undefined) : finished);
+  const finish = async (db: RunDeps['db']): Promise<boolean> => {
+    await finishRun(db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
+    return true;
+  };
+  if (deps.alerts !== undefined) {
+    await finishAlerting(deps, endedRun(run, report, figures.interrupted), { finish, isAway });
+  } else await (isAway ? finish(deps.db).catch(() => undefined) : finish(deps.db));
   await forgetTold(run, standing, ends);
   return report;
+}
+
+/** What alerts need to know of the end. */
+function endedRun(
+  { request, runId, from, to }: ActiveRun,
+  report: RunReport,
+  interrupted: boolean,
+): EndedRun {
+  const { command, exitCode, reasons, busy } = report;
+  return {
+    ...{ runId, command, exitCode, reasons, from, to, interrupted },
+    isNight: request.range === null && request.isByName !== true && request.currencies === null,
+    busy: busy.length,
+  };
 }
 
 /** The outcomes of all merchants, in the order in which they were asked for. */

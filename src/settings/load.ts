@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { SettingsInvalid, type SettingsProblem } from './invalid.ts';
 import { readConfigFile } from './config-file.ts';
 import { readEnvironment } from './environment.ts';
+import { alertProblems, alertSettingsOf } from './alerts.ts';
 import { scheduleOf } from './schedule.ts';
 import { SECTIONS, SETTING_PLACES, settingsSchema, type SettingsDocument } from './schema.ts';
 import type { RawSettings } from './raw.ts';
@@ -159,6 +160,7 @@ function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDoc
     healthListen: daybook.healthListen ?? null,
     metricsMerchants: daybook.metricsMerchants,
     trustedProxies: daybook.trustedProxies,
+    alerts: alertSettingsOf(daybook),
     logLevel: daybook.logLevel,
   } satisfies SettingsWithoutPlatform;
 }
@@ -187,6 +189,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
     problems.push(
       ...agentProblems(parsed.data),
       ...queueProblems(parsed.data),
+      ...alertProblems(parsed.data.daybook),
       ...certificateProblems(parsed.data, source.env),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);

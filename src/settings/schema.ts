@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { baseUrl, databaseUrl, listenAddress, publicUrl, statementsUrl } from './values/addresses.ts';
+import { alertSecret, alertUrls, mailAddress, mailAddresses, pingUrl, smtpUrl } from './values/alerts.ts';
 import { merchantNo, referralChannel, secretKeys, signingKey, token } from './values/credentials.ts';
 import { headerTemplates } from './values/headers.ts';
 import { codeLists, codes, countries, currencyUnits, networks, someOf, someOrNone } from './values/lists.ts';
@@ -43,8 +44,8 @@ const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', '
 const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
 /** An absolute path in some folder. No bare file name, no drive, no URL (docs/platform.md 4.3). */
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
-/** What a user may explicitly leave unprotected: the connection to PostgreSQL, the one to S3, or all certificates. */
-const UNPROTECTED = ['database', 'statements', 'certificates'] as const;
+/** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
+const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
 /** Who does the schedule's work on the ledger: its own process, or `worker` processes over the queue. */
 const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -97,6 +98,12 @@ export const settingsSchema = z.strictObject({
     healthListen: listenAddress().optional().meta(notes('127.0.0.1:8081')),
     metricsMerchants: yesOrNo().default(false).meta(notes('true')),
     trustedProxies: networks().default(['127.0.0.0/8', '::1']).meta(notes('10.0.0.0/8,192.0.2.7')),
+    alertUrl: alertUrls().default([]).meta(secret('https://ops.example/daybook')),
+    alertSecret: alertSecret().optional().meta(secret("the output of 'openssl rand -base64 32'")),
+    alertMailTo: mailAddresses().default([]).meta(notes('ops@company.example')),
+    alertMailFrom: mailAddress().optional().meta(notes('daybook@company.example')),
+    smtpUrl: smtpUrl().optional().meta(secret('smtps://user:password@mail.example')),
+    pingUrl: pingUrl().optional().meta(secret('https://hc-ping.com/your-uuid')),
     logLevel: oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),
   database: z.strictObject({

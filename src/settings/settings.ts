@@ -64,6 +64,29 @@ export interface SecretKey {
   readonly key: Buffer;
 }
 
+/** A webhook. Its address is a secret, as it may hold the key to the place behind it. */
+export interface Webhook {
+  /** `json`: a signed document of daybook's own; `slack`: what Slack's incoming webhooks take. */
+  readonly kind: 'json' | 'slack';
+  readonly url: string;
+}
+
+/** Where people are told. */
+export interface AlertSettings {
+  readonly webhooks: readonly Webhook[];
+  /** Signs what `json` webhooks get. Null only if there is none. */
+  readonly secret: string | null;
+  /** Null if no mail is sent. */
+  readonly mail: {
+    readonly to: readonly string[];
+    readonly from: string;
+    /** `smtp://` or `smtps://`, with user and password if the server asks for them. */
+    readonly smtpUrl: string;
+  } | null;
+  /** Asked for after each good night; null if nothing waits for it. */
+  readonly pingUrl: string | null;
+}
+
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 /** Rules for files that are submitted to the platform. They do not need its address. */
@@ -113,7 +136,7 @@ export interface Settings {
    */
   readonly publicUrl: string | null;
   readonly listen: ListenAddress;
-  /** What may go unprotected: `database`, `statements` (S3), `certificates`. */
+  /** What may go unprotected: `database`, `statements` (S3), `certificates`, `alerts`. */
   readonly allowInsecure: readonly string[];
   /**
    * Where `/healthz`, `/readyz` and `/metrics` are. Null: `serve` answers the first two where it listens, others nothing.
@@ -123,6 +146,7 @@ export interface Settings {
   readonly metricsMerchants: boolean;
   /** Addresses and networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
+  readonly alerts: AlertSettings;
   readonly logLevel: LogLevel;
 }
 

@@ -123,3 +123,15 @@ export async function merchantEnd(
     .executeTakeFirst();
   return row as Pick<MerchantEnd, 'state' | 'exitCode'> | undefined;
 }
+
+/** How many merchants the run is not done for, and the first few of them. */
+export async function undoneInRun(
+  db: Kysely<DB>,
+  runId: number,
+): Promise<{ readonly count: number; readonly merchants: readonly string[] }> {
+  const { rows } = await sql<{ merchantNo: string; count: number }>`
+    SELECT merchant_no AS "merchantNo", count(*) OVER () AS count FROM run_merchant
+    WHERE run_id = ${runId} AND state = 'ended' AND exit_code NOT IN (0, 3)
+    ORDER BY merchant_no LIMIT 5`.execute(db);
+  return { count: rows[0]?.count ?? 0, merchants: rows.map(({ merchantNo }) => merchantNo) };
+}

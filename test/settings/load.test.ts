@@ -86,6 +86,7 @@ describe('settings that are accepted', () => {
       healthListen: null,
       metricsMerchants: false,
       trustedProxies: ['127.0.0.0/8', '::1'],
+      alerts: { webhooks: [], secret: null, mail: null, pingUrl: null },
       logLevel: 'info',
     });
   });
@@ -132,6 +133,13 @@ describe('settings that are accepted', () => {
       DAYBOOK_HEALTH_LISTEN: '127.0.0.1:8081',
       DAYBOOK_METRICS_MERCHANTS: 'true',
       DAYBOOK_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::7',
+      DAYBOOK_ALERT_URL:
+        'https://ops.example/a,b?c=1,2 slack+https://chat.example/key\nhttps://hooks.slack.com/services/T/B/key,http://127.0.0.1:9/x',
+      DAYBOOK_ALERT_SECRET: 'a secret of the receiver',
+      DAYBOOK_ALERT_MAIL_TO: 'ops@company.example, late@company.example',
+      DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example',
+      DAYBOOK_SMTP_URL: 'smtps://user:p%40ss@mail.example:465',
+      DAYBOOK_PING_URL: 'https://hc-ping.com/your-uuid',
       DAYBOOK_LOG_LEVEL: 'debug',
       DATABASE_URL: 'postgres://u:p%40ss@db/books',
       STATEMENTS_URL: 's3://bucket/prefix',
@@ -188,6 +196,21 @@ describe('settings that are accepted', () => {
       healthListen: { host: '127.0.0.1', port: 8081 },
       metricsMerchants: true,
       trustedProxies: ['10.0.0.0/8', '2001:db8::7'],
+      alerts: {
+        webhooks: [
+          { kind: 'json', url: 'https://ops.example/a,b?c=1,2' },
+          { kind: 'slack', url: 'https://chat.example/key' },
+          { kind: 'slack', url: 'https://hooks.slack.com/services/T/B/key' },
+          { kind: 'json', url: 'http://127.0.0.1:9/x' },
+        ],
+        secret: 'a secret of the receiver',
+        mail: {
+          to: ['ops@company.example', 'late@company.example'],
+          from: 'daybook@company.example',
+          smtpUrl: 'smtps://user:p%40ss@mail.example:465',
+        },
+        pingUrl: 'https://hc-ping.com/your-uuid',
+      },
       logLevel: 'debug',
     });
   });
@@ -231,6 +254,50 @@ daybook:
     for (const { section, key } of SETTING_PLACES) {
       expect(example).toMatch(new RegExp(`^${section}:\\n(?:[ \\n#].*\\n|\\n)*?  ${key}:`, 'm'));
     }
+  });
+});
+
+describe('alerts', () => {
+  const MAIL = { DAYBOOK_ALERT_MAIL_TO: 'ops@company.example' };
+
+  test('in the file are a list; over plain http they go where somebody answers for it', () => {
+    const yaml = `
+platform: { baseUrl: https://a.example, timeZone: UTC }
+daybook:
+  alertUrl: ['http://ops.example/x', slack+https://chat.example/key]
+  alertSecret: a secret of the receiver
+  allowInsecure: [alerts]
+`;
+    expect(loadYaml(yaml).alerts.webhooks).toEqual([
+      { kind: 'json', url: 'http://ops.example/x' },
+      { kind: 'slack', url: 'https://chat.example/key' },
+    ]);
+  });
+
+  test('say what lacks, and repeat no address', () => {
+    const problemsOf = (env: Record<string, string>) =>
+      refusal(() => load({ ...LEAST, ...env })).problems.map(({ key }) => key);
+    expect(problemsOf({ DAYBOOK_ALERT_URL: 'https://ops.example/x' })).toEqual(['DAYBOOK_ALERT_SECRET']);
+    expect(problemsOf(MAIL)).toEqual(['DAYBOOK_ALERT_MAIL_FROM', 'DAYBOOK_SMTP_URL']);
+    expect(load({ ...LEAST, DAYBOOK_ALERT_URL: 'slack+https://chat.example/key' }).alerts.secret).toBeNull();
+    const told = refusal(() =>
+      load({
+        ...LEAST,
+        DAYBOOK_ALERT_URL: 'http://ops.example/secret-part',
+        DAYBOOK_SMTP_URL: 'secret-part',
+      }),
+    );
+    expect(told.message).not.toContain('secret-part');
+  });
+
+  test('can come from a file, an address a line', () => {
+    const files = { readFile: () => 'https://ops.example/x\nslack+https://chat.example/key\n' };
+    const env = {
+      ...LEAST,
+      DAYBOOK_ALERT_URL_FILE: '/run/secrets/urls',
+      DAYBOOK_ALERT_SECRET: 'sixteen letters!',
+    };
+    expect(load(env, files).alerts.webhooks.map(({ kind }) => kind)).toEqual(['json', 'slack']);
   });
 });
 
@@ -338,6 +405,14 @@ describe('settings that are refused', () => {
     ['DAYBOOK_REFERENCE_COUNTRIES', 'CN,usa', 'alpha-2 country codes'],
     ['DAYBOOK_REFERENCE_COUNTRIES', 'GB,UK,EN', 'alpha-2 country codes'],
     ['PLATFORM_CODE_LISTS', '{"sourceFunds":[1,2]}', 'must map sourceFunds'],
+    ['DAYBOOK_ALERT_URL', 'ops.example', 'has an address that is not a URL'],
+    ['DAYBOOK_ALERT_URL', 'ftp://ops.example', 'has an address that must begin with https://'],
+    ['DAYBOOK_ALERT_URL', 'https://user:pass@ops.example', 'must not carry a user or password'],
+    ['DAYBOOK_ALERT_URL', 'slack+http://ops.example/key', 'must be https; plain http is for loopback only'],
+    ['DAYBOOK_PING_URL', 'http://ops.example/key', 'must be https; plain http is for loopback only'],
+    ['DAYBOOK_ALERT_SECRET', 'short', 'at least 16 characters'],
+    ['DAYBOOK_ALERT_MAIL_FROM', 'daybook', 'must be a mail address'],
+    ['DAYBOOK_SMTP_URL', 'https://mail.example', 'must begin with smtps://'],
     ['DAYBOOK_PUBLIC_URL', 'http://books.example', 'must be https'],
     ['DAYBOOK_PUBLIC_URL', 'https://user@books.example', 'must not carry a user'],
     ['DAYBOOK_PUBLIC_URL', 'https://books.example/?a=1', 'without ? or #'],

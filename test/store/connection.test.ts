@@ -182,6 +182,7 @@ describe('the embedded database', () => {
       '0029_backfills',
       '0030_late_attempts',
       '0031_signed_manifests',
+      '0032_alerts',
       '0033_lateness',
       '0034_open_unreadable',
     ]);

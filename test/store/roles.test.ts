@@ -8,7 +8,11 @@ import { keepWorking } from '../../src/queue/worker.ts';
 import { enqueue } from '../../src/queue/enqueue.ts';
 import { openQueue } from '../../src/queue/queue.ts';
 import { processNotifications } from '../../src/notifications/process.ts';
+import { deliverDue } from '../../src/alerts/deliver.ts';
+import type { Target } from '../../src/alerts/targets.ts';
+import { lookForMissedNight } from '../../src/run/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
+import { listAlerts } from '../../src/store/alerts/outbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -17,7 +21,8 @@ import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../notifications/support.ts';
-import { openStage, type Stage } from '../support/stage.ts';
+import { createInboxWatch } from '../../src/web/inbox-watch.ts';
+import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
 const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only'] as const;
 type Role = (typeof ROLES)[number];
@@ -85,6 +90,35 @@ describe('job', () => {
     expect((await executeReferenceRun(work)).exitCode).toBe(0);
   });
 
+  it('raises, sends and lists alerts', async () => {
+    const db = of('job');
+    const sent: string[] = [];
+    const target: Target = {
+      ...{ key: 'json x', name: 'x' },
+      send: ({ kind }) => {
+        sent.push(kind);
+        return Promise.resolve({ ok: true });
+      },
+    };
+    const alerts = {
+      targets: [target.key],
+      direct: () => Promise.resolve(),
+      goodNight: () => Promise.resolve(),
+      onProblem: (error: unknown) => {
+        throw error;
+      },
+    };
+    const [entry] = stage.sandbox.entriesOf(MERCHANT.merchantNo);
+    stage.sandbox.amend(MERCHANT.merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
+    await stage.run({}, { db, alerts });
+    await lookForMissedNight(db, [MERCHANT.merchantNo], {
+      ...{ targets: [target.key], now: new Date('2026-04-01T00:00:00Z'), zone: 'UTC', maxAgeMs: 1 },
+    });
+    await deliverDue({ db, targets: [target], now: () => NOW, onFailed: () => undefined });
+    expect(sent.sort()).toEqual(['amendment', 'missed-night']);
+    expect(await listAlerts(db, 10)).toHaveLength(2);
+  });
+
   it('sends jobs to the queue, and works on them', async () => {
     await installQueue(admin);
     await sql.raw(await scriptOf('job')).execute(admin);
@@ -126,6 +160,22 @@ describe('job', () => {
 });
 
 describe('inbox', () => {
+  it('tells of missed nights and attacks, and sees nothing else of a run', async () => {
+    const db = of('inbox');
+    const raising = { targets: ['json x'], now: new Date('2026-04-03T00:00:00Z') };
+    await lookForMissedNight(db, [MERCHANT.merchantNo], { ...raising, zone: 'UTC', maxAgeMs: 1 });
+    const watch = createInboxWatch(() => 0);
+    for (let post = 0; post < 10; post += 1)
+      watch.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
+    await watch.look(db, raising);
+    await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
+    const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
+    expect(kinds).toContain('inbox-attack');
+    await forbidden(db, 'SELECT figures FROM run_merchant');
+    await forbidden(db, 'SELECT * FROM run');
+    await forbidden(db, 'SELECT * FROM alert_fact');
+  });
+
   it('records an application, stores its result and makes it a merchant', async () => {
     const application = await accepted(of('inbox'), 'ORDER-1');
     await inReview(of('inbox'), 'ORDER-2');

@@ -11,6 +11,7 @@ import {
   waitingInRun,
   type MerchantsReason,
 } from '../../store/queued-runs.ts';
+import { finishAlerting } from '../alerts/at-end.ts';
 import type { RunDeps } from '../active-run.ts';
 import { zeroFigures } from '../outcomes.ts';
 import { checkedBy } from '../checked.ts';
@@ -29,7 +30,7 @@ const MERCHANTS_NAMED = 5;
 
 type FinishDeps = Pick<
   RunDeps,
-  'db' | 'now' | 'zone' | 'settleDelayMs' | 'checks' | 'timeZoneTrusted' | 'holder'
+  'db' | 'now' | 'zone' | 'settleDelayMs' | 'checks' | 'timeZoneTrusted' | 'holder' | 'alerts'
 >;
 
 /** Ends the run if none of its merchants waits any more, and it has no end yet. Returns whether it did. */
@@ -62,7 +63,23 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
     notes: reasons.map(({ what }) => what),
     interrupted: false,
   };
-  const isFinished = await finishQueued(db, runId, { exitCode, figures, now: now() });
+  const finish = (on: FinishDeps['db']): Promise<boolean> =>
+    finishQueued(on, runId, { exitCode, figures, now: now() });
+  const isFinished =
+    deps.alerts === undefined
+      ? await finish(db)
+      : await finishAlerting(
+          deps,
+          {
+            ...{ runId, command: request.command, exitCode, reasons, from: run.from, to: run.to },
+            ...{
+              interrupted: false,
+              busy: 0,
+              isNight: request.range === null && request.currencies === null,
+            },
+          },
+          { finish },
+        );
   if (isFinished) await db.transaction().execute((trx) => noticesTold(trx, notices, now()));
   return isFinished;
 }

@@ -135,6 +135,118 @@ export interface AccountDay {
   verdict: string;
 }
 
+export interface Alert {
+  /**
+   * The sentences, what to do, and the first merchants and days. No token and no personal data.
+   */
+  content: Json;
+  /**
+   * Sent along with each try, so that a receiver can drop what it has already.
+   */
+  id: string;
+  /**
+   * What it is about, such as failed-night; the runbook has a heading for each.
+   */
+  kind: string;
+  /**
+   * When it was found.
+   */
+  raised_at: Date;
+  /**
+   * The run that found it; null if none did.
+   */
+  run_id: number | null;
+}
+
+export interface AlertCondition {
+  /**
+   * How many it was about when it was last told, such as merchants.
+   */
+  count: number;
+  /**
+   * How grave it was when it was last told: higher is graver.
+   */
+  grade: number;
+  /**
+   * What lasts, such as night.
+   */
+  name: string;
+  /**
+   * When it began.
+   */
+  since: Date;
+  /**
+   * When it was last told.
+   */
+  told_at: Date;
+}
+
+export interface AlertDelivery {
+  /**
+   * The alert.
+   */
+  alert_id: string;
+  /**
+   * How often it was tried, the one under way included.
+   */
+  attempts: Generated<number>;
+  /**
+   * When it was sent or given up; null while it waits.
+   */
+  ended_at: Date | null;
+  /**
+   * From then on it is not tried again.
+   */
+  give_up_at: Date;
+  /**
+   * Why the last try failed; null if none did.
+   */
+  problem: string | null;
+  /**
+   * waiting: to be sent, or sent again; sent: the place took it; given-up: it did not in time.
+   */
+  state: Generated<string>;
+  /**
+   * Which webhook or mailbox: its kind and a fingerprint, as addresses of webhooks are secrets.
+   */
+  target: string;
+  /**
+   * When it is tried next, by the database's clock. While a process sends it, a moment in the near future.
+   */
+  try_at: Date;
+}
+
+export interface AlertFact {
+  /**
+   * What the alert says about it.
+   */
+  detail: Json;
+  /**
+   * When it was found.
+   */
+  found_at: Date;
+  /**
+   * break: a new break; revised: a published day has a new revision; token: the platform refuses a merchant's token.
+   */
+  kind: string;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * The run that found it; null if none did.
+   */
+  run_id: number | null;
+  /**
+   * What it happened to, such as the number of the break.
+   */
+  subject: string;
+  /**
+   * When an alert told it; null until then.
+   */
+  told_at: Date | null;
+}
+
 export interface Application {
   /**
    * The platform's number of the application (bizFlow). Null until a receipt or a result told it.
@@ -1742,6 +1854,10 @@ export interface WatchedMonth {
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
+  alert: Alert;
+  alert_condition: AlertCondition;
+  alert_delivery: AlertDelivery;
+  alert_fact: AlertFact;
   application: Application;
   audit_entry: AuditEntry;
   backfill: Backfill;

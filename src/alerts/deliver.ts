@@ -1,0 +1,71 @@
+/** Sends what is due in the outbox. Several processes may do so at the same time. */
+import type { Kysely } from 'kysely';
+import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed } from '../store/alerts/outbox.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { alertOf } from './raise.ts';
+import type { Target } from './targets.ts';
+
+/** Time for one try. */
+export const TRY_MS_MAX = 5_000;
+/** Tries at the same time. */
+const AT_ONCE = 16;
+/** A process that took an alert and died is not waited for longer than this. It is more than a try and its note take. */
+const CLAIM_MS = 60_000;
+/** The wait after the first failed try. It doubles with each further one. */
+const FIRST_WAIT_MS = 30_000;
+const WAIT_MS_MAX = 3_600_000;
+
+export interface DeliverDeps {
+  readonly db: Kysely<DB>;
+  readonly targets: readonly Target[];
+  readonly now: () => Date;
+  /** Called for each failed try, to log it. */
+  readonly onFailed: (failed: {
+    readonly alert: string;
+    readonly target: string;
+    readonly problem: string;
+  }) => void;
+  /** From then on no further try is begun. */
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/** The wait after this failed try; as long as the target asks, if that is longer. */
+export const waitAfterMs = (attempts: number, askedMs: number | null): number =>
+  Math.max(Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, 20), WAIT_MS_MAX), askedMs ?? 0);
+
+/**
+ * Sends everything that is due, and returns how many targets took something. What fails is tried again later. A
+ * process that dies between sending and noting leaves the alert to be sent again, under the same number. Throws what
+ * the database throws.
+ */
+export async function deliverDue(deps: DeliverDeps): Promise<number> {
+  const { db, targets, signal } = deps;
+  if (targets.length === 0) return 0;
+  const byKey = new Map(targets.map((target) => [target.key, target]));
+  let sent = 0;
+  while (signal?.aborted !== true) {
+    const claimed = await claimDeliveries(db, [...byKey.keys()], { limit: AT_ONCE, claimMs: CLAIM_MS });
+    const took = await Promise.all(claimed.map((one) => deliver(deps, byKey.get(one.target)!, one)));
+    sent += took.filter(Boolean).length;
+    if (claimed.length < AT_ONCE) break;
+  }
+  await giveUpOld(db);
+  return sent;
+}
+
+async function deliver(
+  { db, now, onFailed, timeoutMs = TRY_MS_MAX }: DeliverDeps,
+  target: Target,
+  claimed: Claimed,
+): Promise<boolean> {
+  const sent = await target.send(alertOf(claimed), { timeoutMs, now });
+  if (sent.ok) {
+    await noteSent(db, claimed);
+    return true;
+  }
+  const { problem, askedMs } = sent;
+  await noteFailed(db, claimed, { problem, delayMs: waitAfterMs(claimed.attempts, askedMs) });
+  onFailed({ alert: claimed.id, target: target.name, problem });
+  return false;
+}

@@ -1,0 +1,46 @@
+/** The places that alerts go to, from the settings. */
+import { createHash } from 'node:crypto';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { Alert } from './alert.ts';
+import { mailAlert } from './mail.ts';
+import { postAlert, type Sending, type Sent } from './webhook.ts';
+
+export interface Target {
+  /**
+   * By which the outbox knows it: its kind and a fingerprint of its address, so that it stays the same target when others
+   * come and go, and its address is stored nowhere.
+   */
+  readonly key: string;
+  /** For people: which setting it comes from. */
+  readonly name: string;
+  /** Tries once. */
+  readonly send: (alert: Alert, sending: Sending) => Promise<Sent>;
+}
+
+const FINGERPRINT_CHARACTERS = 12;
+
+const keyOf = (kind: string, address: string): string =>
+  `${kind} ${createHash('sha256').update(address).digest('hex').slice(0, FINGERPRINT_CHARACTERS)}`;
+
+/** All targets, in the order of the settings; none where no alerts are set up. */
+export function targetsOf({
+  alerts: { webhooks, secret, mail },
+  allowInsecure,
+}: Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure'>): Target[] {
+  const hooks = webhooks.map((webhook, index): Target => ({
+    key: keyOf(webhook.kind, webhook.url),
+    name: `DAYBOOK_ALERT_URL ${index + 1} (${webhook.kind})`,
+    send: (alert, sending) => postAlert(webhook, alert, { ...sending, secret }),
+  }));
+  const different = hooks.filter(({ key }, index) => hooks.findIndex((one) => one.key === key) === index);
+  if (mail === null) return different;
+  const mayBeOpen = allowInsecure.includes('alerts');
+  return [
+    ...different,
+    {
+      key: keyOf('mail', JSON.stringify([mail.smtpUrl, mail.from, mail.to])),
+      name: 'DAYBOOK_ALERT_MAIL_TO',
+      send: (alert, sending) => mailAlert(mail, alert, { ...sending, mayBeOpen }),
+    },
+  ];
+}

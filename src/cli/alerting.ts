@@ -1,0 +1,190 @@
+/** What commands do about alerts: send what is due at their end, or beside their work as long as they live. */
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { jobs } from '../../jobs/all.ts';
+import type { AlertContent } from '../alerts/alert.ts';
+import { deliverDue } from '../alerts/deliver.ts';
+import { forgetToldDirectly, mayTellDirectly, sendDirect } from '../alerts/direct.ts';
+import { keepAlerting } from '../alerts/keep-alerting.ts';
+import { raiseCondition } from '../alerts/raise.ts';
+import { targetsOf } from '../alerts/targets.ts';
+import { notStarted } from '../run/alerts/not-started.ts';
+import { oldestMs } from '../run/alerts/missed.ts';
+import { lookForMissedNight, lookForUndoneRuns } from '../run/alerts/watch.ts';
+import { clockOf } from '../run/app.ts';
+import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import { activeMerchants } from '../store/merchants.ts';
+import { openDatabase } from '../store/engine/connection.ts';
+import { isDatabaseTrouble } from '../store/engine/errors.ts';
+import type { DB } from '../store/engine/schema.ts';
+
+/** A command that ends waits this long for receivers. What is left is sent by the next one. */
+const AT_END_MS_MAX = 5_000;
+const TRY_AT_END_MS_MAX = 4_000;
+
+interface AlertingApp {
+  readonly database: { readonly db: Kysely<DB> };
+  readonly now: () => Date;
+  readonly settings: SettingsWithoutPlatform;
+}
+
+/** The functions that need no more than the app and the log. */
+function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) {
+  const targets = targetsOf(settings);
+  const onFailed = (failed: object): void => log.warn(failed, 'an alert did not arrive');
+  const onFault = (error: unknown): void => log.error({ problem: messageOf(error) }, 'alerts failed');
+  return { db, now, targets, keys: targets.map(({ key }) => key), onFailed, onFault };
+}
+
+/** Sends what is due, in bounded time. Never rejects, so that it changes the end of no command. */
+export async function deliverAtEnd(app: AlertingApp, log: Logger): Promise<void> {
+  const { db, now, targets, onFailed, onFault } = partsOf(app, log);
+  if (targets.length === 0) return;
+  const signal = AbortSignal.timeout(AT_END_MS_MAX);
+  await deliverDue({ db, now, targets, onFailed, signal, timeoutMs: TRY_AT_END_MS_MAX }).catch(onFault);
+}
+
+/** The merchants whose ledgers are read: the active ones in the database, and the one in the settings. */
+export async function readMerchants(
+  db: Kysely<DB>,
+  { platform }: Pick<SettingsWithoutPlatform, 'platform'>,
+): Promise<string[]> {
+  const stored = await activeMerchants(db);
+  const own = platform?.merchant ?? null;
+  return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
+}
+
+/**
+ * Raises what no run tells: missed nights and, unless `seesRuns` is false, runs that were killed or failed. Throws what
+ * the database throws.
+ */
+export async function lookForTrouble(
+  { database: { db }, now, settings }: AlertingApp,
+  { maxAgeMs, seesRuns = true }: { readonly maxAgeMs?: number | null; readonly seesRuns?: boolean } = {},
+): Promise<void> {
+  const targets = targetsOf(settings).map(({ key }) => key);
+  if (targets.length === 0) return;
+  const { schedule, platform } = settings;
+  const merchants = await readMerchants(db, settings);
+  const at = now();
+  const raising = { targets, now: at, zone: platform?.timeZone ?? schedule.zone };
+  const oldest = maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at);
+  await lookForMissedNight(db, merchants, { ...raising, maxAgeMs: oldest });
+  if (!seesRuns) return;
+  const named = (isLedger: boolean): string[] =>
+    jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
+  await lookForUndoneRuns(db, { ...raising, ledgerJobs: named(true), otherJobs: named(false), merchants });
+}
+
+/**
+ * Sends and looks beside `work`, as long as that goes on, and sends once more at its end. Where no alerts are set up, it
+ * only works. `look` raises what the process notices by itself.
+ */
+export async function alertingBeside<Result>(
+  app: AlertingApp,
+  log: Logger,
+  work: () => Promise<Result>,
+  look: () => Promise<unknown> = () => lookForTrouble(app),
+): Promise<Result> {
+  const { db, now, targets, onFailed, onFault } = partsOf(app, log);
+  if (targets.length === 0) return work();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const kept = keepAlerting({
+    deliver: () => deliverDue({ db, now, targets, onFailed, ...(!signal.aborted && { signal }) }),
+    look,
+    onFault,
+    signal,
+  });
+  try {
+    return await work();
+  } finally {
+    stop.abort();
+    await kept;
+  }
+}
+
+/**
+ * Tells that a night could not begin, through the outbox where the database lets it, else directly and at most once a
+ * day. Never rejects.
+ */
+export async function tellNotStarted(
+  settings: SettingsWithoutPlatform,
+  error: unknown,
+  log: Logger,
+): Promise<void> {
+  const targets = targetsOf(settings);
+  if (targets.length === 0) return;
+  const now = clockOf(settings);
+  const { condition, content } = notStarted(error);
+  try {
+    if (isDatabaseTrouble(error)) throw error;
+    const database = await openDatabase(settings);
+    try {
+      const raising = { targets: targets.map(({ key }) => key), now: now() };
+      await database.db.transaction().execute((trx) => raiseCondition(trx, condition, content, raising));
+      await deliverAtEnd({ database, now, settings }, log);
+    } finally {
+      await database.close();
+    }
+  } catch {
+    await tellDirectly(settings, content, log);
+  }
+}
+
+/**
+ * Tells what ended a night that was begun in this app, unless that was told as the end of its run, or another run is at
+ * work. Never rejects.
+ */
+export async function tellThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
+  const { db, now, keys } = partsOf(app, log);
+  if (keys.length === 0 || exitCodeOf(error) === EXIT.leaseHeld) return;
+  const { condition, content } = notStarted(error);
+  const raising = { targets: keys, now: now() };
+  await db
+    .transaction()
+    .execute((trx) => raiseCondition(trx, condition, content, raising))
+    .catch(() => tellDirectly(app.settings, content, log));
+}
+
+/** Tells without the database, at most once a day. Never rejects. */
+async function tellDirectly(
+  settings: SettingsWithoutPlatform,
+  content: AlertContent,
+  log: Logger,
+): Promise<void> {
+  const now = clockOf(settings);
+  if (!(await mayTellDirectly(settings.dataDir, now()))) return;
+  const results = await sendDirect(targetsOf(settings), content, { now, timeoutMs: TRY_AT_END_MS_MAX });
+  for (const { target, problem } of results)
+    if (problem !== null) log.warn({ target, problem }, 'an alert did not arrive');
+}
+
+/** After so many ticks in a row that failed, a schedule that cannot do its work says so. They are a minute apart. */
+const TICKS_FAILED_MAX = 5;
+
+/** Tells once that the schedule cannot ask what is due. */
+export class FailingTicks {
+  readonly #settings: SettingsWithoutPlatform;
+  readonly #log: Logger;
+  #inARow = 0;
+
+  constructor(settings: SettingsWithoutPlatform, log: Logger) {
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  worked(): void {
+    if (this.#inARow >= TICKS_FAILED_MAX)
+      void forgetToldDirectly(this.#settings.dataDir).catch(() => undefined);
+    this.#inARow = 0;
+  }
+
+  failed(error: unknown): void {
+    this.#inARow += 1;
+    if (this.#inARow === TICKS_FAILED_MAX) void tellNotStarted(this.#settings, error, this.#log);
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,132 @@
+/** Raises what the end of a run tells people, in the transaction that records this end. */
+import type { Kysely, Transaction } from 'kysely';
+import type { AlertContent } from '../../alerts/alert.ts';
+import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
+import { endConditions } from '../../store/alerts/conditions.ts';
+import { downloadsOf, takeFacts } from '../../store/alerts/facts.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
+import { undoneInRun } from '../../store/run-merchants.ts';
+import type { RunDeps } from '../active-run.ts';
+import type { RunCommand } from '../report.ts';
+import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
+import {
+  amendments,
+  failedNight,
+  nameOf,
+  newBreaks,
+  recovered,
+  revisedDownloads,
+  tokensRefused,
+  type RunEnded,
+  type Undone,
+} from './run-alerts.ts';
+
+/** What a run needs to tell people. */
+export interface RunAlerts {
+  /** The keys of the targets. */
+  readonly targets: readonly string[];
+  /** Sends without the database, which is away. Never rejects. */
+  readonly direct: (content: AlertContent) => Promise<void>;
+  /** Called if an alert could not be stored; the run goes on. */
+  readonly onProblem: (error: unknown) => void;
+  /** Tells whoever waits for good nights. Never rejects. */
+  readonly goodNight: () => Promise<void>;
+}
+
+export interface EndedRun extends RunEnded {
+  readonly command: RunCommand;
+  /** Whether it did what a night does, for all merchants. */
+  readonly isNight: boolean;
+  /** The process was told to stop. That is no failure: the next run takes up from there. */
+  readonly interrupted: boolean;
+  /** Merchants left out because another process is at work on them. */
+  readonly busy: number;
+}
+
+/** Trouble with nights. A good one ends all of it. */
+export const NIGHT = 'night';
+export const MISSED = 'missed';
+export const KEYS = 'keys';
+
+/** How grave a failed night is: a fault more than anything else. */
+export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
+
+const conditionOf = (command: RunCommand): string => (command === 'run' ? NIGHT : `${NIGHT} ${command}`);
+
+type Deps = Pick<RunDeps, 'db' | 'now' | 'zone'> & { readonly alerts?: RunAlerts };
+
+/**
+ * Records the end by `finish`, with its alerts in the same transaction. If they cannot be stored, the end is recorded
+ * without them, and a failed night is told directly. Throws what `finish` throws; where the database is away, nothing.
+ * Returns what `finish` did: whether it recorded the end. If not, nothing is told.
+ */
+export async function finishAlerting(
+  { db, now, zone, alerts }: Deps,
+  ended: EndedRun,
+  {
+    finish,
+    isAway = false,
+  }: { readonly finish: (db: Kysely<DB>) => Promise<boolean>; readonly isAway?: boolean },
+): Promise<boolean> {
+  const { targets, direct, onProblem, goodNight } = alerts!;
+  const recordAndRaise = (): Promise<boolean> =>
+    db.transaction().execute(async (trx) => {
+      const isDone = await finish(trx);
+      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone });
+      return isDone;
+    });
+  const recordAlone = async (): Promise<boolean> => {
+    const { isDone, error } = await finish(db).then(
+      (done) => ({ isDone: done, error: null }),
+      (thrown: unknown) => ({ isDone: false, error: { thrown } }),
+    );
+    if (isFailedNight(ended) && (isDone || error !== null)) await direct(failedNight(ended, NOBODY));
+    if (error !== null && !isAway) throw error.thrown;
+    return isDone;
+  };
+  if (isAway) return recordAlone();
+  const isDone = await retry(recordAndRaise, { isPassing: isLostOrRolledBack }).catch((error: unknown) => {
+    onProblem(error);
+    return recordAlone();
+  });
+  if (isDone && ended.isNight && ended.command === 'run' && isGoodEnd(ended.exitCode)) await goodNight();
+  return isDone;
+}
+
+const NOBODY: Undone = { count: 0, merchants: [] };
+
+/** Nothing failed where the process was told to stop, or where other processes are at work on all that is left. */
+function isFailedNight({ isNight, exitCode, interrupted, busy, reasons }: EndedRun): boolean {
+  if (!isNight || isGoodEnd(exitCode) || interrupted) return false;
+  return busy === 0 || reasons.filter((reason) => !isGoodEnd(reason.exitCode)).length > busy;
+}
+
+async function raiseAtEnd(
+  trx: Transaction<DB>,
+  ended: EndedRun,
+  { zone, ...raising }: Raising & { readonly zone: string },
+): Promise<void> {
+  const { runId, command, exitCode, isNight } = ended;
+  if (isFailedNight(ended)) {
+    const undone = await undoneInRun(trx, runId);
+    const condition = { name: conditionOf(command), grade: gradeOf(exitCode), count: undone.count };
+    await raiseCondition(trx, condition, failedNight(ended, undone), raising);
+  } else if (isNight && isGoodEnd(exitCode)) {
+    const over = command === 'run' ? [NIGHT, MISSED, KEYS] : [conditionOf(command)];
+    const since = await endConditions(trx, over);
+    if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
+  }
+  const { breaks, revised, tokens } = await takeFacts(trx, raising.now);
+  const downloads = await downloadsOf(trx, revised);
+  const wereDownloaded = new Set(downloads.map(nameOf));
+  const downloaded = revised.filter((one) => wereDownloaded.has(nameOf(one)));
+  const others = revised.filter((one) => !wereDownloaded.has(nameOf(one)));
+  const told: AlertContent[] = [
+    ...(tokens.length > 0 ? [tokensRefused(tokens, runId)] : []),
+    ...(downloaded.length > 0 ? [revisedDownloads(downloaded, downloads, { runId, zone })] : []),
+    ...(others.length > 0 ? [amendments(others, runId)] : []),
+    ...(breaks.length > 0 ? [newBreaks(breaks, runId)] : []),
+  ];
+  for (const content of told) await raise(trx, content, raising);
+}

@@ -1,0 +1,51 @@
+/** Notes what is to be told of merchants, in the transaction that records their ends. */
+import type { Transaction } from 'kysely';
+import { PlatformRejected } from '../../platform/errors.ts';
+import {
+  crossOffTokens,
+  noteBreaks,
+  noteRevised,
+  noteTokens,
+  type TokenFact,
+} from '../../store/alerts/facts.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { SecretUnreadable, UnknownSecretKey } from '../../store/secrets/secrets.ts';
+import type { MerchantOutcome } from '../active-run.ts';
+import type { MerchantStanding } from '../standing.ts';
+
+/** Notes new breaks, revised days, and tokens that do not work; crosses off tokens that work again. */
+export async function noteForAlerts(
+  trx: Transaction<DB>,
+  outcomes: readonly MerchantOutcome[],
+  standings: ReadonlyMap<string, MerchantStanding>,
+  found: { readonly runId: number; readonly now: Date },
+): Promise<void> {
+  const own = outcomes.map(({ merchantNo }) => standings.get(merchantNo)!.standing);
+  if (own.some(({ newBreaks, knownBreaks }) => newBreaks + knownBreaks > 0)) {
+    const merchants = outcomes.map(({ merchantNo }) => merchantNo);
+    await noteBreaks(trx, merchants, found);
+  }
+  const revised = own.flatMap((standing) => standing.revised).filter(({ readsTheSame }) => !readsTheSame);
+  await noteRevised(trx, revised, found);
+  const refused = outcomes.flatMap((outcome) => tokenProblem(outcome) ?? []);
+  await noteTokens(trx, refused, found);
+  await crossOffTokens(
+    trx,
+    outcomes.filter(hasTokenThatWorks).map(({ merchantNo }) => merchantNo),
+  );
+}
+
+/** Why the merchant's token cannot be used; null if that is not what kept it from being read. */
+function tokenProblem({ merchantNo, sync }: MerchantOutcome): TokenFact | null {
+  if (sync === null) return null;
+  const { notJoined, report } = sync;
+  if (notJoined?.refusesToken === true) return { merchantNo, problem: notJoined.problem };
+  const { failure } = report;
+  const isRefused = failure instanceof PlatformRejected && failure.refusesToken;
+  if (isRefused || failure instanceof UnknownSecretKey || failure instanceof SecretUnreadable)
+    return { merchantNo, problem: failure.message };
+  return null;
+}
+
+const hasTokenThatWorks = ({ sync }: MerchantOutcome): boolean =>
+  sync !== null && sync.notJoined === undefined && sync.report.failure === null;

@@ -1,0 +1,44 @@
+/** Makes what a run tells people with, from the settings. */
+import { forgetToldDirectly, sendDirect } from '../../alerts/direct.ts';
+import { targetsOf } from '../../alerts/targets.ts';
+import { ping } from '../../alerts/webhook.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import type { RunAlerts } from './at-end.ts';
+
+const PING_TRIES_MAX = 2;
+const PING_MS_MAX = 4_000;
+
+export type AlertingSettings = Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure' | 'dataDir'>;
+
+/** Whether anybody is told of anything. */
+export const isAlerting = ({ alerts }: Pick<AlertingSettings, 'alerts'>): boolean =>
+  alerts.webhooks.length > 0 || alerts.mail !== null || alerts.pingUrl !== null;
+
+/** Undefined where no alerts are set up. `onProblem` is called with what could not be told. */
+export function openRunAlerts(
+  settings: AlertingSettings,
+  { now, onProblem }: { readonly now: () => Date; readonly onProblem: (error: unknown) => void },
+): RunAlerts | undefined {
+  if (!isAlerting(settings)) return undefined;
+  const targets = targetsOf(settings);
+  const { pingUrl } = settings.alerts;
+  return {
+    targets: targets.map(({ key }) => key),
+    onProblem,
+    direct: async (content) => {
+      for (const { target, problem } of await sendDirect(targets, content, { now }))
+        if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
+    },
+    goodNight: async () => {
+      await forgetToldDirectly(settings.dataDir).catch(onProblem);
+      if (pingUrl === null) return;
+      for (let tries = 1; ; tries += 1) {
+        const sent = await ping(pingUrl, { timeoutMs: PING_MS_MAX, now });
+        if (sent.ok) return;
+        if (tries < PING_TRIES_MAX) continue;
+        onProblem(new Error(`DAYBOOK_PING_URL: ${sent.problem}`));
+        return;
+      }
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may look. */
+import type { Kysely } from 'kysely';
+import { raiseCondition, type Raising } from '../../alerts/raise.ts';
+import { firstOf, NAMED_MAX } from '../../alerts/words.ts';
+import { counted } from '../../ledger/text.ts';
+import { wallTime } from '../../ledger/wall-time.ts';
+import { endConditions } from '../../store/alerts/conditions.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { undoneInRun } from '../../store/run-merchants.ts';
+import { lastRunsOf } from '../last-runs.ts';
+import type { KnownRun } from '../run-state.ts';
+import type { Reason } from '../verdict/reason.ts';
+import { gradeOf, MISSED, NIGHT } from './at-end.ts';
+import { missedNights } from './missed.ts';
+import { failedNight, killedNight } from './run-alerts.ts';
+
+/** Raises that the last good reading of these merchants is too long ago; once, and once a day as long as it is so. */
+export async function lookForMissedNight(
+  db: Kysely<DB>,
+  merchants: readonly string[],
+  { zone, maxAgeMs, ...raising }: Raising & { readonly zone: string; readonly maxAgeMs: number },
+): Promise<void> {
+  const { merchants: late, lastGoodAt } = await missedNights(db, merchants, { now: raising.now, maxAgeMs });
+  if (lastGoodAt === null) return;
+  const hours = Math.floor(maxAgeMs / 3_600_000);
+  await db.transaction().execute((trx) =>
+    raiseCondition(
+      trx,
+      { name: MISSED, grade: 1, count: late.length },
+      {
+        kind: 'missed-night',
+        title: `no good night for ${counted(late.length, 'merchant')} within ${hours} hours`,
+        sentences: [
+          `The last good reading of ${firstOf(late)} is older than ${hours} hours; the oldest ended ` +
+            `${wallTime(lastGoodAt.getTime(), zone)} (${zone}).`,
+        ],
+        todo:
+          'see whether `daybook schedule` (or the cron job) and its workers are alive, and start them: a run reads every ' +
+          'day that was missed by itself',
+        merchants: late.slice(0, NAMED_MAX),
+        merchantCount: late.length,
+        days: [],
+        since: null,
+        runId: null,
+      },
+      raising,
+    ),
+  );
+}
+
+/** Raises that the last run of a job was killed or failed and none has made up for it, unless that was told. */
+export async function lookForUndoneRuns(
+  db: Kysely<DB>,
+  {
+    zone,
+    ledgerJobs,
+    otherJobs,
+    merchants,
+    ...raising
+  }: Raising & {
+    readonly zone: string;
+    readonly ledgerJobs: readonly string[];
+    readonly otherJobs: readonly string[];
+    readonly merchants: readonly string[];
+  },
+): Promise<void> {
+  const asked = { ledgerJobs, otherJobs, merchants, now: raising.now };
+  const undone = (await lastRunsOf(db, asked)).notMadeUpFor.filter((run) => !wasToldToStop(run));
+  const nameOf = ({ command }: KnownRun): string => (otherJobs.includes(command) ? `job ${command}` : NIGHT);
+  for (const run of undone) {
+    const { count, merchants: named } = await undoneInRun(db, run.id);
+    const content =
+      run.state === 'killed'
+        ? killedNight({ ...run, zone })
+        : failedNight(
+            {
+              ...{ runId: run.id, exitCode: run.exitCode!, reasons: reasonsOf(run) },
+              ...{ from: run.fromDay, to: run.toDay },
+            },
+            { count, merchants: named },
+          );
+    const condition = { name: nameOf(run), grade: gradeOf(run.exitCode), count };
+    await db.transaction().execute((trx) => raiseCondition(trx, condition, content, raising));
+  }
+  // A good night ends its own trouble and says so; the other jobs are only crossed off.
+  const names = undone.map(nameOf);
+  const over = otherJobs.map((job) => `job ${job}`).filter((name) => !names.includes(name));
+  if (over.length > 0) await endConditions(db, over);
+}
+
+const wasToldToStop = ({ figures }: KnownRun): boolean => figures['interrupted'] === true;
+
+/** The reasons as the run stored them, or its sentences where it stored no more. */
+function reasonsOf({ figures, exitCode }: KnownRun): Reason[] {
+  const { reasons, notes } = figures;
+  if (Array.isArray(reasons) && reasons.length > 0) return reasons as unknown as Reason[];
+  const told = Array.isArray(notes) ? notes.map(String) : [];
+  return told.map((what): Reason => ({ exitCode: (exitCode ?? 4) as Reason['exitCode'], what, todo: null }));
+}

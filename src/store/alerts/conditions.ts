@@ -1,0 +1,46 @@
+/** Trouble that lasts: decides, under the row's lock, whether it is told now. */
+import { sql, type Kysely } from 'kysely';
+import { arrayLiteral } from '../engine/array-literal.ts';
+import type { DB } from '../engine/schema.ts';
+
+/** Trouble that lasts is told again after this time. */
+const REMIND_AFTER_MS = 24 * 3_600_000;
+
+export interface Condition {
+  readonly name: string;
+  /** Higher is graver. */
+  readonly grade: number;
+  /** How many it is about, such as merchants. */
+  readonly count: number;
+}
+
+/**
+ * Notes that this trouble is there. Returns since when if it is to be told now, else null. It is told when it begins;
+ * when it gets graver, or at least twice as many; and once a day. Of several processes that see it, one tells it.
+ */
+export async function noteCondition(
+  trx: Kysely<DB>,
+  { name, grade, count }: Condition,
+  now: Date,
+): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    INSERT INTO alert_condition AS known (name, since, told_at, grade, count)
+    VALUES (${name}, ${now}, ${now}, ${grade}, ${count})
+    ON CONFLICT (name) DO UPDATE
+      SET told_at = excluded.told_at, grade = greatest(known.grade, excluded.grade),
+        count = greatest(known.count, excluded.count)
+      WHERE excluded.grade > known.grade OR excluded.count >= 2 * greatest(known.count, 1)
+        OR known.told_at <= ${new Date(now.getTime() - REMIND_AFTER_MS)}
+    RETURNING since`.execute(trx);
+  return rows[0]?.since ?? null;
+}
+
+/** Notes that these are over. Returns since when the one that lasted longest was there; null if none was. */
+export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date }>`
+    DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(
+    trx,
+  );
+  const times = rows.map(({ since }) => since.getTime());
+  return times.length === 0 ? null : new Date(Math.min(...times));
+}

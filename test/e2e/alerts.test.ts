@@ -1,0 +1,398 @@
+/** What people are told of real nights, as a receiver gets it. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Kysely } from 'kysely';
+import { deliverDue } from '../../src/alerts/deliver.ts';
+import { targetsOf } from '../../src/alerts/targets.ts';
+import { PlatformRejected } from '../../src/platform/errors.ts';
+import { finishAlerting, type EndedRun } from '../../src/run/alerts/at-end.ts';
+import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
+import { oldestMs } from '../../src/run/alerts/missed.ts';
+import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
+import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import { recordDeed } from '../../src/store/audit.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { startRun } from '../../src/store/runs.ts';
+import { startFaultyWire } from '../support/faulty-wire.ts';
+import { startReceiver, type Receiver } from '../support/receivers.ts';
+import { FROM, MERCHANT, NIGHT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+let stage: Stage;
+let hook: Receiver;
+let pings: Receiver;
+beforeEach(async () => {
+  hook = await startReceiver();
+  pings = await startReceiver();
+});
+afterEach(async () => {
+  await stage.close();
+  await hook.close();
+  await pings.close();
+});
+
+const settings = () => ({
+  alerts: {
+    webhooks: [{ kind: 'json' as const, url: hook.url }],
+    ...{ secret: 'a secret of the receiver', mail: null, pingUrl: pings.url },
+  },
+});
+const open = async (change: Partial<ScenarioInput> = {}): Promise<void> => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 20, ...change }), settings: settings() });
+};
+const dbOf = () => stage.app.database.db;
+/** A night of the merchant. */
+const night = (request: Partial<RunRequest> = {}, change: Partial<RunDeps> = {}) =>
+  stage.run({ range: null, ...request }, change);
+const range = (request: Partial<RunRequest> = {}) => stage.run({ range: { from: FROM, to: TO }, ...request });
+/** What the receiver gets now. */
+async function told(): Promise<Record<string, unknown>[]> {
+  const before = hook.received.length;
+  await deliverDue({
+    ...{ db: dbOf(), targets: targetsOf(stage.app.settings), now: stage.app.now },
+    onFailed: (failed) => {
+      throw new Error(JSON.stringify(failed));
+    },
+  });
+  return hook.documents().slice(before);
+}
+const kinds = (documents: readonly Record<string, unknown>[]): unknown[] => documents.map(({ kind }) => kind);
+/** A platform that is down for these merchants. */
+const downFor = (merchants: readonly string[], error: () => Error): Partial<RunDeps> => {
+  const { reader } = stage.app;
+  return {
+    reader: {
+      page: (query, signal) =>
+        merchants.includes(query.merchant.merchantNo) ? Promise.reject(error()) : reader.page(query, signal),
+    },
+  };
+};
+const refused = (): Error => new PlatformRejected('sp2404: the platform answered 400');
+
+describe('a failed night', () => {
+  test('is told at once, not again while it stays so, once a day, and when it is over; good nights ask for the ping', async () => {
+    await open();
+    await range();
+    expect(await told()).toEqual([]);
+    await night({}, downFor([merchantNo], refused));
+    const [first, ...more] = await told();
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({
+      kind: 'failed-night',
+      title: 'run 2 failed (exit 4, incomplete), 1 merchant is not done',
+      text: `Not done: ${merchantNo}.\n${merchantNo}: sp2404: the platform answered 400`,
+      todo: expect.stringContaining('daybook doctor'),
+      merchants: [merchantNo],
+      merchantCount: 1,
+      since: new Date(NIGHT).toISOString(),
+      runId: 2,
+      runbook: 'Alert: a night failed',
+    });
+    stage.setNow('2026-03-06T02:30:00+08:00');
+    await night({}, downFor([merchantNo], refused));
+    expect(await told()).toEqual([]);
+    stage.setNow('2026-03-07T01:30:00+08:00');
+    await night({}, downFor([merchantNo], refused));
+    expect(await told()).toMatchObject([
+      { title: expect.stringMatching(/^still: run 4 failed/), since: new Date(NIGHT).toISOString() },
+    ]);
+    expect(pings.received).toEqual([]);
+    await night();
+    expect(await told()).toMatchObject([
+      {
+        kind: 'recovered',
+        title: 'run 5 ended well, after trouble since 2026-03-06 01:30',
+        since: new Date(NIGHT).toISOString(),
+      },
+    ]);
+    expect(pings.received.map(({ method }) => method)).toEqual(['GET']);
+    await night();
+    expect(await told()).toEqual([]);
+    expect(pings.received).toHaveLength(2);
+  });
+
+  test('of four hundred merchants is one message, with the number and the first few', async () => {
+    await open();
+    await range();
+    const many = Array.from({ length: 400 }, (_, number) => ({
+      merchantNo: `STORM-${String(number).padStart(3, '0')}`,
+      token: 'made-up-token',
+    }));
+    await night(
+      { merchants: many },
+      downFor(
+        many.map((one) => one.merchantNo),
+        refused,
+      ),
+    );
+    const [one, ...more] = await told();
+    expect(more).toEqual([]);
+    expect(one).toMatchObject({
+      title: 'run 2 failed (exit 4, incomplete), 400 merchants are not done',
+      merchants: ['STORM-000', 'STORM-001', 'STORM-002', 'STORM-003', 'STORM-004'],
+      merchantCount: 400,
+    });
+    const lines = String(one!['text']).split('\n');
+    expect(lines[0]).toBe('Not done: STORM-000, STORM-001, STORM-002, STORM-003, STORM-004 and 395 more.');
+    expect(lines).toHaveLength(7);
+    expect(lines.at(-1)).toBe('and 395 more: `daybook runs 2`');
+  }, 60_000);
+
+  test('of one merchant by name, of days by date, or one that was told to stop, is told by its exit code alone', async () => {
+    await open();
+    await night({ isByName: true }, downFor([merchantNo], refused));
+    await stage.run({}, downFor([merchantNo], refused));
+    const stop = new AbortController();
+    stop.abort(new Error('stop'));
+    await night({}, { signal: stop.signal });
+    expect(await told()).toEqual([]);
+    expect(pings.received).toEqual([]);
+  });
+
+  test('whose process was killed is told by any process that looks, once, and a good night ends it', async () => {
+    await open();
+    await range();
+    await startRun(dbOf(), {
+      ...{ command: 'nightly', slot: '2026-03-06 01:30', holder: 'gone:1:-', fromDay: TO, toDay: TO },
+      now: stage.app.now(),
+    });
+    const look = () =>
+      lookForUndoneRuns(dbOf(), {
+        ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE },
+        ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'], merchants: [merchantNo] },
+      });
+    await Promise.all([look(), look()]);
+    expect(await told()).toMatchObject([
+      {
+        kind: 'failed-night',
+        title: 'run 2 (nightly) was killed',
+        text: expect.stringContaining('It began 2026-03-06 01:30 (Asia/Shanghai) and was killed'),
+      },
+    ]);
+    await night();
+    await look();
+    expect(kinds(await told())).toEqual(['recovered']);
+  });
+});
+
+test('a night that was missed is told once, once a day, and is over with the next good one', async () => {
+  await open();
+  await range();
+  const maxAgeMs = oldestMs('30 1 * * *', ZONE, stage.app.now());
+  expect(maxAgeMs).toBe(26 * 3_600_000);
+  const look = () =>
+    lookForMissedNight(dbOf(), [merchantNo, 'NEVER-READ'], {
+      ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE, maxAgeMs },
+    });
+  stage.setNow('2026-03-07T03:30:00+08:00');
+  await look();
+  expect(await told()).toEqual([]);
+  stage.setNow('2026-03-07T03:31:00+08:00');
+  await Promise.all([look(), look(), look()]);
+  expect(await told()).toMatchObject([
+    {
+      kind: 'missed-night',
+      title: 'no good night for 1 merchant within 26 hours',
+      text: `The last good reading of ${merchantNo} is older than 26 hours; the oldest ended 2026-03-06 01:30 (Asia/Shanghai).`,
+      todo: expect.stringContaining('daybook schedule'),
+      merchants: [merchantNo],
+    },
+  ]);
+  await look();
+  expect(await told()).toEqual([]);
+  stage.setNow('2026-03-08T03:31:00+08:00');
+  await look();
+  expect(await told()).toMatchObject([{ title: expect.stringMatching(/^still: /) }]);
+  await night();
+  expect(kinds(await told())).toEqual(['recovered']);
+});
+
+describe('what a run finds', () => {
+  const gap = { what: 'missing', merchant: merchantNo, currency: 'USD', day: '2026-03-03', nth: 5 } as const;
+
+  test('a new break is told once, with its account day and amount', async () => {
+    await open({ planted: [gap] });
+    await range();
+    const [one, ...more] = await told();
+    expect(more).toEqual([]);
+    const [found] = await dbOf().selectFrom('continuity_break').selectAll().execute();
+    expect(one).toMatchObject({
+      kind: 'new-break',
+      title: `1 new break of ${merchantNo}`,
+      text: `Break 1: ${merchantNo} USD 2026-03-03, a net amount of ${found!.missing_net} is not explained.`,
+      merchants: [merchantNo],
+      days: ['2026-03-03'],
+      runId: 1,
+    });
+    await range();
+    await night();
+    expect(await told()).toEqual([]);
+  });
+
+  test('a break that a killed run found is told by the next one', async () => {
+    await open({ planted: [gap] });
+    const { db } = stage.deps();
+    await stage.run({}, {});
+    await told();
+    await db.deleteFrom('alert_fact').execute();
+    await db.updateTable('run').set({ exit_code: null, finished_at: null }).execute();
+    await range();
+    expect(kinds(await told())).toEqual(['new-break']);
+  });
+
+  const amend = (nth: number) => {
+    const entry = stage.sandbox.entriesOf(merchantNo)[nth]!;
+    stage.sandbox.amend(merchantNo, entry.batchNo, { busiType: `CORRECTED ${nth}` });
+    return entry;
+  };
+
+  test('a published day that is revised is told once, with what changed', async () => {
+    await open();
+    await range();
+    const entry = amend(0);
+    await range();
+    expect(await told()).toMatchObject([
+      {
+        kind: 'amendment',
+        title: '1 published day was revised',
+        text: `${merchantNo} ${entry.currency} ${FROM} went from r1 to r2 (1 entry amended (${entry.batchNo})).`,
+        days: [FROM],
+      },
+    ]);
+    await range();
+    expect(await told()).toEqual([]);
+  });
+
+  test.each([
+    ['by itself', (key: string) => key],
+    ['with its month', () => '2026-03'],
+    [
+      'with its month, chosen by merchant and currency',
+      (_: string, currency: string) => `2026-03 ${merchantNo} ${currency}`,
+    ],
+  ])('a day that somebody downloaded %s and that is revised is told as that', async (_, subject) => {
+    await open();
+    await range();
+    const entry = stage.sandbox.entriesOf(merchantNo)[0]!;
+    const { object_key: key } = await dbOf()
+      .selectFrom('statement')
+      .select('object_key')
+      .where('day', '=', FROM)
+      .where('currency', '=', entry.currency)
+      .executeTakeFirstOrThrow();
+    const deed = { by: 'a person', command: 'statements get', subject: subject(key, entry.currency) };
+    await recordDeed(dbOf(), deed, stage.app.now());
+    amend(0);
+    await range();
+    const [one, ...more] = await told();
+    expect(more).toEqual([]);
+    expect(one).toMatchObject({
+      kind: 'revised-download',
+      title: '1 day that somebody had downloaded was revised',
+      text: `${merchantNo} ${entry.currency} ${FROM} went from r1 to r2 (1 entry amended (${entry.batchNo})); downloaded 1 time, last 2026-03-06 01:30 (Asia/Shanghai).`,
+    });
+    expect(JSON.stringify(one)).not.toContain('a person');
+  });
+
+  test('another month, merchant, currency or day that was downloaded is not taken for it', async () => {
+    await open();
+    await range();
+    const { currency } = stage.sandbox.entriesOf(merchantNo)[0]!;
+    const other = currency === 'USD' ? 'KWD' : 'USD';
+    const keys = await dbOf()
+      .selectFrom('statement')
+      .select('object_key')
+      .where((day) => day.or([day('day', '<>', FROM), day('currency', '=', other)]))
+      .execute();
+    const subjects = ['2026-02', `2026-03 ${OTHER.merchantNo}`, `2026-03 ${other}`];
+    for (const subject of [...subjects, ...keys.map(({ object_key }) => object_key)]) {
+      await recordDeed(dbOf(), { by: 'a person', command: 'statements get', subject }, stage.app.now());
+    }
+    amend(0);
+    await range();
+    expect(kinds(await told())).toEqual(['amendment']);
+  });
+
+  test('a token that the platform refuses is told once, and again only after it has worked', async () => {
+    await open();
+    await range();
+    const forbidden = (): Error =>
+      new PlatformRejected('sp2404: the platform answered 401', false, null, true);
+    await night({}, downFor([merchantNo], forbidden));
+    const documents = await told();
+    expect(kinds(documents).sort()).toEqual(['failed-night', 'key-problem']);
+    expect(documents.find(({ kind }) => kind === 'key-problem')).toMatchObject({
+      title: `the token of ${merchantNo} cannot be used`,
+      text: `${merchantNo}: sp2404: the platform answered 401`,
+      todo: expect.stringContaining('merchants add'),
+    });
+    await night({}, downFor([merchantNo], forbidden));
+    expect(await told()).toEqual([]);
+    await night();
+    expect(kinds(await told())).toEqual(['recovered']);
+    await night({}, downFor([merchantNo], forbidden));
+    expect(kinds(await told()).sort()).toEqual(['failed-night', 'key-problem']);
+  });
+});
+
+test('a night whose database is away at its end is told without it', async () => {
+  await open();
+  const wire = await startFaultyWire(stage.app.settings.databaseUrl!);
+  const { db, close } = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
+  await wire.close();
+  const { alerts, now } = stage.deps();
+  const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
+  const ended: EndedRun = {
+    ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
+    ...{ isNight: true, interrupted: false, busy: 0 },
+  };
+  const finish = async (on: Kysely<DB>): Promise<boolean> => {
+    await on.selectFrom('run').select('id').execute();
+    return true;
+  };
+  const deps = { db, now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
+  expect(await finishAlerting(deps, ended, { finish, isAway: true })).toBe(false);
+  expect(hook.documents()).toMatchObject([
+    { kind: 'failed-night', text: 'the database did not answer', runId: 7 },
+  ]);
+  await close();
+}, 60_000);
+
+test('alerts that cannot be stored keep no run from its end, and a failed night is told directly', async () => {
+  await open();
+  await range();
+  await dbOf().schema.alterTable('alert').renameTo('alert_away').execute();
+  const report = await night({}, downFor([merchantNo], refused));
+  expect(report.exitCode).toBe(4);
+  expect(await dbOf().selectFrom('run').select('exit_code').where('id', '=', 2).execute()).toEqual([
+    { exit_code: 4 },
+  ]);
+  expect(kinds(hook.documents())).toEqual(['failed-night']);
+  await dbOf()
+    .schema.alterTable('alert_away' as 'alert')
+    .renameTo('alert')
+    .execute();
+});
+
+test('no token and no address of a receiver reaches the outbox', async () => {
+  await open();
+  await night({}, downFor([merchantNo], refused));
+  await told();
+  const rows = JSON.stringify([
+    await dbOf().selectFrom('alert').selectAll().execute(),
+    await dbOf().selectFrom('alert_delivery').selectAll().execute(),
+  ]);
+  expect(rows).toContain('failed-night');
+  for (const secret of [MERCHANT.token, 'secret-part', hook.url, 'a secret of the receiver']) {
+    expect(rows).not.toContain(secret);
+  }
+});
+
+test('where no alerts are set up, nothing is written', async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 20 }) });
+  expect(stage.app.alerts).toBeUndefined();
+  await night({}, downFor([merchantNo], refused));
+  for (const table of ['alert', 'alert_delivery', 'alert_condition', 'alert_fact'] as const) {
+    expect(await dbOf().selectFrom(table).selectAll().execute()).toEqual([]);
+  }
+});

@@ -1,0 +1,90 @@
+/** Servers that take alerts in a test: a webhook over HTTP, and a mail server. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Answers a request; without it 204. */
+type Answer = (response: ServerResponse, count: number) => void;
+
+export interface Receiver {
+  readonly url: string;
+  readonly received: Received[];
+  /** The bodies as JSON. */
+  readonly documents: () => Record<string, unknown>[];
+  answer: Answer;
+  readonly close: () => Promise<void>;
+}
+
+export async function startReceiver(
+  answer: Answer = (response) => response.writeHead(204).end(),
+): Promise<Receiver> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      received.push({ method: request.method!, path: request.url!, headers: request.headers, text });
+      receiver.answer(response, received.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/secret-part`,
+    received,
+    documents: () => received.map(({ text }) => JSON.parse(text) as Record<string, unknown>),
+    answer,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+export interface Mailbox {
+  readonly url: string;
+  readonly mails: { readonly to: readonly string[]; readonly from: string; readonly text: string }[];
+  readonly close: () => Promise<void>;
+}
+
+/** A mail server on loopback; with `refuses`, it refuses every mail with that status. */
+export async function startMailbox({ refuses }: { readonly refuses?: number } = {}): Promise<Mailbox> {
+  const mails: Mailbox['mails'] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        if (refuses !== undefined) {
+          done(Object.assign(new Error('no such user ops@company.example'), { responseCode: refuses }));
+          return;
+        }
+        const { mailFrom, rcptTo } = session.envelope;
+        mails.push({
+          to: rcptTo.map(({ address }) => address),
+          from: mailFrom === false ? '' : mailFrom.address,
+          text: Buffer.concat(chunks).toString('utf8'),
+        });
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
