@@ -122,11 +122,7 @@ async function killAtWork(
 }
 
 /** The night is over, once and whole: each merchant ended once, with the files of one process undisturbed. */
-async function expectDone(
-  { stage }: Night,
-  run: object,
-  files: ReadonlyMap<string, string>,
-): Promise<void> {
+async function expectDone({ stage }: Night, run: object, files: ReadonlyMap<string, string>): Promise<void> {
   const { db } = stage.app.database;
   expect(await queuedRuns(stage)).toEqual([{ ...run, exit_code: 0 }]);
   const ends = await db
