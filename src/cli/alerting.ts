@@ -46,7 +46,7 @@ export async function deliverAtEnd(app: AlertingApp, log: Logger): Promise<void>
 }
 
 /** The merchants whose ledgers are read: the active ones in the database, and the one in the settings. */
-export async function readMerchants(
+async function readMerchants(
   db: Kysely<DB>,
   { platform }: Pick<SettingsWithoutPlatform, 'platform'>,
 ): Promise<string[]> {

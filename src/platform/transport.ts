@@ -155,7 +155,7 @@ export function createTransportOver(
 
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingCall(call, basePath, settings, deps);
-    const { subject } = outgoing;
+    const about = { operation: call.operation, subject: outgoing.subject };
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
     signal?.throwIfAborted();
@@ -170,8 +170,7 @@ export function createTransportOver(
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
         deps.onRetry?.({
-          operation: call.operation,
-          subject,
+          ...about,
           retry: tries.made,
           waitMs,
           reason: outcome.failure.error.message,

@@ -40,7 +40,7 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
       merchantNo: manifest.merchantNo,
       manifests: new Set(chained.map((one) => one.sha256)).size,
       from: Math.min(...chained.flatMap(({ manifest }) => placesIn(manifest))),
-      through: manifest.place!,
+      through: manifest.place,
       last: { day: manifest.day, revision: manifest.revision, sha256 },
       missing,
     });
