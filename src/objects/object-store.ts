@@ -79,7 +79,7 @@ export interface ObjectStore {
    */
   readonly check: () => Promise<void>;
   /**
-   * Writes an object whole or not at all, reads it back, and returns the digest of what is stored. Throws
+   * Writes an object whole or not at all, makes sure of it, and returns the digest of what is stored. Throws
    * `ObjectStoreUnreachable`, `ObjectExists`, and the errors of the content and the fence.
    */
   readonly put: (key: string, content: ObjectContent, options?: PutOptions) => Promise<StoredDigest>;

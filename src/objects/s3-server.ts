@@ -7,8 +7,17 @@ import { createHash } from 'node:crypto';
 import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
 import { isChecksumRefused, isConditionFailed, isRefusal } from './s3-errors.ts';
 
-/** The oldest checksum of the protocol, which servers of every age compare. */
-export const md5Of = (bytes: Uint8Array): string => createHash('md5').update(bytes).digest('base64');
+/** The checksum of some bytes, as `Content-MD5` has it. */
+export type Md5 = (bytes: Uint8Array) => string | null;
+
+/** The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it (FIPS). */
+export function md5Of(bytes: Uint8Array): string | null {
+  try {
+    return createHash('md5').update(bytes).digest('base64');
+  } catch {
+    return null;
+  }
+}
 
 /** What is known of one server. Nothing is taken for granted before it was seen. */
 export interface ServerSeen {
@@ -16,7 +25,7 @@ export interface ServerSeen {
   isAsked: boolean;
   /** It compares `Content-MD5`, and tells of an upload the etag that it shows later: nothing needs to be read back. */
   checksBytes: boolean;
-  /** It obeys `If-None-Match`: nothing needs to be looked up before. */
+  /** It obeys `If-None-Match` where an object is sent whole: nothing needs to be looked up before that. */
   keepsFirst: boolean;
 }
 
@@ -24,14 +33,17 @@ export const nothingSeen = (): ServerSeen => ({ isAsked: false, checksBytes: fal
 
 /**
  * Puts the bytes with the checksum of others: `refused` by a server that compares them, `stored` by one that does not
- * look, `unknown` if it was refused for another reason. Throws the SDK's error if nothing can be told from it.
+ * look, `unknown` if it was refused for another reason, or if there is no such checksum here. Throws the SDK's error if nothing can be told from it.
  */
 export async function putMislabelled(
   client: S3Client,
   put: PutObjectCommandInput,
+  md5: Md5,
 ): Promise<'refused' | 'stored' | 'unknown'> {
+  const ContentMD5 = md5(Buffer.from('other bytes'));
+  if (ContentMD5 === null) return 'unknown';
   try {
-    await client.send(new PutObjectCommand({ ...put, ContentMD5: md5Of(Buffer.from('other bytes')) }));
+    await client.send(new PutObjectCommand({ ...put, ContentMD5 }));
     return 'stored';
   } catch (error) {
     if (isChecksumRefused(error)) return 'refused';

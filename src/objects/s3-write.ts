@@ -22,9 +22,9 @@ import {
 import { bareEtag, objectAt, rootOf, type Bucket } from './s3-bucket.ts';
 import { isConditionFailed, isConditionUnknown, isMissing, isTimedOut, s3Unreachable } from './s3-errors.ts';
 import type { IfMatch } from './s3-if-match.ts';
-import { md5Of, putMislabelled, refusesSecond, type ServerSeen } from './s3-server.ts';
+import { putMislabelled, refusesSecond, type Md5, type ServerSeen } from './s3-server.ts';
 
-/** Two parts in flight and one that fills: an upload holds about 32 MiB, whatever its size. 10,000 parts are 80 GB. */
+/** Two parts in flight, one that fills, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts are 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
@@ -34,6 +34,7 @@ export interface Writing {
   readonly store: ObjectStore;
   readonly ifMatch: IfMatch;
   readonly seen: ServerSeen;
+  readonly md5: Md5;
 }
 
 /** Writes an object and makes sure of it: `put` of an `ObjectStore`. */
@@ -44,12 +45,12 @@ export async function putObject(
   options: PutOptions,
 ): Promise<StoredDigest> {
   const { store, seen } = writing;
-  // Looked at here too, because not every server knows the condition.
+  // Because not every server knows the condition.
   if (options.ifAbsent === true && !seen.keepsFirst && (await store.head(key)) !== null) {
     return compareStored(store, key, content);
   }
   const source = metered(fenced(content, options.fence));
-  let sent: Sent;
+  let sent: Sent | 'there';
   try {
     sent = await send(writing, key, source, options);
   } catch (error) {
@@ -57,6 +58,7 @@ export async function putObject(
     if (contentError !== undefined) throw contentError;
     return settleFailed(writing, error, key, content, options);
   }
+  if (sent === 'there') return compareStored(store, key, content);
   const written = source.digest();
   if (sent.etag !== null) return { ...written, etag: sent.etag };
   const stored = await verifyStored(store, key, written, options.fence);
@@ -74,13 +76,13 @@ interface Sent {
   readonly learn?: (stored: string | null) => Promise<void>;
 }
 
-/** Sends the content whole, or in parts if it is large. */
+/** Sends the content whole, or in parts if it is large. `there`: an object is there already, and nothing was sent. */
 async function send(
   writing: Writing,
   key: string,
   source: MeteredStream,
   { contentType, ifAbsent, ifEtag }: PutOptions,
-): Promise<Sent> {
+): Promise<Sent | 'there'> {
   const params = {
     ...objectAt(writing.bucket, key),
     ContentType: contentType ?? 'application/octet-stream',
@@ -89,6 +91,11 @@ async function send(
   };
   const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
   if (rest === null) return sendWhole(writing, { ...params, Body: bytes });
+  // Not every server that knows the condition knows it at the end of an upload in parts.
+  if (ifAbsent === true && (await writing.store.head(key)) !== null) {
+    await rest.return?.();
+    return 'there';
+  }
   await sendParts(writing.bucket, key, params, joined(bytes, rest));
   return { etag: null };
 }
@@ -114,17 +121,17 @@ async function* joined(begin: Uint8Array, rest: AsyncIterator<Uint8Array>): Asyn
 }
 
 async function sendWhole(
-  { bucket: { client }, seen }: Writing,
+  { bucket: { client }, seen, md5 }: Writing,
   put: PutObjectCommandInput & { readonly Body: Uint8Array },
 ): Promise<Sent> {
   if (put.IfNoneMatch === undefined || seen.isAsked) {
-    const checksum = seen.checksBytes ? { ContentMD5: md5Of(put.Body) } : {};
-    const { ETag } = await client.send(new PutObjectCommand({ ...put, ...checksum }));
+    const ContentMD5 = (seen.checksBytes ? md5(put.Body) : null) ?? undefined;
+    const { ETag } = await client.send(new PutObjectCommand({ ...put, ...(ContentMD5 && { ContentMD5 }) }));
     return { etag: seen.checksBytes ? bareEtag(ETag) : null };
   }
   seen.isAsked = true;
   try {
-    const mislabelled = await putMislabelled(client, put);
+    const mislabelled = await putMislabelled(client, put, md5);
     const told = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
     const etag = bareEtag(told?.ETag);
     const learn = async (stored: string | null) => {

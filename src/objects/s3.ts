@@ -13,7 +13,7 @@ import { digestOf, type KeyRange, type ListedObject, type ObjectStore } from './
 import { bareEtag, objectAt, rootOf, type Bucket } from './s3-bucket.ts';
 import { isListingUnknown, isMissing, s3Refusal, s3Unreachable, type S3Place } from './s3-errors.ts';
 import { createIfMatch } from './s3-if-match.ts';
-import { nothingSeen } from './s3-server.ts';
+import { md5Of, nothingSeen, type Md5 } from './s3-server.ts';
 import { abortUploads, putObject } from './s3-write.ts';
 
 const LIST_PAGE_KEYS = 1_000;
@@ -23,7 +23,7 @@ const LIST_PAGE_KEYS = 1_000;
  * hashed, unless it was sent whole to a server that was seen to compare checksums. `If-None-Match` and `If-Match` stop late writes where the
  * server knows them. Nothing relies on them: a survey shows what came through all the same.
  */
-export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
+export function createS3Store(client: S3Client, place: S3Place, md5: Md5 = md5Of): ObjectStore {
   const bucket: Bucket = { client, place };
   const ifMatch = createIfMatch();
   const seen = nothingSeen();
@@ -33,7 +33,8 @@ export function createS3Store(client: S3Client, place: S3Place): ObjectStore {
 
     check: () => checkBucket(bucket),
 
-    put: (key, content, options = {}) => putObject({ bucket, store, ifMatch, seen }, key, content, options),
+    put: (key, content, options = {}) =>
+      putObject({ bucket, store, ifMatch, seen, md5 }, key, content, options),
 
     get: async (key) => (await openObject(bucket, key))?.bytes ?? null,
 

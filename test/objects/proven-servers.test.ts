@@ -4,9 +4,10 @@ import { buildApp } from 'fauxqs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ObjectExists, readWhole, type ObjectStore } from '../../src/objects/object-store.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
+import { createS3Store } from '../../src/objects/s3.ts';
 import { makeCareful, type Carefulness } from '../support/careful-s3.ts';
 import { startProxy } from '../support/proxy.ts';
-import { freshBucket, gatewayServer } from './s3-servers.ts';
+import { freshBucket, gatewayServer, startFauxqsServer } from './s3-servers.ts';
 
 interface Subject {
   readonly store: ObjectStore;
@@ -100,6 +101,31 @@ describe('a server that compares checksums and obeys conditions', () => {
       message: expect.stringMatching(/the bytes that arrived there are not those that were sent: run again/),
     });
     expect(await store.head('second.csv')).toBeNull();
+  });
+
+  test('a large object is looked up first all the same, as uploads in parts may know no condition', async () => {
+    subject = await open(CAREFUL);
+    const { store } = subject;
+    await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    const large = Buffer.alloc(9 * 1024 * 1024, 'published');
+    await store.put('large.csv', large, { ifAbsent: true });
+    const other = Buffer.alloc(9 * 1024 * 1024, 'something else');
+    await expect(store.put('large.csv', other, { ifAbsent: true })).rejects.toThrow(ObjectExists);
+    expect(await store.put('large.csv', large, { ifAbsent: true })).toMatchObject({
+      bytes: large.byteLength,
+    });
+    expect(await readWhole(store, 'large.csv')).toEqual(large);
+  });
+
+  test('where the machine forbids MD5, objects are read back', async () => {
+    const server = await startFauxqsServer();
+    const { bucket, client } = await freshBucket(server);
+    const place = { bucket, prefix: '', endpoint: server.env.AWS_ENDPOINT_URL_S3! };
+    const store = createS3Store(client, place, () => null);
+    subject = { store, seen: () => [], alterNext: () => undefined, stop: server.stop };
+    const first = await store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    const second = await store.put('second.csv', bytes('another day'), { ifAbsent: true });
+    expect([await store.digest('first.csv'), await store.digest('second.csv')]).toEqual([first, second]);
   });
 
   test('if it is asked with an object that is already there, another one asks', async () => {
