@@ -28,7 +28,7 @@ type Chained = ReadManifest & { readonly manifest: Manifest & { readonly place: 
 export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains {
   const chains: VerifiedChain[] = [];
   const problems: Problem[] = [];
-  for (const own of Map.groupBy(manifests, ({ manifest }) => manifest.merchantNo).values()) {
+  for (const own of groupedBy(manifests, ({ manifest }) => manifest.merchantNo).values()) {
     const chained = own
       .filter((one): one is Chained => one.manifest.place !== undefined)
       .sort((a, b) => a.manifest.place - b.manifest.place);
@@ -46,6 +46,18 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
     });
   }
   return { chains, problems };
+}
+
+/** `Map.groupBy`, which Node 20 does not have: `verify.mjs` runs there. */
+function groupedBy<T>(values: readonly T[], keyOf: (value: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
 }
 
 const placesIn = ({ place, supersededManifests = [] }: Chained['manifest']): number[] => [
@@ -72,7 +84,7 @@ function checkedLinks(
   chained: readonly Chained[],
 ): { readonly wrong: Problem[]; readonly missing: Problem[] } {
   const known = knownAmong(own);
-  const days = Map.groupBy(own, ({ manifest }) => manifest.day);
+  const days = groupedBy(own, ({ manifest }) => manifest.day);
   const inOrder = [...days.keys()].sort();
   const wrong: Problem[] = [];
   const missing: Problem[] = [];
@@ -135,12 +147,11 @@ function forks(chained: readonly Chained[]): Problem[] {
   const current = [...new Map(chained.map((one) => [one.sha256, one])).values()].filter(
     ({ sha256 }) => !superseded.has(sha256),
   );
-  return [
-    ...Map.groupBy(current, ({ manifest }) => manifest.previousManifest?.sha256 ?? '').values(),
-  ].flatMap(([first, ...others]) =>
-    others.map(({ path }) => ({
-      path,
-      problem: `it is out of order: the manifest of ${first!.manifest.day} follows the same one as it`,
-    })),
+  return [...groupedBy(current, ({ manifest }) => manifest.previousManifest?.sha256 ?? '').values()].flatMap(
+    ([first, ...others]) =>
+      others.map(({ path }) => ({
+        path,
+        problem: `it is out of order: the manifest of ${first!.manifest.day} follows the same one as it`,
+      })),
   );
 }

@@ -9,6 +9,17 @@ import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
 import { verifyAlone } from '../../support/standalone.ts';
 import { daybook } from '../daybook.ts';
 
+/** What came with Node 21 to 24 and looks like nothing older. */
+const NEWER_THAN_NODE_20 = new RegExp(
+  [
+    String.raw`\b(Map|Object)\.groupBy\b|\bPromise\.(withResolvers|try)\b|\bArray\.fromAsync\b|\bRegExp\.escape\b`,
+    String.raw`\bimport\.meta\.main\b|\bError\.isError\b|\bMath\.sumPrecise\b|\bIterator\b|\bawait using\b|\bglob(Sync)?\(`,
+    String.raw`\.(isSubsetOf|isSupersetOf|isDisjointFrom|union|intersection|difference|symmetricDifference)\(`,
+    String.raw`\.(keys|values|entries)\(\)\.(map|filter|flatMap|some|every|find|toArray|take|drop|reduce|forEach)\(`,
+  ].join('|'),
+  'g',
+);
+
 let folder: string;
 let statements: string;
 beforeAll(async () => {
@@ -28,6 +39,12 @@ test('it imports nothing but Node’s own modules, and is code to be read', asyn
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThan(160);
   for (const reads of ['// ---------- src/statements/verify-rows.ts', 'const MANIFEST_SCHEMA = {'])
     expect(text).toContain(reads);
+});
+
+test('it uses nothing that is newer than the Node it says it needs', async () => {
+  const text = await standaloneVerify();
+  expect(text).toContain('It needs Node 20 or newer');
+  expect(text.match(NEWER_THAN_NODE_20) ?? []).toEqual([]);
 });
 
 test('it knows every published format', () => {
