@@ -42,11 +42,12 @@ export const countedLate = (merchantNo: string, now: Date): RawBuilder<unknown> 
   ), counted_late AS (
     INSERT INTO late_entry_count AS known (merchant_no, month, days_min, days_max, entries)
     SELECT ${merchantNo}, ${monthOf(now.toISOString().slice(0, 10))}::date,
-      least(bounds.days_min, bounds.days_max), bounds.days_max, count(*)
+      bounds.days_min, bounds.days_max, count(*)
     FROM came_late CROSS JOIN LATERAL (
-      SELECT
-        greatest(0, coalesce(floor((extract(epoch FROM certified_at) * 1000 - booked_ms) / ${DAY_MS}), 0))::int AS days_min,
-        greatest(1, ceil((${now.getTime()}::numeric - booked_ms) / ${DAY_MS}))::int AS days_max
+      SELECT greatest(1, ceil((${now.getTime()}::numeric - booked_ms) / ${DAY_MS}))::int AS days_max
+    ) AS seen CROSS JOIN LATERAL (
+      SELECT seen.days_max, least(seen.days_max, greatest(0, coalesce(
+        floor((extract(epoch FROM certified_at) * 1000 - booked_ms) / ${DAY_MS}), 0)))::int AS days_min
     ) AS bounds
     GROUP BY bounds.days_min, bounds.days_max
     ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries

@@ -136,6 +136,13 @@ onBothDatabases((store) => {
     ]);
   });
 
+  it('late ones that were certified by a clock which ran ahead are one row, if they came within one day', async () => {
+    const [morning, evening] = [bookedAt(1, 3_600), bookedAt(2, 82_800)];
+    await read(store(), { reading: certified([]), now: at(12.5) });
+    await read(store(), { reading: certified([morning, evening]), now: at(9.99) });
+    expect(await late()).toEqual([{ daysMin: 10, daysMax: 10, entries: 2 }]);
+  });
+
   it('what came late long ago no longer counts, and other merchants never did', async () => {
     await read(store(), { reading: certified([]), now: at(1.1) });
     await read(store(), { reading: certified([first]), now: at(2.1) });
