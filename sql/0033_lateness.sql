@@ -16,6 +16,15 @@ CREATE TABLE watched_month (
   PRIMARY KEY (merchant_no, month)
 );
 
+-- Late entries of the past were not counted, so months of the past say nothing: none of their entries counts as watched.
+INSERT INTO watched_month (merchant_no, month, entries, watched_on)
+SELECT known.merchant_no, month::date, 0, month::date
+FROM (SELECT DISTINCT merchant_no FROM certified_span) AS known
+CROSS JOIN generate_series(
+  date_trunc('month', (now() AT TIME ZONE 'UTC') - interval '13 months 1 day'),
+  date_trunc('month', (now() AT TIME ZONE 'UTC') + interval '1 day'), interval '1 month'
+) AS month;
+
 COMMENT ON TABLE late_entry_count IS
   'How many entries came late, and by how many days: they appeared at a time that was under certificate without them.';
 COMMENT ON COLUMN late_entry_count.merchant_no IS 'The platform''s number of the merchant.';
@@ -29,5 +38,5 @@ COMMENT ON TABLE watched_month IS
   'Months whose entries are watched for late ones: at each month end they are compared with the platform.';
 COMMENT ON COLUMN watched_month.merchant_no IS 'The platform''s number of the merchant.';
 COMMENT ON COLUMN watched_month.month IS 'First business day of the month.';
-COMMENT ON COLUMN watched_month.entries IS 'How many entries it had when it was compared for the first time.';
+COMMENT ON COLUMN watched_month.entries IS 'How many entries it had when it was compared first, on days that were read before the next day was over.';
 COMMENT ON COLUMN watched_month.watched_on IS 'Business day on which it was found to hold last.';

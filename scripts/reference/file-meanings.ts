@@ -90,7 +90,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   'final.confidence': 'how sure that is, as a share of 1',
   'final.by': 'the business day by whose end they are there',
   'final.watchedEntries':
-    'how many entries that rests on: none of them can have come late without being noticed',
+    'how many entries that rests on, all of days that were read before the next day was over',
   'final.laterEntries': 'how many late entries may have come later than so',
   statements: 'the current statement of each currency',
   'statements[].currency': 'currency code of the account',

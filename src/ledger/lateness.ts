@@ -21,8 +21,9 @@ export interface LateCount {
 export interface WatchedMonth {
   /** Its first day. */
   readonly month: BusinessDay;
+  /** Those of days that were read in time, so that a late one would have been told. */
   readonly entries: number;
-  /** The day on which it held last. */
+  /** The day on which it held last; the month's first day where it never did. */
   readonly watchedOn: BusinessDay;
 }
 

@@ -111,13 +111,35 @@ interface Row {
   readonly entries: number;
 }
 
-/** Entries of the month of a row `made`, from the figures of its days. */
+/**
+ * For a day `d` of the figures: whether it was read in time, which is before the next business day was over. Of an entry that
+ * came before the first reading nobody knows how late it came. The entries next to both midnights in UTC tell it: one of
+ * them at least is of the day, in any zone.
+ */
+const wasReadInTime = sql`NOT EXISTS (
+  SELECT FROM (VALUES (d.day), (d.day + 1)) AS midnight (day) CROSS JOIN LATERAL (
+    (
+      SELECT e.booked_at, e.booked_ms, e.first_seen_at FROM ledger_entry e
+      WHERE e.merchant_no = d.merchant_no AND e.currency = d.currency AND e.vanished_at IS NULL
+        AND e.booked_ms < (extract(epoch FROM midnight.day) * 1000)::bigint
+      ORDER BY e.booked_ms DESC, e.batch_no DESC LIMIT 1
+    ) UNION ALL (
+      SELECT e.booked_at, e.booked_ms, e.first_seen_at FROM ledger_entry e
+      WHERE e.merchant_no = d.merchant_no AND e.currency = d.currency AND e.vanished_at IS NULL
+        AND e.booked_ms >= (extract(epoch FROM midnight.day) * 1000)::bigint
+      ORDER BY e.booked_ms, e.batch_no LIMIT 1
+    )
+  ) AS near
+  WHERE near.booked_at + (near.first_seen_at - to_timestamp(near.booked_ms / 1000.0)) >= near.booked_at::date + 2
+)`;
+
+/** Entries of the month of a row `made` on days that were read in time, from the figures of its days. */
 const entriesOfMonth = sql`(
   WITH RECURSIVE figured (currency) AS (${figuredCurrencies(sql`made.merchant_no`)})
   SELECT coalesce(sum(of_day.entries), 0)::bigint FROM figured CROSS JOIN LATERAL (
     SELECT d.credit_count + d.debit_count AS entries FROM account_day d
     WHERE d.merchant_no = made.merchant_no AND d.currency = figured.currency
-      AND d.day >= made.month AND d.day < made.month + interval '1 month' OFFSET 0
+      AND d.day >= made.month AND d.day < made.month + interval '1 month' AND ${wasReadInTime} OFFSET 0
   ) AS of_day
 )`;
 
@@ -130,8 +152,8 @@ export interface MonthsHeld {
 }
 
 /**
- * Notes that months held. Of one that is new, the entries are counted from its days' figures. To be called in a
- * transaction under the leases of these merchants.
+ * Notes that months held. Of one that is new, the entries are counted from the figures of those days that were read in
+ * time: late ones can be told only there. To be called in a transaction under the leases of these merchants.
  */
 export async function keepWatchedMonths(trx: Transaction<DB>, held: readonly MonthsHeld[]): Promise<void> {
   const rows = held.flatMap(({ months, ...one }) => months.map((month) => ({ ...one, month })));

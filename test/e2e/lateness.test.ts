@@ -152,6 +152,9 @@ describe('at a month end', () => {
 
   test('the month is compared by its own total, by one call; then it is watched, and its entries are counted once', async () => {
     await open(history, { resweepDaysMax: 1 });
+    // As if each day had been read on the day after it.
+    await sql`UPDATE ledger_entry SET first_seen_at = first_seen_at + (booked_at::date + interval '25.5 hours'
+      - booked_at - (first_seen_at - to_timestamp(booked_ms / 1000.0)))`.execute(stage.app.database.db);
     const first = await night('2026-03-10');
     expect([first.exitCode, callsToCompare(first)]).toEqual([0, 2]);
     const february = { month: '2026-02-01', entries: 28 * 15, watched_on: '2026-03-10' };
@@ -165,6 +168,18 @@ describe('at a month end', () => {
       lateEntries: 0,
       final: null,
     });
+  });
+
+  test('entries that a backfill brought, or a reading after a downtime, say nothing of lateness', async () => {
+    await open({ ...history, from: '2025-12-30', entriesPerDay: 120 }, { resweepDaysMax: 1 });
+    await night('2026-03-10');
+    expect((await watched()).map(({ month, entries }) => [month, entries])).toEqual(
+      BOTH.flatMap(() => [
+        ['2026-01-01', 0],
+        ['2026-02-01', 0],
+      ]),
+    );
+    expect((await status('2026-03-10')).lateness).toMatchObject({ watchedEntries: 0, final: null });
   });
 
   /** An entry goes and another one comes, so that the total of all older days stays as it was. */

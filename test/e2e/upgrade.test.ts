@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addMonths, monthOf } from '../../src/ledger/lateness.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
 import { createLeaseAsker } from '../../src/store/engine/lease-asker.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -107,4 +108,12 @@ test('after migrating, reading the same days again changes nothing that was publ
   expect(publishedIn(again)).toEqual([]);
   expect(await csvOf()).toEqual(before);
   expect(await verifyProblems(stage.app.objects)).toEqual([]);
+});
+
+test('months of before say nothing of lateness, as late entries were not counted then', async () => {
+  await migrate(database.db);
+  const watched = await database.db.selectFrom('watched_month').selectAll().orderBy('month').execute();
+  const today = new Date().toISOString().slice(0, 10);
+  expect(watched[0]!.month <= addMonths(today, -13) && watched.at(-1)!.month >= monthOf(today)).toBe(true);
+  expect(watched.filter(({ entries, month, watched_on: on }) => entries > 0 || on !== month)).toEqual([]);
 });

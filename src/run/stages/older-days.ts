@@ -120,7 +120,7 @@ async function olderDays(
  */
 function endedMonths(days: Days, { days: { lateness }, deps }: MerchantWork): BusinessDay[] {
   const last = addMonths(addDays(days.to, 1), -1);
-  if (lateness.watched.some(({ month }) => month >= last)) return [];
+  if (lateness.watched.some(({ month, watchedOn }) => month >= last && watchedOn > month)) return [];
   const counting = periodFrom(dayOf(deps.now().getTime(), deps.zone));
   const months: BusinessDay[] = [];
   for (let month = counting; month <= last; month = addMonths(month, 1))

@@ -1834,7 +1834,7 @@ export interface UntoldRevision {
 
 export interface WatchedMonth {
   /**
-   * How many entries it had when it was compared for the first time.
+   * How many entries it had when it was compared first, on days that were read before the next day was over.
    */
   entries: number;
   /**
