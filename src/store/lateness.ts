@@ -22,11 +22,19 @@ const DAY_MS = 86_400_000;
 /** Rows of readings looked at for the certificate of one instant. Their windows seldom overlap. */
 const READINGS_LOOKED_AT = 4;
 
+/** Who stores entries, in which run, and when. */
+interface StoredBy {
+  readonly merchantNo: string;
+  readonly runId: number;
+  readonly now: Date;
+}
+
 /**
  * For a WITH that inserts entries as `fresh (batch_no, currency, booked_ms)`: counts those that came late, which are those whose
- * instant was under certificate before this statement. An entry that may have been there unreadable says nothing.
+ * instant was under certificate before this statement. An entry that may have been there unreadable says nothing, and neither
+ * does one that this run itself certified the lack of: its reading fell short, or the platform's filter did.
  */
-export const countedLate = (merchantNo: string, now: Date): RawBuilder<unknown> => sql`
+export const countedLate = ({ merchantNo, runId, now }: StoredBy): RawBuilder<unknown> => sql`
   proven_before AS MATERIALIZED (
     SELECT currency, spans FROM certified_span WHERE merchant_no = ${merchantNo}
   ), came_late AS MATERIALIZED (
@@ -38,6 +46,11 @@ export const countedLate = (merchantNo: string, now: Date): RawBuilder<unknown> 
       SELECT FROM quarantined_entry q
       WHERE q.merchant_no = ${merchantNo}
         AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms))
+    ) AND NOT EXISTS (
+      SELECT FROM (
+        ${readingsOf(merchantNo, sql.lit(EVERY_CURRENCY))} UNION ALL ${readingsOf(merchantNo, sql`fresh.currency`)}
+      ) AS near
+      WHERE near.end_ms >= fresh.booked_ms AND near.certified_at IS NOT NULL AND near.run_id = ${runId}::bigint
     )
   ), counted_late AS (
     INSERT INTO late_entry_count AS known (merchant_no, month, days_min, days_max, entries)
@@ -53,14 +66,17 @@ export const countedLate = (merchantNo: string, now: Date): RawBuilder<unknown> 
     ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries
   )`;
 
+/** Readings of windows that begin before a `fresh` entry, the nearest ones. */
+const readingsOf = (merchantNo: string, currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+  SELECT w.certified_at, w.end_ms, w.run_id FROM sync_window w
+  WHERE w.merchant_no = ${merchantNo} AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
+  ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_LOOKED_AT)}
+)`;
+
 /** When the instant of a `fresh` entry was certified last, as far as the rows of readings say it. */
 const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
   const of = (currency: RawBuilder<unknown>) => sql`(
-    SELECT max(near.certified_at) FROM (
-      SELECT certified_at, end_ms FROM sync_window w
-      WHERE w.merchant_no = ${merchantNo} AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
-      ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_LOOKED_AT)}
-    ) AS near
+    SELECT max(near.certified_at) FROM ${readingsOf(merchantNo, currency)} AS near
     WHERE near.end_ms >= fresh.booked_ms
   )`;
   return sql`greatest(${of(sql.lit(EVERY_CURRENCY))}, ${of(sql`fresh.currency`)})`;

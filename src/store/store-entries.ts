@@ -71,7 +71,7 @@ export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
  * entries, as `sentRows` gives them.
  */
 export const freshEntries = (
-  { merchantNo, now }: Pick<Batch, 'merchantNo' | 'now'>,
+  { merchantNo, runId, now }: Omit<Batch, 'entries'>,
   { held, sent }: { readonly held: RawBuilder<unknown>; readonly sent: RawBuilder<unknown> },
 ): RawBuilder<unknown> => sql`
   fresh AS (
@@ -84,7 +84,7 @@ export const freshEntries = (
     INSERT INTO changed_day (merchant_no, currency, day)
     SELECT DISTINCT ${merchantNo}, currency, booked_at::date FROM fresh
     ON CONFLICT DO NOTHING
-  ), ${countedLate(merchantNo, now)}`;
+  ), ${countedLate({ merchantNo, runId, now })}`;
 
 /**
  * Updates entries whose content differs or that had vanished. Each is looked up by the primary key in a subquery with

@@ -39,9 +39,9 @@ export async function storePlain(
   open: readonly OpenPart[],
   entries: readonly LedgerEntry[],
 ): Promise<PlainStored> {
-  const { merchantNo, now } = open[0]!.part;
+  const { merchantNo, runId, now } = open[0]!.part;
   const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
-  const batch = { merchantNo, entries, now };
+  const batch = { merchantNo, entries, runId, now };
   return writeStatement(db, lease, async (held, isAgain) => {
     // If the answer was lost, the entries may be stored already.
     const before = isAgain ? await insertedBefore(db, batch) : 0;

@@ -29,14 +29,22 @@ interface Read {
   readonly reading: WindowReading;
   readonly now: Date;
   readonly currency?: string | null;
+  readonly runId?: number;
 }
+const RUN = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null } as const;
 
 onBothDatabases((store) => {
-  const read = (
-    { db, lease, runId }: StoreUnderTest,
-    { reading, now, currency = null }: Read,
+  const startedRun = () => startRun(store().db, { ...RUN, now: NOW });
+  /** Each reading is of a run of its own, unless one is given. */
+  const read = async (
+    { db, lease }: StoreUnderTest,
+    { reading, now, currency = null, runId }: Read,
     window = DAY,
-  ) => storeWindow(db, lease, { merchantNo: MERCHANT, window, currency, reading, runId, now });
+  ) =>
+    storeWindow(db, lease, {
+      ...{ merchantNo: MERCHANT, window, currency, reading, now },
+      runId: runId ?? (await startedRun()),
+    });
   const late = async () => (await latenessMeasured(store().db, [MERCHANT], TODAY)).get(MERCHANT)?.late ?? [];
   const [first, second] = [entry(1), entry(2)];
 
@@ -136,6 +144,15 @@ onBothDatabases((store) => {
     ]);
   });
 
+  it('an entry that the same run certified the lack of, and then read, says nothing of lateness', async () => {
+    const runId = await startedRun();
+    await read(store(), { reading: certified([first]), now: at(300.1), runId });
+    await read(store(), { reading: certified([first, second]), now: at(300.2), runId });
+    expect(await late()).toEqual([]);
+    await read(store(), { reading: certified([first, second, entry(3)]), now: at(301.1) });
+    expect(await late()).toEqual([{ daysMin: 300, daysMax: 302, entries: 1 }]);
+  });
+
   it('late ones that were certified by a clock which ran ahead are one row, if they came within one day', async () => {
     const [morning, evening] = [bookedAt(1, 3_600), bookedAt(2, 82_800)];
     await read(store(), { reading: certified([]), now: at(12.5) });
@@ -186,13 +203,7 @@ onBothDatabases((store) => {
       fc.asyncProperty(history, async ({ entries, readings }) => {
         await emptyTables(db);
         const lease = await acquireLease(db, { name: 'merchant/M1', holder: 'test:1:-', ttlMs: 60_000 });
-        const runId = await startRun(db, {
-          command: 'sync',
-          holder: 'test:1:-',
-          fromDay: null,
-          toDay: null,
-          now: NOW,
-        });
+        const { runId } = store();
         const all = entries.map((one, n) => ({ ...one, entry: bookedAt(n, one.second) }));
         const truth: { readonly min: number; readonly max: number }[] = [];
         const seen = new Set<string>();
