@@ -45,8 +45,8 @@ export function addServeCommand(program: Command): void {
           },
           onProcessed: (report) => {
             log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at');
-            watch.onProcessed(report);
           },
+          onLeft: watch.onLeft,
           onFault: (error) =>
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });
