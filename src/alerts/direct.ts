@@ -39,7 +39,10 @@ const FILE = 'alert-told.txt';
 export async function sendDirectOnceADay(
   targets: readonly Target[],
   content: AlertContent,
-  { dataDir, ...sending }: { readonly dataDir: string; readonly now: () => Date; readonly timeoutMs?: number },
+  {
+    dataDir,
+    ...sending
+  }: { readonly dataDir: string; readonly now: () => Date; readonly timeoutMs?: number },
 ): Promise<DirectResult[]> {
   const path = join(dataDir, FILE);
   const now = sending.now();

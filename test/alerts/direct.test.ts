@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetToldDirectly, sendDirectOnceADay } from '../../src/alerts/direct.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { FailingTicks } from '../../src/cli/alerting.ts';
+import type { AlertContent } from '../../src/alerts/alert.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
 
@@ -22,10 +23,10 @@ afterEach(async () => {
 });
 
 const HOUR_MS = 3_600_000;
-const CONTENT = {
+const CONTENT: AlertContent = {
   ...{ kind: 'failed-night', title: 'daybook could not begin', sentences: ['It was away.'], todo: 'look' },
   ...{ merchants: [], merchantCount: 0, days: [], since: null, runId: null },
-} as const;
+};
 const tell = (hours: number) =>
   sendDirectOnceADay(
     targetsOf({
@@ -58,7 +59,14 @@ test('is told again as long as nobody took it', async () => {
 
 test('a schedule that cannot ask what is due tells it at a later tick if the network was away, and once a day', async () => {
   const settings = loadSettings({
-    env: { DAYBOOK_ALERT_URL: hook.url, DAYBOOK_DATA_DIR: join(folder, 'data') },
+    readFile: () => '',
+    env: {
+      PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+      PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+      DAYBOOK_ALERT_URL: hook.url,
+      DAYBOOK_ALERT_SECRET: 'a secret of the receiver, long enough',
+      DAYBOOK_DATA_DIR: join(folder, 'data'),
+    },
   });
   let nowMs = 0;
   const ticks = new FailingTicks(settings, pino({ level: 'silent' }), () => nowMs);
