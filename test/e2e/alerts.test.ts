@@ -14,6 +14,7 @@ import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { recordDeed } from '../../src/store/audit.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
+import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { startFaultyWire } from '../support/faulty-wire.ts';
@@ -445,10 +446,10 @@ test('a night that left busy merchants to others has not failed, nor for a look 
 test('what a run by hand says of busy merchants does not hide that others failed', async () => {
   await open();
   await range();
-  const holder = { holder: 'another process', leaseMs: 600_000 };
-  await takeLeases(dbOf(), [OTHER.merchantNo], holder);
+  const name = merchantLease(OTHER.merchantNo);
+  await acquireLease(dbOf(), { name, holder: 'other:1:-', ttlMs: 60_000 });
   const merchants = [MERCHANT, OTHER];
-  await night({ merchants, scheduled: false }, downFor([merchantNo], refused));
+  await night({ merchants }, downFor([merchantNo], refused));
   expect(kinds(await told())).toEqual(['failed-night']);
 });
 
