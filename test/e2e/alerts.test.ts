@@ -463,10 +463,7 @@ test('alerts that cannot be stored keep no run from its end, and a failed night 
     { exit_code: 4 },
   ]);
   expect(kinds(hook.documents())).toEqual(['failed-night']);
-  await dbOf()
-    .schema.alterTable('alert_away' as 'alert')
-    .renameTo('alert')
-    .execute();
+  await dbOf().schema.alterTable('alert_away').renameTo('alert').execute();
 });
 
 test('no token and no address of a receiver reaches the outbox', async () => {
