@@ -1,6 +1,6 @@
 /** Tells people without the database: when it is away, nothing can be kept for later. */
 import { randomUUID } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AlertContent } from './alert.ts';
 import { TRY_MS_MAX } from './deliver.ts';
@@ -32,16 +32,29 @@ const TELL_AGAIN_MS = 24 * 3_600_000;
 const FILE = 'alert-told.txt';
 
 /**
- * Whether something may be told without the database now: once a day. The data folder remembers it, as a supervisor may
- * start a process that cannot do its work again and again. Where that folder cannot be written, it is told each time.
+ * Sends as `sendDirect` does, unless somebody took such an alert within the last day: then to nobody. The data folder
+ * remembers that, as a supervisor may start a process that cannot do its work again and again. Where that folder cannot
+ * be written, it is told each time.
  */
-export async function mayTellDirectly(dataDir: string, now: Date): Promise<boolean> {
+export async function sendDirectOnceADay(
+  targets: readonly Target[],
+  content: AlertContent,
+  {
+    dataDir,
+    ...sending
+  }: { readonly dataDir: string; readonly now: () => Date; readonly timeoutMs?: number },
+): Promise<DirectResult[]> {
   const path = join(dataDir, FILE);
-  const toldMs = Date.parse(await readFile(path, 'utf8').catch(() => ''));
-  const agoMs = now.getTime() - toldMs;
-  if (agoMs >= 0 && agoMs < TELL_AGAIN_MS) return false;
-  await writeFile(path, now.toISOString()).catch(() => undefined);
-  return true;
+  const now = sending.now();
+  const agoMs = now.getTime() - Date.parse(await readFile(path, 'utf8').catch(() => ''));
+  if (agoMs >= 0 && agoMs < TELL_AGAIN_MS) return [];
+  const results = await sendDirect(targets, content, sending);
+  if (results.some(({ problem }) => problem === null)) {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+      .then(() => writeFile(path, now.toISOString()))
+      .catch(() => undefined);
+  }
+  return results;
 }
 
 /** Forgets what was told without the database: the trouble is over. */

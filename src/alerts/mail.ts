@@ -4,9 +4,20 @@ import type { AlertSettings } from '../settings/settings.ts';
 import { linesOf, type Alert } from './alert.ts';
 import { causeOf, lateText, type Sending, type Sent } from './webhook.ts';
 
+/**
+ * Time for all of a try once the server has greeted. Many look through a mail before they take it, and one that is given
+ * up meanwhile may arrive all the same. It is less than the time for which a process claims an alert.
+ */
+const DIALOGUE_MS_MAX = 45_000;
+/** The wait after a try that was not answered in this time, as the mail may have arrived. */
+const AFTER_LATE_MS = 4 * 3_600_000;
+
 export type MailSettings = NonNullable<AlertSettings['mail']>;
 
-/** Mails an alert to all addresses, in one message. Off loopback it needs TLS, unless `mayBeOpen`. */
+/**
+ * Mails an alert to all addresses, in one message. Off loopback it needs TLS, unless `mayBeOpen`. `timeoutMs` is the time
+ * in which the server has to greet.
+ */
 export async function mailAlert(
   { to, from, smtpUrl }: MailSettings,
   alert: Alert,
@@ -19,33 +30,30 @@ export async function mailAlert(
     url: smtpUrl,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    socketTimeout: DIALOGUE_MS_MAX,
     requireTLS: !isHere && !mayBeOpen,
     ignoreTLS: isHere,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const late = Promise.withResolvers<Sent>();
-  const timer = setTimeout(
-    () => late.resolve({ ok: false, problem: lateText(timeoutMs), askedMs: null }),
-    timeoutMs,
-  );
+  const signal = AbortSignal.timeout(DIALOGUE_MS_MAX);
   try {
-    return await Promise.race([
-      late.promise,
-      transport
-        .sendMail({
-          from,
-          to: [...to],
-          subject: `daybook: ${alert.title}`,
-          text: linesOf(alert).join('\n'),
-          messageId: `<${alert.id}@daybook>`,
-          headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
-        })
-        .then((): Sent => ({ ok: true }), failed),
-    ]);
+    await transport.sendMail({
+      from,
+      to: [...to],
+      subject: `daybook: ${alert.title}`,
+      text: linesOf(alert).join('\n'),
+      messageId: `<${alert.id}@daybook>`,
+      headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
+      signal,
+    });
+    return { ok: true };
+  } catch (error) {
+    return signal.aborted
+      ? { ok: false, problem: lateText(DIALOGUE_MS_MAX), askedMs: AFTER_LATE_MS }
+      : failed(error);
   } finally {
-    clearTimeout(timer);
     transport.close();
   }
 }

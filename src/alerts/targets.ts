@@ -7,8 +7,8 @@ import { postAlert, type Sending, type Sent } from './webhook.ts';
 
 export interface Target {
   /**
-   * By which the outbox knows it: its kind and a fingerprint of its address, so that it stays the same target when others
-   * come and go, and its address is stored nowhere.
+   * By which the outbox knows it: the kind of a webhook and a fingerprint of its address, so that it stays the same target
+   * when others come and go, and its address is stored nowhere. Mail is one target, whatever its password and addresses.
    */
   readonly key: string;
   /** For people: which setting it comes from. */
@@ -17,6 +17,7 @@ export interface Target {
   readonly send: (alert: Alert, sending: Sending) => Promise<Sent>;
 }
 
+const MAIL = 'mail';
 const FINGERPRINT_CHARACTERS = 12;
 
 const keyOf = (kind: string, address: string): string =>
@@ -38,7 +39,7 @@ export function targetsOf({
   return [
     ...different,
     {
-      key: keyOf('mail', JSON.stringify([mail.smtpUrl, mail.from, mail.to])),
+      key: MAIL,
       name: 'DAYBOOK_ALERT_MAIL_TO',
       send: (alert, sending) => mailAlert(mail, alert, { ...sending, mayBeOpen }),
     },

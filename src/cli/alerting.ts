@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
 import type { AlertContent } from '../alerts/alert.ts';
 import { deliverDue } from '../alerts/deliver.ts';
-import { forgetToldDirectly, mayTellDirectly, sendDirect } from '../alerts/direct.ts';
+import { forgetToldDirectly, sendDirectOnceADay } from '../alerts/direct.ts';
 import { keepAlerting } from '../alerts/keep-alerting.ts';
 import { raiseCondition } from '../alerts/raise.ts';
 import { targetsOf } from '../alerts/targets.ts';
@@ -107,15 +107,15 @@ export async function alertingBeside<Result>(
 
 /**
  * Tells that a night could not begin, through the outbox where the database lets it, else directly and at most once a
- * day. Never rejects.
+ * day. Returns whether it is in the outbox or a target took it now. Never rejects.
  */
 export async function tellNotStarted(
   settings: SettingsWithoutPlatform,
   error: unknown,
   log: Logger,
-): Promise<void> {
+): Promise<boolean> {
   const targets = targetsOf(settings);
-  if (targets.length === 0) return;
+  if (targets.length === 0) return true;
   const now = clockOf(settings);
   const { condition, content } = notStarted(error);
   try {
@@ -125,11 +125,12 @@ export async function tellNotStarted(
       const raising = { targets: targets.map(({ key }) => key), now: now() };
       await database.db.transaction().execute((trx) => raiseCondition(trx, condition, content, raising));
       await deliverAtEnd({ database, now, settings }, log);
+      return true;
     } finally {
       await database.close();
     }
   } catch {
-    await tellDirectly(settings, content, log);
+    return tellDirectly(settings, content, log);
   }
 }
 
@@ -148,42 +149,53 @@ export async function tellThrown(app: AlertingApp, error: unknown, log: Logger):
     .catch(() => tellDirectly(app.settings, content, log));
 }
 
-/** Tells without the database, at most once a day. Never rejects. */
+/** Tells without the database, at most once a day. Returns whether a target took it now. Never rejects. */
 async function tellDirectly(
   settings: SettingsWithoutPlatform,
   content: AlertContent,
   log: Logger,
-): Promise<void> {
-  const now = clockOf(settings);
-  if (!(await mayTellDirectly(settings.dataDir, now()))) return;
-  const results = await sendDirect(targetsOf(settings), content, { now, timeoutMs: TRY_AT_END_MS_MAX });
+): Promise<boolean> {
+  const results = await sendDirectOnceADay(targetsOf(settings), content, {
+    ...{ dataDir: settings.dataDir, now: clockOf(settings), timeoutMs: TRY_AT_END_MS_MAX },
+  });
   for (const { target, problem } of results)
     if (problem !== null) log.warn({ target, problem }, 'an alert did not arrive');
+  return results.some(({ problem }) => problem === null);
 }
 
 /** After so many ticks in a row that failed, a schedule that cannot do its work says so. They are a minute apart. */
 const TICKS_FAILED_MAX = 5;
+const TELL_AGAIN_MS = 24 * 3_600_000;
 
-/** Tells once that the schedule cannot ask what is due. */
+/** Tells that the schedule cannot ask what is due: at each further tick, until somebody took it. */
 export class FailingTicks {
   readonly #settings: SettingsWithoutPlatform;
   readonly #log: Logger;
+  readonly #clock: () => number;
   #inARow = 0;
+  #toldMs = -Infinity;
 
-  constructor(settings: SettingsWithoutPlatform, log: Logger) {
+  /** `clock`: ms since any moment, never going back. */
+  constructor(settings: SettingsWithoutPlatform, log: Logger, clock = (): number => performance.now()) {
     this.#settings = settings;
     this.#log = log;
+    this.#clock = clock;
   }
 
   worked(): void {
     if (this.#inARow >= TICKS_FAILED_MAX)
       void forgetToldDirectly(this.#settings.dataDir).catch(() => undefined);
     this.#inARow = 0;
+    this.#toldMs = -Infinity;
   }
 
-  failed(error: unknown): void {
+  /** Resolves once it is told, or need not be. Never rejects. */
+  async failed(error: unknown): Promise<void> {
     this.#inARow += 1;
-    if (this.#inARow === TICKS_FAILED_MAX) void tellNotStarted(this.#settings, error, this.#log);
+    const nowMs = this.#clock();
+    if (this.#inARow < TICKS_FAILED_MAX || nowMs - this.#toldMs < TELL_AGAIN_MS) return;
+    this.#toldMs = nowMs;
+    if (!(await tellNotStarted(this.#settings, error, this.#log))) this.#toldMs = -Infinity;
   }
 }
 

@@ -9,7 +9,7 @@ Tells what /metrics tells of the state: the last good night, what is proven, mis
 docs/reference/metrics.md lists all of it. Ends with 4 where a part of it could not be read.
 
 Example, after a run from cron, for the textfile collector of Prometheus's node exporter:
-  daybook metrics > daybook.prom.new && mv daybook.prom.new /var/lib/prometheus/node-exporter/daybook.prom`;
+  daybook metrics > daybook.prom.new; test -s daybook.prom.new && mv daybook.prom.new /var/lib/prometheus/node-exporter/daybook.prom`;
 
 export function addMetricsCommand(program: Command): void {
   program

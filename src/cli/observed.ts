@@ -108,14 +108,17 @@ export interface HealthPort {
   readonly signal: AbortSignal;
 }
 
-/** One more connection, which nothing else uses. The embedded database has only the one. */
+/**
+ * Two more connections, which nothing else uses, so that a long scrape keeps no health check waiting. The embedded
+ * database has only the one.
+ */
 export async function withOwnConnection(
   settings: Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>,
   { kind, db }: Database,
   work: (db: Database['db']) => Promise<void>,
 ): Promise<void> {
   if (kind === 'embedded') return work(db);
-  const own = await openDatabase({ ...settings, connectionsMax: 1 });
+  const own = await openDatabase({ ...settings, connectionsMax: 2 });
   try {
     await work(own.db);
   } finally {

@@ -92,7 +92,7 @@ async function keep(
     // Where there are workers, they do it.
     ...(queued === null && { beside: besideJobs(app, log) }),
     onFault: (error, job) => {
-      if (job === undefined) ticks.failed(error);
+      if (job === undefined) void ticks.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
     },
   });

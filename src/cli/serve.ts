@@ -45,8 +45,8 @@ export function addServeCommand(program: Command): void {
           },
           onProcessed: (report) => {
             log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications looked at');
-            watch.onProcessed(report);
           },
+          onLeft: watch.onLeft,
           onFault: (error) =>
             log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
         });
@@ -78,7 +78,7 @@ export function addServeCommand(program: Command): void {
     });
 }
 
-/** The app. With a database server it has one more connection, which only health checks and metrics use. */
+/** The app. With a database server it has two more connections, which only health checks and metrics use. */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
   metrics: ProcessMetrics | null,

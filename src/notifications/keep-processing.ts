@@ -19,6 +19,8 @@ export interface KeptProcessing {
 export interface KeepProcessingDeps extends ProcessDeps {
   /** Called for a pass that found something. What is left is reported once, and not for every pass. */
   readonly onReport: (report: ProcessReport) => void;
+  /** Called with all that is left, whenever that changes, and after the first pass. */
+  readonly onLeft?: (left: ProcessReport['left']) => void;
   /** Called when a pass failed. The next one comes after `everyMs`. */
   readonly onFault: (error: unknown) => void;
   readonly everyMs?: number;
@@ -26,7 +28,7 @@ export interface KeepProcessingDeps extends ProcessDeps {
 
 /** Starts at once, with what an earlier process left. */
 export function keepProcessing(deps: KeepProcessingDeps): KeptProcessing {
-  const { signal, onReport, onFault, everyMs = PASS_EVERY_MS } = deps;
+  const { signal, onReport, onLeft, onFault, everyMs = PASS_EVERY_MS } = deps;
   let woken = Promise.withResolvers<undefined>();
   let leftBefore = '';
   let sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -40,6 +42,7 @@ export function keepProcessing(deps: KeepProcessingDeps): KeptProcessing {
       const isNew = left !== leftBefore && report.left.length > 0;
       if (isNew || Object.keys(report.outcomes).length > 0)
         onReport(isNew ? report : { ...report, left: [] });
+      if (left !== leftBefore) onLeft?.(report.left);
       leftBefore = left;
     } catch (error) {
       onFault(error);

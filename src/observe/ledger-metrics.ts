@@ -1,4 +1,5 @@
 /** How the ledgers of all merchants stand, as metrics. */
+import { isNoFailure } from '../run/alerts/watch.ts';
 import type { Health } from '../run/health.ts';
 import { endOfDayMs, only, seconds, timestamp, type Sample, type StateMetric } from './sample.ts';
 import type { State } from './state.ts';
@@ -136,8 +137,8 @@ const RUNS: readonly StateMetric[] = [
   ),
   figure(
     'daybook_runs_not_made_up_for',
-    'Scheduled runs that did not end well and whose work no later run has done.',
-    ({ runs }) => runs.notMadeUpFor.length,
+    'Scheduled runs that did not end well and whose work no later run has done. None that was told to stop, or that lately left to other processes what they were at work on.',
+    ({ runs }, { at }) => runs.notMadeUpFor.filter((run) => !isNoFailure(run, at)).length,
   ),
   labelled('daybook_next_run_timestamp_seconds', 'When the schedule runs its next job.', {
     labels: ['job'],

@@ -159,8 +159,11 @@ export async function openPlatformApp(settings: Settings, options: AppOptions): 
     ...(options.observer && { observer: options.observer }),
     ...(alerts !== undefined && { alerts }),
     close: async () => {
-      await platform.close();
-      await app.close();
+      try {
+        await platform.close();
+      } finally {
+        await app.close();
+      }
     },
   };
 }

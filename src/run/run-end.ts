@@ -7,14 +7,14 @@ import { noticesTold, untoldNotices } from '../store/notices.ts';
 import { forgetUntold } from '../store/untold-changes.ts';
 import { forgetUntoldRevisions } from '../store/statements/untold-revisions.ts';
 import { isChecked } from '../ledger/checks.ts';
-import { finishAlerting, type EndedRun } from './alerts/at-end.ts';
+import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
 import { isForPerson } from './clock-text.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import { nothingDoneFor } from './merchant-work.ts';
 import { outcomeOfAll, standingOfAll } from './outcomes.ts';
 import { inTruerWords } from './stages/sync-stage.ts';
-import { EXIT, Interrupted, exitCodeOf } from './verdict/exit-codes.ts';
+import { EXIT, Interrupted, exitCodeOf, isGoodEnd } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import type { Reason } from './verdict/reason.ts';
 import {
@@ -74,16 +74,19 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   const wereClocksApart = !isAway && (await clocksWereApart(deps.db, runId, outcome.sync));
   const judged = judge(outcome, standing, { id: runId, failures, zone: deps.zone, wereClocksApart });
   const report = reportOf(run, { ...end, outcome }, standing, judged);
+  const interrupted = causes.some((cause) => cause instanceof Interrupted);
+  const ended = endedRun(run, report, interrupted);
   const figures = {
     ...runFigures(report),
-    interrupted: causes.some((cause) => cause instanceof Interrupted),
+    interrupted,
+    ...(isLeftToOthers(ended) && { leftToOthers: true }),
   };
   const finish = async (db: RunDeps['db']): Promise<boolean> => {
     await finishRun(db, runId, { exitCode: report.exitCode, figures, now: deps.now() });
     return true;
   };
   if (deps.alerts !== undefined) {
-    await finishAlerting(deps, endedRun(run, report, figures.interrupted), { finish, isAway });
+    await finishAlerting(deps, ended, { finish, isAway });
   } else await (isAway ? finish(deps.db).catch(() => undefined) : finish(deps.db));
   await forgetTold(run, standing, ends);
   return report;
@@ -99,7 +102,8 @@ function endedRun(
   return {
     ...{ runId, command, exitCode, reasons, from, to, interrupted },
     isNight: request.range === null && request.isByName !== true && request.currencies === null,
-    busy: busy.length,
+    // Elsewhere a busy merchant is no reason to end badly.
+    busy: busy.filter((one) => !isGoodEnd(one.exitCode)).length,
   };
 }
 

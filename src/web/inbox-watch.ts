@@ -37,7 +37,8 @@ const ABOUT_NO_MERCHANT = { merchants: [], merchantCount: 0, days: [], since: nu
 
 export interface InboxWatch {
   readonly onRefusal: (event: WebEvent) => void;
-  readonly onProcessed: (report: Pick<ProcessReport, 'left'>) => void;
+  /** Takes all that is left now. */
+  readonly onLeft: (left: ProcessReport['left']) => void;
   /** Raises what was noticed. Throws what the database throws. */
   readonly look: (db: Kysely<DB>, raising: Raising) => Promise<void>;
 }
@@ -47,6 +48,8 @@ export function createInboxWatch(clock: () => number): InboxWatch {
   let refusals = new Map<string, number>();
   let begunMs = clock();
   let left: ProcessReport['left'] = [];
+  /** The list that the database was last asked about, so that the end of trouble is stored once. */
+  let endedFor = left;
 
   const attack = (): AlertContent | null => {
     const told = REFUSALS_TOLD.filter(({ reason, min }) => (refusals.get(reason) ?? 0) >= min);
@@ -67,17 +70,18 @@ export function createInboxWatch(clock: () => number): InboxWatch {
       if (REFUSALS_TOLD.some((one) => one.reason === reason))
         refusals.set(reason, (refusals.get(reason) ?? 0) + 1);
     },
-    onProcessed: (report) => {
-      if (report.left.length > 0) left = report.left;
+    onLeft: (now) => {
+      left = now;
     },
     look: async (db, raising) => {
       const found = attack();
       const told = left;
-      left = [];
       const raiseOne = (name: string, count: number, content: AlertContent): Promise<boolean> =>
         db.transaction().execute((trx) => raiseCondition(trx, { name, grade: 1, count }, content, raising));
       if (found !== null) await raiseOne(ATTACK, 1, found);
       if (told.length > 0) await raiseOne(LEFT, told.length, leftText(told));
+      else if (told !== endedFor) await endConditions(db, [LEFT]);
+      endedFor = told;
       if (clock() - begunMs < HOUR_MS) return;
       // A quiet hour ends it, without a word.
       if (found === null) await endConditions(db, [ATTACK]);

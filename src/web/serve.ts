@@ -23,6 +23,8 @@ const LOOK_MS_MAX = 6_000;
 export interface ServeEvents {
   readonly onRefusal: (event: WebEvent) => void;
   readonly onProcessed: (report: ProcessReport) => void;
+  /** Called with all that is left, whenever that changes. */
+  readonly onLeft?: (left: ProcessReport['left']) => void;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -56,7 +58,7 @@ export async function serve(
   { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics }: ServeApp,
   { secretKeys, listen, healthListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
-  { onRefusal, onProcessed, onFault }: ServeEvents,
+  { onRefusal, onProcessed, onLeft, onFault }: ServeEvents,
 ): Promise<Serving> {
   if (secretKeys.length === 0) {
     throw new UnknownSecretKey(
@@ -74,6 +76,7 @@ export async function serve(
     signal: stopping.signal,
     freeSpace: () => freeSpace(database, ['notification']),
     onReport: onProcessed,
+    ...(onLeft && { onLeft }),
     onFault,
   });
   const onNotKept = () => onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });

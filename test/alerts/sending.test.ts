@@ -180,6 +180,19 @@ describe('mail', () => {
     });
   });
 
+  test('that the server looks through for longer than it may take to greet is sent', async () => {
+    const mailbox = await startMailbox({ looksMs: 600 });
+    closing.push(mailbox);
+    const [target] = targetsOf(settings(mailbox.url));
+    expect(await target!.send(alert, { ...sending, timeoutMs: 300 })).toEqual({ ok: true });
+    expect(mailbox.mails).toHaveLength(1);
+  });
+
+  test('is one target, whatever its password and addresses', () => {
+    const keys = (smtpUrl: string) => targetsOf(settings(smtpUrl)).map(({ key }) => key);
+    expect(keys('smtps://u:old@mail.example')).toEqual(keys('smtps://u:new@mail.example'));
+  });
+
   test('goes to another machine with TLS only', async () => {
     const mailbox = await startMailbox();
     closing.push(mailbox);

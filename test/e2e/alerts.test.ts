@@ -1,16 +1,20 @@
 /** What people are told of real nights, as a receiver gets it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Kysely } from 'kysely';
 import { deliverDue } from '../../src/alerts/deliver.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
-import { finishAlerting, type EndedRun } from '../../src/run/alerts/at-end.ts';
+import { finishAlerting, isLeftToOthers, type EndedRun } from '../../src/run/alerts/at-end.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../../src/run/alerts/watch.ts';
 import { oldestMs } from '../../src/run/alerts/missed.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { recordDeed } from '../../src/store/audit.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
+import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { startFaultyWire } from '../support/faulty-wire.ts';
@@ -21,17 +25,21 @@ const { merchantNo } = MERCHANT;
 let stage: Stage;
 let hook: Receiver;
 let pings: Receiver;
+let dataDir: string;
 beforeEach(async () => {
   hook = await startReceiver();
   pings = await startReceiver();
+  dataDir = await mkdtemp(join(tmpdir(), 'daybook-alerts-'));
 });
 afterEach(async () => {
   await stage.close();
   await hook.close();
   await pings.close();
+  await rm(dataDir, { recursive: true, force: true });
 });
 
 const settings = () => ({
+  dataDir,
   alerts: {
     webhooks: [{ kind: 'json' as const, url: hook.url }],
     ...{ secret: 'a secret of the receiver', mail: null, pingUrl: pings.url },
@@ -229,6 +237,18 @@ describe('what a run finds', () => {
     expect(await told()).toEqual([]);
   });
 
+  test('a break is told by the next run, if the one that found it ended without an end of the merchant', async () => {
+    await open({ planted: [gap] });
+    await range();
+    await told();
+    await dbOf().deleteFrom('alert_fact').execute();
+    await range();
+    expect(await told()).toEqual([]);
+    await dbOf().deleteFrom('run_merchant').where('run_id', '=', 1).execute();
+    await range();
+    expect(kinds(await told())).toEqual(['new-break']);
+  });
+
   test('a break that a killed run found is told by the next one', async () => {
     await open({ planted: [gap] });
     const { db } = stage.deps();
@@ -358,6 +378,81 @@ test('a night whose database is away at its end is told without it', async () =>
   await close();
 }, 60_000);
 
+test('a night that lost a lease while the database is there is told through the outbox, and is over with a good one', async () => {
+  await open();
+  await range();
+  const { alerts, now } = stage.deps();
+  const ended: EndedRun = {
+    ...{
+      runId: 1,
+      command: 'run',
+      exitCode: 4,
+      from: TO,
+      to: TO,
+      isNight: true,
+      interrupted: false,
+      busy: 0,
+    },
+    reasons: [{ exitCode: 4, what: 'the lease was lost', todo: null }],
+  };
+  const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
+  expect(await finishAlerting(deps, ended, { finish: () => Promise.resolve(true), isAway: true })).toBe(true);
+  expect(hook.received).toEqual([]);
+  expect(kinds(await told())).toEqual(['failed-night']);
+  await night();
+  expect(kinds(await told())).toEqual(['recovered']);
+});
+
+test('a night that left busy merchants to others has not failed, nor for a look at it within an hour; one that also failed has', async () => {
+  await open();
+  await range();
+  const { alerts, now } = stage.deps();
+  const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
+  const busy = { exitCode: 4, what: 'M is busy: another run is at work', todo: null } as const;
+  const ended: EndedRun = {
+    ...{
+      runId: 1,
+      command: 'run',
+      exitCode: 4,
+      from: TO,
+      to: TO,
+      isNight: true,
+      interrupted: false,
+      busy: 1,
+    },
+    reasons: [busy],
+  };
+  const finish = (): Promise<boolean> => Promise.resolve(true);
+  await finishAlerting(deps, ended, { finish });
+  await dbOf()
+    .updateTable('run')
+    .set({ exit_code: 4, figures: { leftToOthers: isLeftToOthers(ended) } })
+    .execute();
+  const look = () =>
+    lookForUndoneRuns(dbOf(), {
+      ...{ targets: alerts!.targets, now: stage.app.now(), zone: ZONE, merchants: [merchantNo] },
+      ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'] },
+    });
+  await look();
+  expect(await told()).toEqual([]);
+  await finishAlerting(deps, { ...ended, reasons: [busy, { ...busy, what: 'N: refused' }] }, { finish });
+  expect(kinds(await told())).toEqual(['failed-night']);
+  await dbOf().deleteFrom('alert_condition').execute();
+  stage.setNow('2026-03-06T02:31:00+08:00');
+  await look();
+  expect(kinds(await told())).toEqual(['failed-night']);
+});
+
+test('what a run by hand says of busy merchants does not hide that others failed', async () => {
+  await open();
+  await range();
+  const name = merchantLease(OTHER.merchantNo);
+  await acquireLease(dbOf(), { name, holder: 'other:1:-', ttlMs: 60_000 });
+  const merchants = [MERCHANT, OTHER];
+  await night({ merchants }, downFor([merchantNo], refused));
+  expect(kinds(await told())).toEqual(['failed-night']);
+});
+
 test('alerts that cannot be stored keep no run from its end, and a failed night is told directly', async () => {
   await open();
   await range();
@@ -368,10 +463,7 @@ test('alerts that cannot be stored keep no run from its end, and a failed night 
     { exit_code: 4 },
   ]);
   expect(kinds(hook.documents())).toEqual(['failed-night']);
-  await dbOf()
-    .schema.alterTable('alert_away' as 'alert')
-    .renameTo('alert')
-    .execute();
+  await dbOf().schema.alterTable('alert_away').renameTo('alert').execute();
 });
 
 test('no token and no address of a receiver reaches the outbox', async () => {

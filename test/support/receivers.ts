@@ -56,8 +56,11 @@ export interface Mailbox {
   readonly close: () => Promise<void>;
 }
 
-/** A mail server on loopback; with `refuses`, it refuses every mail with that status. */
-export async function startMailbox({ refuses }: { readonly refuses?: number } = {}): Promise<Mailbox> {
+/** A mail server on loopback. With `refuses`, it refuses every mail with that status; it takes one after `looksMs`. */
+export async function startMailbox({
+  refuses,
+  looksMs = 0,
+}: { readonly refuses?: number; readonly looksMs?: number } = {}): Promise<Mailbox> {
   const mails: Mailbox['mails'] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -76,7 +79,7 @@ export async function startMailbox({ refuses }: { readonly refuses?: number } = 
           from: mailFrom === false ? '' : mailFrom.address,
           text: Buffer.concat(chunks).toString('utf8'),
         });
-        done();
+        setTimeout(done, looksMs);
       });
     },
   });

@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';
-import { downloadsOf, takeFacts } from '../../store/alerts/facts.ts';
+import { downloadsOfUntold, takeFacts, type Downloaded } from '../../store/alerts/facts.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
@@ -40,7 +40,7 @@ export interface EndedRun extends RunEnded {
   readonly isNight: boolean;
   /** The process was told to stop. That is no failure: the next run takes up from there. */
   readonly interrupted: boolean;
-  /** Merchants left out because another process is at work on them. */
+  /** Merchants left out because another process is at work on them, as far as the run ends badly for that. */
   readonly busy: number;
 }
 
@@ -70,10 +70,19 @@ export async function finishAlerting(
   }: { readonly finish: (db: Kysely<DB>) => Promise<boolean>; readonly isAway?: boolean },
 ): Promise<boolean> {
   const { targets, direct, onProblem, goodNight } = alerts!;
+  // What is not known of downloads holds up no end.
+  const downloads =
+    targets.length === 0 || isAway
+      ? []
+      : await downloadsOfUntold(db).catch((error: unknown) => {
+          onProblem(error);
+          return [];
+        });
   const recordAndRaise = (): Promise<boolean> =>
     db.transaction().execute(async (trx) => {
       const isDone = await finish(trx);
-      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone });
+      if (isDone && targets.length > 0)
+        await raiseAtEnd(trx, ended, { targets, now: now(), zone, downloads });
       return isDone;
     });
   const recordAlone = async (): Promise<boolean> => {
@@ -85,7 +94,8 @@ export async function finishAlerting(
     if (error !== null && !isAway) throw error.thrown;
     return isDone;
   };
-  if (isAway) return recordAlone();
+  // A lease may be lost, or a question unanswered, and the database be there again.
+  if (isAway) return recordAndRaise().catch(recordAlone);
   const isDone = await retry(recordAndRaise, { isPassing: isLostOrRolledBack }).catch((error: unknown) => {
     onProblem(error);
     return recordAlone();
@@ -96,16 +106,24 @@ export async function finishAlerting(
 
 const NOBODY: Undone = { count: 0, merchants: [] };
 
-/** Nothing failed where the process was told to stop, or where other processes are at work on all that is left. */
-function isFailedNight({ isNight, exitCode, interrupted, busy, reasons }: EndedRun): boolean {
-  if (!isNight || isGoodEnd(exitCode) || interrupted) return false;
-  return busy === 0 || reasons.filter((reason) => !isGoodEnd(reason.exitCode)).length > busy;
+/** Whether other processes are at work on all that keeps the run from a good end. */
+export function isLeftToOthers({ exitCode, busy, reasons }: EndedRun): boolean {
+  if (isGoodEnd(exitCode) || busy === 0) return false;
+  return reasons.filter((reason) => !isGoodEnd(reason.exitCode)).length <= busy;
 }
+
+/** Nothing failed where the process was told to stop, or where other processes are at work on all that is left. */
+const isFailedNight = (ended: EndedRun): boolean =>
+  ended.isNight && !isGoodEnd(ended.exitCode) && !ended.interrupted && !isLeftToOthers(ended);
 
 async function raiseAtEnd(
   trx: Transaction<DB>,
   ended: EndedRun,
-  { zone, ...raising }: Raising & { readonly zone: string },
+  {
+    zone,
+    downloads,
+    ...raising
+  }: Raising & { readonly zone: string; readonly downloads: readonly Downloaded[] },
 ): Promise<void> {
   const { runId, command, exitCode, isNight } = ended;
   if (isFailedNight(ended)) {
@@ -118,7 +136,6 @@ async function raiseAtEnd(
     if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
   }
   const { breaks, revised, tokens } = await takeFacts(trx, raising.now);
-  const downloads = await downloadsOf(trx, revised);
   const wereDownloaded = new Set(downloads.map(nameOf));
   const downloaded = revised.filter((one) => wereDownloaded.has(nameOf(one)));
   const others = revised.filter((one) => !wereDownloaded.has(nameOf(one)));

@@ -1,5 +1,5 @@
 /** Makes what a run tells people with, from the settings. */
-import { forgetToldDirectly, sendDirect } from '../../alerts/direct.ts';
+import { forgetToldDirectly, sendDirectOnceADay } from '../../alerts/direct.ts';
 import { targetsOf } from '../../alerts/targets.ts';
 import { ping } from '../../alerts/webhook.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
@@ -26,7 +26,8 @@ export function openRunAlerts(
     targets: targets.map(({ key }) => key),
     onProblem,
     direct: async (content) => {
-      for (const { target, problem } of await sendDirect(targets, content, { now }))
+      const { dataDir } = settings;
+      for (const { target, problem } of await sendDirectOnceADay(targets, content, { dataDir, now }))
         if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
     },
     goodNight: async () => {

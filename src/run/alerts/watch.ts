@@ -65,7 +65,7 @@ export async function lookForUndoneRuns(
   },
 ): Promise<void> {
   const asked = { ledgerJobs, otherJobs, merchants, now: raising.now };
-  const undone = (await lastRunsOf(db, asked)).notMadeUpFor.filter((run) => !wasToldToStop(run));
+  const undone = (await lastRunsOf(db, asked)).notMadeUpFor.filter((run) => !isNoFailure(run, raising.now));
   const nameOf = ({ command }: KnownRun): string => (otherJobs.includes(command) ? `job ${command}` : NIGHT);
   for (const run of undone) {
     const { count, merchants: named } = await undoneInRun(db, run.id);
@@ -88,7 +88,15 @@ export async function lookForUndoneRuns(
   if (over.length > 0) await endConditions(db, over);
 }
 
-const wasToldToStop = ({ figures }: KnownRun): boolean => figures['interrupted'] === true;
+/** The next try of a run that was left to other processes comes within this time. */
+const LEFT_TO_OTHERS_MS_MAX = 3_600_000;
+
+/** Whether the run was told to stop, or ended lately and left to other processes what they were at work on. */
+export function isNoFailure({ figures, finishedAt }: KnownRun, now: Date): boolean {
+  if (figures['interrupted'] === true) return true;
+  const isLate = finishedAt === null || now.getTime() - finishedAt.getTime() >= LEFT_TO_OTHERS_MS_MAX;
+  return figures['leftToOthers'] === true && !isLate;
+}
 
 /** The reasons as the run stored them, or its sentences where it stored no more. */
 function reasonsOf({ figures, exitCode }: KnownRun): Reason[] {

@@ -30,9 +30,12 @@ interface FoundBy {
   readonly now: Date;
 }
 
+/** It is looked so far back for runs that came to no end for a merchant. */
+const END_LOOKED_FOR_MS = 30 * 24 * 3_600_000;
+
 /**
  * Notes the merchants' open breaks that this run found, that a backfill found, and that a run found which never came to
- * its end. A break that is noted already stays as it is.
+ * its end, or lately to no end for this merchant. A break that is noted already stays as it is.
  */
 export async function noteBreaks(
   trx: Transaction<DB>,
@@ -46,6 +49,9 @@ export async function noteBreaks(
     FROM continuity_break AS found
     WHERE status = 'open' AND merchant_no = ANY (${arrayLiteral(merchants)}::text[]) AND (run_id = ${runId} OR EXISTS (
       SELECT FROM run WHERE run.id = found.run_id AND (run.exit_code IS NULL AND run.request IS NULL OR run.command = 'backfill')
+    ) OR found_at >= ${new Date(now.getTime() - END_LOOKED_FOR_MS)} AND NOT EXISTS (
+      SELECT FROM run_merchant own
+      WHERE own.run_id = found.run_id AND own.merchant_no = found.merchant_no AND own.state = 'ended'
     ))
     ON CONFLICT (kind, subject) DO NOTHING`.execute(trx);
 }
@@ -152,31 +158,57 @@ export interface Downloaded {
  * Which of the revised days somebody had downloaded, by itself or with its month, in a revision that is out of date now.
  * The record of downloads names the file, or the month with the merchants and currencies that were chosen.
  */
-export async function downloadsOf(trx: Kysely<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
-  if (revised.length === 0) return [];
+async function downloadsOf(trx: Kysely<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
   const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
   const { rows } = await sql<Downloaded>`
-    WITH download AS (
-      SELECT at, subject, string_to_array(subject, ' ') AS words FROM audit_entry WHERE command = 'statements get'
+    WITH download AS MATERIALIZED (
+      SELECT id, at, subject, string_to_array(subject, ' ') AS words
+      FROM audit_entry WHERE command = 'statements get'
+    ), outdated AS MATERIALIZED (
+      SELECT own.merchant_no, own.currency, own.day, to_char(own.day, 'YYYY-MM') AS month, old.object_key,
+        old.published_at AS since, newest.published_at AS until
+      FROM unnest(
+        ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
+        ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
+      ) AS own (merchant_no, currency, day, revision)
+      JOIN statement AS newest USING (merchant_no, currency, day, revision)
+      JOIN statement AS old ON (old.merchant_no, old.currency, old.day) = (own.merchant_no, own.currency, own.day)
+        AND old.revision < own.revision
+    ), found AS (
+      SELECT merchant_no, currency, day, download.id, download.at
+      FROM outdated JOIN download ON download.subject = outdated.object_key
+      UNION
+      SELECT merchant_no, currency, day, download.id, download.at
+      FROM outdated JOIN download ON download.words[1] = outdated.month
+      WHERE download.at >= since AND download.at <= until
+        AND (merchant_no = ANY (download.words[2:])
+          OR NOT EXISTS (SELECT FROM unnest(download.words[2:]) AS word WHERE word !~ '^[A-Z]{3}$'))
+        AND (currency = ANY (download.words[2:])
+          OR NOT EXISTS (SELECT FROM unnest(download.words[2:]) AS word WHERE word ~ '^[A-Z]{3}$'))
     )
-    SELECT own.merchant_no AS "merchantNo", own.currency, own.day::text, count(DISTINCT download.*) AS times,
-      max(download.at) AS "lastAt"
-    FROM unnest(
-      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
-      ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
-    ) AS own (merchant_no, currency, day, revision)
-    JOIN statement AS newest USING (merchant_no, currency, day, revision)
-    JOIN statement AS old ON (old.merchant_no, old.currency, old.day) = (own.merchant_no, own.currency, own.day)
-      AND old.revision < own.revision
-    JOIN download ON download.subject = old.object_key OR (
-      download.words[1] = to_char(own.day, 'YYYY-MM')
-      AND download.at >= old.published_at AND download.at <= newest.published_at
-      AND (own.merchant_no = ANY (download.words[2:])
-        OR NOT EXISTS (SELECT FROM unnest(download.words[2:]) AS word WHERE word !~ '^[A-Z]{3}$'))
-      AND (own.currency = ANY (download.words[2:])
-        OR NOT EXISTS (SELECT FROM unnest(download.words[2:]) AS word WHERE word ~ '^[A-Z]{3}$'))
-    )
-    GROUP BY own.merchant_no, own.currency, own.day
-    ORDER BY own.merchant_no, own.day, own.currency`.execute(trx);
+    SELECT merchant_no AS "merchantNo", currency, day::text, count(*) AS times, max(at) AS "lastAt"
+    FROM found
+    GROUP BY merchant_no, currency, day
+    ORDER BY merchant_no, found.day, currency`.execute(trx);
   return rows;
+}
+
+/** Time for finding out who downloaded what was revised. */
+const DOWNLOADS_MS_MAX = 5_000;
+
+/**
+ * The downloads of the revised days that are not told yet. Call it outside of the transaction that tells them, as the
+ * record of downloads is long. Throws what the database throws, also if it takes too long.
+ */
+export async function downloadsOfUntold(db: Kysely<DB>): Promise<Downloaded[]> {
+  const { rows } = await sql<{ detail: RevisedFact }>`
+    SELECT detail FROM alert_fact WHERE kind = 'revised' AND told_at IS NULL`.execute(db);
+  if (rows.length === 0) return [];
+  return db.transaction().execute(async (trx) => {
+    await sql`SET LOCAL statement_timeout = ${sql.lit(DOWNLOADS_MS_MAX)}`.execute(trx);
+    return downloadsOf(
+      trx,
+      rows.map(({ detail }) => detail),
+    );
+  });
 }
