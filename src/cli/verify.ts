@@ -7,8 +7,8 @@ import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import type { VerifiedChain } from '../statements/verify-chain.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
 import { collect } from './collect.ts';
-import { print } from './context.ts';
 import { counted, lines } from './output/text.ts';
+import { print } from './print.ts';
 
 export function addVerifyCommand(program: Command): void {
   program

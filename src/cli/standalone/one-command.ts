@@ -2,7 +2,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../ledger/ending.ts';
-import { printError } from '../context.ts';
+import { printError } from '../print.ts';
 import { lines } from '../output/text.ts';
 
 type Collector = (value: string, earlier: readonly string[]) => string[];
