@@ -370,7 +370,7 @@ test('without the key, the signature of a manifest that was forgotten is taken b
   book = await openBook(database);
   await night([DAYS[0]], {}, [DAYS[0]]);
   expect(await manifestOf(DAYS[0])).toMatchObject({ revision: 2 });
-  expect(await problems(OURS.publicKey)).toEqual([
+  expect(await problems(OURS.publicKey)).toContain(
     `${DAYS[0]}: it is not signed: it was published without the key`,
-  ]);
+  );
 });
