@@ -12,12 +12,13 @@ import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { askedRange, type DayRange } from '../run/range.ts';
 import { EXIT, gravest, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
+import { collect } from './collect.ts';
 import { offlineSettings, platformSettings, print, stopSignal, withApp, withPlatform } from './context.ts';
 import { deedOf, doneBy, withBy } from './deeds.ts';
 import { backfillsTable, backfillText, failureTexts, leftName } from './output/backfill-text.ts';
 import { lines } from './output/text.ts';
 import { timesOf } from './output/times.ts';
-import { collect, merchantsOf } from './range-flags.ts';
+import { merchantsOf } from './range-flags.ts';
 
 interface BackfillFlags {
   readonly from?: string;

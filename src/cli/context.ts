@@ -1,26 +1,23 @@
-/** What every command uses: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and printing. */
+/** What every command uses: settings, the open app (`src/run/app.ts`), a signal for Ctrl-C, the log, and printing (`print.ts`). */
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
-import { showableLines, showableText } from '../ledger/text.ts';
-import { EXIT, exitCodeOf, Interrupted, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { showableText } from '../ledger/text.ts';
+import { EXIT, Interrupted } from '../run/verdict/exit-codes.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { observerOf, tracesOf } from './observed.ts';
 import { ownVersion } from './version.ts';
 import { createRetryLog } from './output/retry-log.ts';
+import type { GlobalFlags } from './print.ts';
 import type { LogLevel, Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { fitted } from './output/wrapped.ts';
+
+export * from './print.ts';
 
 /** A run that is told to stop ends between two windows. After this time the process ends in any case. */
 const STOP_WITHIN_MS = 25_000;
-
-export interface GlobalFlags {
-  readonly config?: string;
-  readonly json?: boolean;
-}
 
 /** The log, on stderr: lines of JSON, or readable text on a terminal. */
 export function createLog(level: LogLevel): Logger {
@@ -121,63 +118,3 @@ export async function withPlatform<Result>(
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** The result of a command: a document for `--json`, text for a person, and the exit code. */
-export interface CommandOutput {
-  readonly document: unknown;
-  readonly text: string;
-  readonly exitCode?: ExitCode;
-}
-
-/** Prints the result of a command and sets the exit code. */
-export function print(command: Command, told: CommandOutput): void {
-  const { json } = command.optsWithGlobals<GlobalFlags>();
-  process.stdout.write(
-    json === true
-      ? `${showableLines(JSON.stringify(told.document, null, 2))}\n`
-      : `${fitted(showableLines(told.text))}\n`,
-  );
-  process.exitCode = told.exitCode ?? EXIT.done;
-}
-
-/** The result of a command about very many things: its documents come in parts, and together are one list. */
-export interface CommandOutputInParts {
-  readonly parts: AsyncIterable<readonly unknown[]>;
-  /** Both are asked for once all parts have come. */
-  readonly text: () => string;
-  readonly exitCode: () => ExitCode;
-}
-
-/** The same for a list in parts. With `--json`, each part is printed when it comes, so that none is kept. */
-export async function printParts(command: Command, told: CommandOutputInParts): Promise<void> {
-  const { json } = command.optsWithGlobals<GlobalFlags>();
-  let isEmpty = true;
-  for await (const part of told.parts) {
-    if (json !== true || part.length === 0) continue;
-    const items = JSON.stringify(part, null, 2).slice('[\n'.length, -'\n]'.length);
-    process.stdout.write(`${isEmpty ? '[' : ','}\n${showableLines(items)}`);
-    isEmpty = false;
-  }
-  process.stdout.write(
-    json === true ? (isEmpty ? '[]\n' : '\n]\n') : `${fitted(showableLines(told.text()))}\n`,
-  );
-  process.exitCode = told.exitCode();
-}
-
-/**
- * Prints an error as a sentence. For a fault in daybook, asks for a report instead; the stack is only shown at log
- * level debug.
- */
-export function printError(error: unknown): void {
-  const exitCode = exitCodeOf(error);
-  if (exitCode !== EXIT.fault) process.stderr.write(`daybook: ${showableLines((error as Error).message)}\n`);
-  else {
-    const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    process.stderr.write(
-      `daybook: a fault in daybook itself: ${showableLines(name)}\nNothing half-done was kept. Please report it; DAYBOOK_LOG_LEVEL=debug shows where.\n`,
-    );
-    if (process.env['DAYBOOK_LOG_LEVEL'] === 'debug' && error instanceof Error)
-      process.stderr.write(`${showableLines(error.stack ?? '')}\n`);
-  }
-  process.exitCode = exitCode;
-}

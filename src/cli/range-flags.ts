@@ -5,6 +5,7 @@ import { dayOf, parseDay } from '../ledger/business-day.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
+import { collect } from './collect.ts';
 
 export interface RangeFlags {
   readonly from?: string;
@@ -12,9 +13,6 @@ export interface RangeFlags {
   readonly merchant: readonly string[];
   readonly currency: readonly string[];
 }
-
-/** Collects the values of an option that can be repeated. */
-export const collect = (value: string, earlier: readonly string[]): string[] => [...earlier, value];
 
 export const withRangeFlags = (command: Command): Command =>
   command

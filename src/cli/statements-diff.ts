@@ -16,8 +16,9 @@ import {
   type RevisionsOfAccount,
   type StatementRow,
 } from '../store/statements/statements.ts';
+import { collect } from './collect.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import { accountsFlagged, collect, dayFlag } from './range-flags.ts';
+import { accountsFlagged, dayFlag } from './range-flags.ts';
 import { diffText, rowDocument, tallyRows } from './output/statements-diff-text.ts';
 import { counted, lines } from './output/text.ts';
 import { timesOf, type Times } from './output/times.ts';

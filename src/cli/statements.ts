@@ -1,6 +1,7 @@
 /** `statements`: lists what was published, and downloads it with proof. */
 import { Option, type Command } from 'commander';
 import { recordDeed } from '../store/audit.ts';
+import { collect } from './collect.ts';
 import { deedOf, withBy } from './deeds.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { App } from '../run/app.ts';
@@ -21,14 +22,7 @@ import { isUnsigned } from '../statements/sign-manifest.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { listStatements, statementOf, type StatementRow } from '../store/statements/statements.ts';
 import { offlineSettings, print, withApp, type GlobalFlags } from './context.ts';
-import {
-  accountsFlagged,
-  collect,
-  currencyFlag,
-  dayFlag,
-  withRangeFlags,
-  type RangeFlags,
-} from './range-flags.ts';
+import { accountsFlagged, currencyFlag, dayFlag, withRangeFlags, type RangeFlags } from './range-flags.ts';
 import { download } from './download.ts';
 import { getMonth, type MonthFlags } from './statements-month.ts';
 import { addStatementsAdoptCommand } from './statements-adopt.ts';

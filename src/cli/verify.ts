@@ -2,13 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { readPublicKey, type PublicKey } from '../signing/keys.ts';
+import { readPublicKey, readSigningKey, type PublicKey } from '../signing/keys.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import type { VerifiedChain } from '../statements/verify-chain.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
-import { print } from './context.ts';
+import { collect } from './collect.ts';
 import { counted, lines } from './output/text.ts';
-import { collect } from './range-flags.ts';
+import { print } from './print.ts';
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -37,17 +37,26 @@ export function addVerifyCommand(program: Command): void {
     });
 }
 
-/** A public key, or a file that holds one. */
+/** A public key, or a file that holds one. What may be a secret key is never shown. */
 async function publicKeyFlag(given: string): Promise<PublicKey> {
   const own = readPublicKey(given);
   if (own !== null) return own;
   const text = await readFile(given, 'utf8').catch(() => null);
   const read = text === null ? null : readPublicKey(text);
   if (read !== null) return read;
-  const what =
-    text === null ? 'is no public key of minisign (RW...), and no file' : 'holds no public key of minisign';
-  throw new UsageError(`--public-key ${given} ${what}; \`daybook statements keygen\` makes a pair.`);
+  if (text !== null) throw new UsageError(`--public-key ${given} holds no public key of minisign; ${PAIR}`);
+  if (typeof readSigningKey(given) !== 'string')
+    throw new UsageError(
+      '--public-key was given the secret key; give the public one (RW...), or a file with it.',
+    );
+  const shown = MAYBE_KEY.test(given) ? '' : ` ${given}`;
+  throw new UsageError(`--public-key${shown} is no public key of minisign (RW...), and no file; ${PAIR}`);
 }
+
+const PAIR = '`daybook statements keygen` makes a pair.';
+
+/** As long as a key, in the letters of one, or with a key's comment. */
+const MAYBE_KEY = /^untrusted comment:|[A-Za-z0-9+/]{40}/;
 
 function verifyText({ manifests, files, problems, signed, chains }: VerifyReport): string {
   const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
@@ -56,7 +65,7 @@ function verifyText({ manifests, files, problems, signed, chains }: VerifyReport
       (problems.length === 0 ? 'all as published' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
     ...(signed === null
-      ? []
+      ? chains.flatMap(({ outdated }) => outdated.map(({ path, problem }) => `  note: ${path}: ${problem}`))
       : [`${signed} of ${counted(manifests, 'manifest')} signed with the key`, ...chains.map(chainText)]),
     ...broken.map(
       ({ path, breaks, explained }) =>

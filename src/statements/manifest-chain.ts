@@ -28,7 +28,7 @@ export const chainFieldsOf = ({
 /** A manifest with the row that names it. */
 export interface Superseded {
   readonly row: Pick<ManifestRow, 'revision' | 'sha256'>;
-  /** Null if it cannot be read. */
+  /** Null if it cannot be read, or may be anybody's: then what it says is not taken over. */
   readonly manifest: Manifest | null;
 }
 
@@ -40,7 +40,7 @@ export function nextInChain(
   superseded: Superseded | null,
   { lastInChain, unchained }: Pick<PastOfDay, 'lastInChain' | 'unchained'>,
 ): ChainFields {
-  const [first, ...others] = lastInChain === null ? unchained : [];
+  const [first, ...others] = lastInChain === null ? unchained.map(named) : [];
   const earlierManifests = superseded?.manifest?.earlierManifests ?? (first && [first, ...others]);
   return chainFieldsOf({
     place: (lastInChain?.place ?? 0) + 1,
@@ -61,6 +61,7 @@ export function supersededWith(given: readonly Superseded[]): Manifest['supersed
   return first && [first, ...others];
 }
 
+/** The database has the keys in an order of its own, and the text of a manifest has to come out the same each time. */
 const named = ({ day, revision, sha256 }: NamedManifest): NamedManifest => ({ day, revision, sha256 });
 
 /** The row as the manifest after it names it; null where the row has no place. */

@@ -7,6 +7,9 @@ export const FORMAT = 'daybook-manifest/1';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const amount = z.string().regex(/^-?\d+(\.\d+)?$/);
 const count = z.int().nonnegative();
+/** As the database can hold it. */
+const revision = z.int().nonnegative().max(2_147_483_647);
+const place = z.int().positive().max(2_147_483_647);
 
 /** The same rows and figures in another format, made from the CSV. */
 const otherFormatSchema = z.object({ format: z.string(), file: z.string(), sha256, bytes: count });
@@ -78,7 +81,7 @@ const supersededManifestSchema = z.object({
   revision: count,
   sha256,
   /** What it said itself; left out if it was made before there were chains. */
-  place: z.int().positive().optional(),
+  place: place.optional(),
   previousManifest: namedManifest.nullable().optional(),
 });
 
@@ -101,7 +104,7 @@ export const manifestSchema = z.object({
    * Grows with every manifest of the day, so the highest one is the newest. 0 in manifests from before it was
    * introduced.
    */
-  revision: count.default(0),
+  revision: revision.default(0),
   /** The epoch of the lease it was written under. A run that was overtaken has a lower one than the run after it. */
   epoch: count.default(0),
   /** IANA zone of the business day and of `booked_at`. */
@@ -111,7 +114,7 @@ export const manifestSchema = z.object({
   /** The checks that the run made beyond the days it read; left out if there were none. */
   checked: z.array(z.string()).optional(),
   /** In the chain of the merchant's manifests, from 1; left out if it was made before there were chains. */
-  place: z.int().positive().optional(),
+  place: place.optional(),
   /** The merchant's manifest that was made before this one, of whatever day; null at the first place. */
   previousManifest: namedManifest.nullable().optional(),
   /** At the first place, the manifests from before there were chains. */

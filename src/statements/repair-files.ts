@@ -99,12 +99,17 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
     for (const { object_key: key } of proven) options.publishedNow?.isRecorded(key);
     for (const day of unrecorded) await recordDay(day, options, tell);
     let day: BusinessDay | null = null;
+    const keptAsEvidence = new Set<BusinessDay>();
     for (const one of damaged) {
       signal.throwIfAborted();
       if (one.file.day !== day) await prepareDay((day = one.file.day), options);
-      tell(one, await repairFile(one.file, options));
+      const why = await repairFile(one.file, options);
+      if (why !== null && one.file.kind === 'manifest') keptAsEvidence.add(one.file.day);
+      tell(one, why);
     }
-    await signManifests(unsigned, options);
+    // The signature beside such a manifest is its own.
+    const own = unsigned.filter((row) => !keptAsEvidence.has(row.day));
+    await signManifests(own, options);
   }
   return { repaired, unrepaired };
 }

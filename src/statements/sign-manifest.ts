@@ -1,6 +1,6 @@
 /** Signs manifests: the text of the signature file that lies beside each. */
-import { signatureFile } from '../signing/signatures.ts';
-import type { SigningKey } from '../signing/keys.ts';
+import { publicKeyOf, readPublicKey, type SigningKey } from '../signing/keys.ts';
+import { isSignedBy, readSignature, signatureFile } from '../signing/signatures.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { manifestKey } from './keys.ts';
 
@@ -41,3 +41,9 @@ const commentOn = ({ merchant_no, day, revision }: ManifestRow, at: Date): strin
 /** Whether a manifest was published without a signature. */
 export const isUnsigned = ({ signature }: Pick<ManifestRow, 'signature'>): boolean =>
   signature === null || signature === WITHDRAWN;
+
+/** Whether this is the key's own signature of the text. */
+export function isSignedWith(key: SigningKey, text: string, signature: string | null): boolean {
+  const read = signature === null ? null : readSignature(signature);
+  return read !== null && isSignedBy(Buffer.from(text), read, readPublicKey(publicKeyOf(key))!);
+}

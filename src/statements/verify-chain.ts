@@ -13,6 +13,8 @@ export interface VerifiedChain {
   readonly through: number;
   /** The last one. Whoever noted it earlier can see whether it is still in the chain. */
   readonly last: NamedManifest;
+  /** Manifests here with a lower revision than others here follow: of an earlier download, or put back. */
+  readonly outdated: readonly Problem[];
   /** Manifests that others here follow, of days between those here, and that are not here themselves. */
   readonly missing: readonly Problem[];
 }
@@ -33,7 +35,7 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
       .filter((one): one is Chained => one.manifest.place !== undefined)
       .sort((a, b) => a.manifest.place - b.manifest.place);
     if (chained.length === 0) continue;
-    const { wrong, missing } = checkedLinks(own, chained);
+    const { wrong, outdated, missing } = checkedLinks(own, chained);
     problems.push(...wrong, ...forks(chained));
     const { manifest, sha256 } = chained.at(-1)!;
     chains.push({
@@ -42,6 +44,7 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
       from: Math.min(...chained.flatMap(({ manifest }) => placesIn(manifest))),
       through: manifest.place,
       last: { day: manifest.day, revision: manifest.revision, sha256 },
+      outdated,
       missing,
     });
   }
@@ -82,11 +85,12 @@ const linksOf = ({ manifest }: ReadManifest): Link[] => [
 function checkedLinks(
   own: readonly ReadManifest[],
   chained: readonly Chained[],
-): { readonly wrong: Problem[]; readonly missing: Problem[] } {
+): { readonly wrong: Problem[]; readonly outdated: Problem[]; readonly missing: Problem[] } {
   const known = knownAmong(own);
   const days = groupedBy(own, ({ manifest }) => manifest.day);
   const inOrder = [...days.keys()].sort();
   const wrong: Problem[] = [];
+  const outdated: Problem[] = [];
   const missing: Problem[] = [];
   for (const one of chained) {
     const { path, manifest } = one;
@@ -101,7 +105,11 @@ function checkedLinks(
       if (found !== undefined) {
         if (found.day !== to.day || (place !== null && found.place !== null && found.place + 1 !== place))
           wrong.push({ path, problem: outOfOrder(place, to, found) });
-      } else if (here !== undefined) wrong.push({ path, problem: anotherHere(to, here.revision) });
+      } else if (here !== undefined)
+        (here.revision < to.revision ? outdated : wrong).push({
+          path,
+          problem: anotherHere(to, here.revision),
+        });
       else if (inOrder[0]! < to.day && to.day < inOrder.at(-1)!)
         missing.push({
           path,
@@ -109,7 +117,7 @@ function checkedLinks(
         });
     }
   }
-  return { wrong, missing };
+  return { wrong, outdated, missing };
 }
 
 interface Known {
@@ -117,15 +125,15 @@ interface Known {
   readonly place: number | null;
 }
 
-/** By SHA-256, the manifests that are here and those that they took the place of. */
+/** By SHA-256, the manifests that are here and those that they took the place of. What is here speaks for itself. */
 const knownAmong = (own: readonly ReadManifest[]): ReadonlyMap<string, Known> =>
   new Map(
-    own.flatMap(({ sha256, manifest }) => {
-      const { day, supersededManifests = [] } = manifest;
-      return [{ sha256, place: manifest.place }, ...supersededManifests].map(
-        (one) => [one.sha256, { day, place: one.place ?? null }] as const,
-      );
-    }),
+    [
+      ...own.flatMap(({ manifest: { day, supersededManifests = [] } }) =>
+        supersededManifests.map(({ sha256, place }) => ({ sha256, day, place })),
+      ),
+      ...own.map(({ sha256, manifest: { day, place } }) => ({ sha256, day, place })),
+    ].map(({ sha256, day, place = null }) => [sha256, { day, place }] as const),
   );
 
 const outOfOrder = (place: number | null, to: NamedManifest, found: Known): string =>

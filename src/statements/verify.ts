@@ -94,7 +94,10 @@ export async function verifyPaths(
   const { chains, problems: inChains } = verifyChains(manifests);
   problems.push(...inChains);
   if (publicKeys.length > 0)
-    problems.push(...chains.flatMap(({ missing }) => missing), ...(await leftAlone(found)));
+    problems.push(
+      ...chains.flatMap(({ outdated, missing }) => [...outdated, ...missing]),
+      ...(await leftAlone(found)),
+    );
   if (manifests.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });

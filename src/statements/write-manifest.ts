@@ -29,7 +29,7 @@ import { otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
 import { chainFieldsOf, nextInChain, supersededWith, type Superseded } from './manifest-chain.ts';
 import { manifestText, type ManifestSources } from './manifest-text.ts';
 import { putReplacing } from './put-revision.ts';
-import { signed, SIGNATURE_CONTENT_TYPE, type SigningOptions } from './sign-manifest.ts';
+import { isSignedWith, signed, SIGNATURE_CONTENT_TYPE, type SigningOptions } from './sign-manifest.ts';
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 
@@ -134,7 +134,12 @@ export async function writeManifest(
 ): Promise<StoredRow[]> {
   const { db, lease, objects } = options;
   const key = manifestKey(recorded.merchant_no, recorded.day);
-  const signature = await writeSignature(recorded, known.signature, fence, options);
+  const { stored: signature, found: signedBefore } = await writeSignature(
+    recorded,
+    known.signature,
+    fence,
+    options,
+  );
   if (known.manifest?.sha256 === recorded.sha256) return [...signature, known.manifest];
   const put = { fence, contentType: MANIFEST_CONTENT_TYPE };
   try {
@@ -146,34 +151,67 @@ export async function writeManifest(
   }
   const text = (await readWhole(objects, key))?.toString('utf8') ?? '';
   const found = parseManifest(text);
-  const isForgotten = found !== null && found.revision >= recorded.revision;
+  const isForgotten = found !== null && found.revision >= recorded.revision && found.revision < REVISION_MAX;
   const row = isForgotten
-    ? above({ row: manifestRow(found, text), manifest: found }, recorded, options)
+    ? above(await forgotten(found, text, recorded, signedBefore, options), recorded, options)
     : recorded;
   if (row !== recorded)
     await writeTransaction(db, lease, (trx) => recordPublished(trx, row.merchant_no, { manifests: [row] }));
-  const own = row === recorded ? signature : await writeSignature(row, signature[0], fence, options);
+  const own = row === recorded ? signature : (await writeSignature(row, signature[0], fence, options)).stored;
   return [...own, storedRow(key, await putReplacing(objects, key, Buffer.from(row.content), put))];
 }
 
-/** Writes the signature that the row has, if any. */
+/** A manifest in the store with this number or a higher one is none of ours. */
+const REVISION_MAX = 1_000_000_000;
+
+interface Forgotten extends Superseded {
+  /** What lay beside it as its signature; null if nothing did. */
+  readonly signature: string | null;
+}
+
+/**
+ * A manifest that the store has and this database does not know. With a key, what it says is believed only if that key
+ * signed it: anybody may have put it there, and what is taken over is signed.
+ */
+async function forgotten(
+  found: Manifest,
+  text: string,
+  { merchant_no, day, signature: own }: ManifestRow,
+  signedBefore: string | null,
+  { objects, signingKey = null }: SettleOptions,
+): Promise<Forgotten> {
+  const signature = own === null ? await textIn(objects, signatureKey(merchant_no, day)) : signedBefore;
+  const isBelieved = signingKey === null || isSignedWith(signingKey, text, signature);
+  return {
+    row: { revision: found.revision, sha256: sha256Of(text) },
+    manifest: isBelieved ? found : null,
+    signature,
+  };
+}
+
+const textIn = async (objects: ObjectStore, key: string): Promise<string | null> =>
+  (await readWhole(objects, key))?.toString('utf8') ?? null;
+
+/** Writes the signature that the row has, if any. Returns also what unexpectedly lay in its place before. */
 async function writeSignature(
   { merchant_no, day, signature }: ManifestRow,
   known: StoredRow | undefined,
   fence: Fence,
   { objects }: SettleOptions,
-): Promise<StoredRow[]> {
-  if (signature === null) return [];
-  if (known?.sha256 === sha256Of(signature)) return [known];
+): Promise<{ readonly stored: StoredRow[]; readonly found: string | null }> {
+  if (signature === null) return { stored: [], found: null };
+  if (known?.sha256 === sha256Of(signature)) return { stored: [known], found: null };
   const key = signatureKey(merchant_no, day);
   const content = Buffer.from(signature);
   const put = { fence, contentType: SIGNATURE_CONTENT_TYPE };
   try {
-    return [storedRow(key, await objects.put(key, content, { ...put, ...conditionOf(known) }))];
+    const stored = await objects.put(key, content, { ...put, ...conditionOf(known) });
+    return { stored: [storedRow(key, stored)], found: null };
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  return [storedRow(key, await putReplacing(objects, key, content, put))];
+  const found = await textIn(objects, key);
+  return { stored: [storedRow(key, await putReplacing(objects, key, content, put))], found };
 }
 
 const conditionOf = (known: StoredRow | undefined): PutOptions =>
@@ -187,17 +225,17 @@ export const storedRow = (key: string, { sha256, bytes, etag }: StoredDigest): S
 });
 
 /** The same manifest, with a number above the one that was found. It names that one and itself as superseded. */
-function above(found: Superseded, recorded: ManifestRow, options: SettleOptions): ManifestRow {
+function above(found: Forgotten, recorded: ManifestRow, options: SettleOptions): ManifestRow {
   const before = parseManifest(recorded.content)!;
   const revision = found.row.revision + 1;
-  const { statements, summary, certificates, ...rest } = JSON.parse(recorded.content) as Manifest;
+  const { final, statements, summary, certificates, ...rest } = JSON.parse(recorded.content) as Manifest;
   const supersededManifests =
     before.place === undefined ? undefined : supersededWith([found, { row: recorded, manifest: before }]);
   const manifest = {
     ...{ ...rest, revision },
     ...chainFieldsOf({ ...before, supersededManifests }),
-    ...{ statements, summary, certificates },
+    ...{ final, statements, summary, certificates },
   };
   const row = manifestRow({ ...before, revision }, `${JSON.stringify(manifest, null, 2)}\n`);
-  return signed(row, recorded.signature, options);
+  return signed(row, recorded.signature ?? found.signature, options);
 }

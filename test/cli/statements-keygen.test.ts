@@ -100,6 +100,20 @@ describe('what was published with the key', () => {
       });
   });
 
+  it('does not show a secret key that was given in place of the public one', async () => {
+    const path = fileURLToPath(stage.app.settings.statementsUrl);
+    const secret = (await readFile(join(keys(), 'daybook.key'), 'utf8')).split('\n')[1]!;
+    for (const [given, told] of [
+      [secret, 'was given the secret key'],
+      [`${secret.slice(0, -4)}AAAA`.slice(1), 'is no public key of minisign'],
+    ] as const) {
+      const { code, stdout, stderr } = await verify('--public-key', given, path);
+      expect(code).toBe(2);
+      expect(stderr).toContain(told);
+      expect(stdout + stderr).not.toContain(secret.slice(-60, -10));
+    }
+  });
+
   it('brings its signature along with a single statement and with a month', async () => {
     const single = join(folder, 'single');
     const asked = ['--merchant', merchantNo, '--currency', 'USD'];

@@ -199,7 +199,9 @@ describe('verify with a public key', () => {
     const { problems: found, chains, signed } = await verified(OURS.publicKey);
     expect({ found, signed }).toEqual({ found: [], signed: 4 });
     const last = { day: DAYS[2], revision: 2, sha256: sha256Of(await readFile(pathOf(DAYS[2]))) };
-    expect(chains).toEqual([{ merchantNo: MERCHANT, manifests: 4, from: 1, through: 6, last, missing: [] }]);
+    expect(chains).toEqual([
+      { merchantNo: MERCHANT, manifests: 4, from: 1, through: 6, last, outdated: [], missing: [] },
+    ]);
     const second = await manifestOf(DAYS[1]);
     const third = await manifestOf(DAYS[2]);
     expect(second).toMatchObject({ place: 4, supersededManifests: [{ revision: 1, place: 2 }] });
@@ -261,6 +263,13 @@ test('a manifest that is put back to an earlier revision, with its own signature
     `${DAYS[3]}: it follows revision 2 of ${DAYS[0]}, and the manifest of that day here is another one, revision 1: ` +
       `that one is out of date, or was put back; download both days again`,
   );
+  // Without a key, it may be a download from before the day was revised.
+  const { problems: found, chains } = await verified();
+  expect(found.filter(({ problem }) => problem.includes('out of date'))).toEqual([]);
+  expect(chains[0]!.outdated).toContainEqual({
+    path: expect.stringContaining(DAYS[3]) as string,
+    problem: expect.stringContaining('out of date') as string,
+  });
 });
 
 test('manifests from before there were chains are named by the first one after them, and none is made anew', async () => {
@@ -280,6 +289,9 @@ test('manifests from before there were chains are named by the first one after t
   const first = await manifestOf(DAYS[3]);
   expect(first).toMatchObject({ place: 1, previousManifest: null });
   expect(first.earlierManifests?.map(({ day }) => day)).toEqual(DAYS.slice(0, 3));
+  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+  expect(await book.published(store, {})).toMatchObject({ published: [], unchanged: 4 });
+  expect(await manifestOf(DAYS[3])).toEqual(first);
   expect(await problems()).toEqual([]);
   await writeFile(
     pathOf(DAYS[0]),
@@ -331,4 +343,34 @@ test('a store that was adopted keeps its signatures, and its chain goes on', asy
   expect((await readWhole(store, signatureKey(MERCHANT, DAYS[0])))?.toString()).toContain(`key ${OURS.id}`);
   expect(await manifestOf(DAYS[3])).toMatchObject({ place: expect.any(Number) });
   expect((await verified(OURS.publicKey, OTHERS.publicKey)).problems).toEqual([]);
+});
+
+test('a manifest that somebody without the key put there is named, and nothing that it says', async () => {
+  await night(DAYS.slice(0, 2));
+  const own = await manifestOf(DAYS[1]);
+  const forged = `${JSON.stringify({
+    ...{ ...own, day: DAYS[2], revision: 7, place: 9 },
+    previousManifest: { day: DAYS[0], revision: 9, sha256: '0'.repeat(64) },
+    supersededManifests: [{ revision: 1, sha256: '1'.repeat(64), place: 1 }],
+  })}\n`;
+  await store.put(manifestKey(MERCHANT, DAYS[2]), Buffer.from(forged), { contentType: 'application/json' });
+  await night([DAYS[2]]);
+  const made = await manifestOf(DAYS[2]);
+  expect(made).toMatchObject({ revision: 8, place: 3 });
+  expect(made.supersededManifests).toEqual([
+    { revision: 7, sha256: sha256Of(forged) },
+    { revision: 1, sha256: expect.any(String) as string, place: 3, previousManifest: made.previousManifest },
+  ]);
+  expect(await problems(OURS.publicKey)).toEqual([]);
+});
+
+test('without the key, the signature of a manifest that was forgotten is taken back', async () => {
+  await night([DAYS[0]]);
+  await emptyTables(database.db);
+  book = await openBook(database);
+  await night([DAYS[0]], {}, [DAYS[0]]);
+  expect(await manifestOf(DAYS[0])).toMatchObject({ revision: 2 });
+  expect(await problems(OURS.publicKey)).toContain(
+    `${DAYS[0]}: it is not signed: it was published without the key`,
+  );
 });

@@ -1,15 +1,18 @@
 /** `verifyPaths` as the tests call it: each folder also goes through the file for auditors, which has to say the same. */
 import { expect } from 'vitest';
+import type { PublicKey } from '../../src/signing/keys.ts';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths as verify, type VerifyReport } from '../../src/statements/verify.ts';
 import { verifyAlone } from '../support/standalone.ts';
 
-/** What `verifyPaths` returns or throws. With more than paths to go by, only that is asked. */
+/** What `verifyPaths` returns or throws. The file for auditors reads the published formats only, so others are not asked of it. */
 export async function verifyPaths(...args: Parameters<typeof verify>): Promise<VerifyReport> {
-  const [paths, ...others] = args;
-  if (others.length > 0) return verify(...args);
-  const alone = await verifyAlone([...paths, '--json']);
+  const [paths, formats = STATEMENT_FORMATS, publicKeys = []] = args;
+  if (formats !== STATEMENT_FORMATS) return verify(...args);
+  const keys = publicKeys.flatMap((key) => ['--public-key', publicText(key)]);
+  const alone = await verifyAlone([...paths, ...keys, '--json']);
   try {
-    const report = await verify(paths);
+    const report = await verify(...args);
     expect(JSON.parse(alone.stdout)).toEqual(report);
     expect(alone).toMatchObject({ code: report.problems.length === 0 ? 0 : 3, stderr: '' });
     return report;
@@ -18,3 +21,9 @@ export async function verifyPaths(...args: Parameters<typeof verify>): Promise<V
     throw error;
   }
 }
+
+/** The key as minisign writes it. */
+const publicText = ({ id, key }: PublicKey): string =>
+  Buffer.concat([Buffer.from('Ed'), id, Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url')]).toString(
+    'base64',
+  );

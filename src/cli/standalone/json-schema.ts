@@ -13,13 +13,14 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
   readonly default?: unknown;
 }
 
 /** The words that `readAs` obeys. A schema with any other must not be read by it. */
 export const WORDS_KNOWN: readonly string[] = [
   ...['type', 'properties', 'required', 'items', 'minItems', 'anyOf', 'enum', 'const'],
-  ...['pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'default'],
+  ...['pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'default'],
 ];
 
 /** The value does not fit the schema. */
@@ -80,6 +81,7 @@ function isAllowed(schema: Schema, value: unknown): boolean {
   return (
     value >= (schema.minimum ?? -Infinity) &&
     value <= (schema.maximum ?? Infinity) &&
-    value > (schema.exclusiveMinimum ?? -Infinity)
+    value > (schema.exclusiveMinimum ?? -Infinity) &&
+    value < (schema.exclusiveMaximum ?? Infinity)
   );
 }

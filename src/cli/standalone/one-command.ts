@@ -2,9 +2,10 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../ledger/ending.ts';
-import { printError } from '../context.ts';
+import { printError } from '../print.ts';
 import { lines } from '../output/text.ts';
 
+type Collector = (value: string, earlier: readonly string[]) => string[];
 type Action = (values: string[], flags: Record<string, unknown>, self: Command) => Promise<void>;
 
 /** `--public-key <file>`, or `--json`, which takes no value. */
@@ -15,7 +16,7 @@ const camelCase = (name: string): string =>
 
 /**
  * Runs the command that `addCommand` adds. Of commander it has what the command calls: an argument that takes one value
- * or more, options with and without a value, and texts of the help. The exit code is in `process.exitCode`.
+ * or more, options with and without a value, and texts of the help. An option with a collector may be repeated. The exit code is in `process.exitCode`.
  */
 export async function runOneCommand(
   program: string,
@@ -23,7 +24,8 @@ export async function runOneCommand(
   args: readonly string[],
 ): Promise<void> {
   const help: string[] = [];
-  const options: Record<string, { readonly type: 'string' | 'boolean' }> = {};
+  const options: Record<string, { readonly type: 'string' | 'boolean'; readonly multiple: boolean }> = {};
+  const standards: Record<string, unknown> = {};
   const optionHelp: string[] = [];
   let flags: Record<string, unknown> = {};
   let usage = program;
@@ -41,9 +43,11 @@ export async function runOneCommand(
       help.push(text);
       return command;
     },
-    option: (spelled: string, meaning: string) => {
+    option: (spelled: string, meaning: string, collector?: Collector, standard?: readonly string[]) => {
       const [, name, value] = FLAG.exec(spelled)!;
-      options[name!] = { type: value === undefined ? 'boolean' : 'string' };
+      const multiple = collector !== undefined;
+      options[name!] = { type: value === undefined ? 'boolean' : 'string', multiple };
+      if (standard !== undefined) standards[camelCase(name!)] = standard;
       optionHelp.push(`  ${spelled}  ${meaning}`);
       return command;
     },
@@ -68,7 +72,7 @@ export async function runOneCommand(
     process.exitCode = EXIT.usage;
   } else if (read.flags['help'] === true) process.stdout.write(`${helpText}\n`);
   else {
-    flags = read.flags;
+    flags = { ...standards, ...read.flags };
     await (act as unknown as Action)(read.values, flags, asCommand).catch(printError);
   }
 }

@@ -14,6 +14,11 @@ const MANIFEST = {
   day: '2026-03-31',
   timeZone: 'Asia/Shanghai',
   checked: ['newest'],
+  place: 2,
+  previousManifest: { day: '2026-03-30', revision: 1, sha256: SHA },
+  earlierManifests: [{ day: '2026-03-29', revision: 1, sha256: SHA }],
+  supersededManifests: [{ revision: 1, sha256: SHA, place: 1, previousManifest: null }],
+  final: { share: 0.999, confidence: 0.95, by: '2026-04-09', watchedEntries: 10_000, laterEntries: 0 },
   statements: [
     {
       ...{ currency: 'USD', file: 'M1_USD_2026-03-31.r2.csv', revision: 2, sha256: SHA, bytes: 10, rows: 1 },

@@ -1,10 +1,12 @@
 /** The file for auditors beside the command: what they print, and what the file is made of. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { standaloneVerify } from '../../../scripts/build/standalone.ts';
 import { STATEMENT_FORMATS as READ_ALONE } from '../../../src/cli/standalone/formats.ts';
+import { keyPairOf, readSigningKey, type SigningKey } from '../../../src/signing/keys.ts';
+import { signatureFile } from '../../../src/signing/signatures.ts';
 import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
 import { verifyAlone } from '../../support/standalone.ts';
 import { daybook } from '../daybook.ts';
@@ -72,6 +74,28 @@ test('a whole night’s statements, and damaged ones, get the same words and exi
     const said = await daybook(['verify', ...paths], {});
     expect(said.code).toBe(code);
     expect(await verifyAlone(paths)).toEqual(said);
+  }
+});
+
+test('it takes public keys, any number of them', async () => {
+  const [good, wrong] = [1, 2].map((byte) => keyPairOf(Buffer.alloc(32, byte), Buffer.alloc(8, byte)));
+  const signed = join(folder, 'signed');
+  await cp(statements, signed, { recursive: true });
+  const key = readSigningKey(good!.secretKey) as SigningKey;
+  for (const file of await readdir(signed, { recursive: true })) {
+    if (!file.endsWith('manifest.json')) continue;
+    const path = join(signed, file);
+    await writeFile(`${path}.minisig`, signatureFile(await readFile(path), file, key));
+  }
+  for (const [keys, code] of [
+    [[good!], 0],
+    [[wrong!], 3],
+    [[wrong!, good!], 0],
+  ] as const) {
+    const asked = [...keys.flatMap(({ publicKey }) => ['--public-key', publicKey]), signed];
+    const said = await daybook(['verify', ...asked], {});
+    expect(said.code).toBe(code);
+    expect(await verifyAlone(asked)).toEqual(said);
   }
 });
 
