@@ -10,7 +10,7 @@ export interface Digest {
   readonly sha256: string;
 }
 
-/** A digest read back from the store, with the etag that the store gives those bytes; null if it gives none. */
+/** The digest of what is stored, with the etag that the store gives those bytes; null if it gives none. */
 export interface StoredDigest extends Digest {
   readonly etag: string | null;
 }

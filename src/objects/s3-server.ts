@@ -10,7 +10,10 @@ import { isChecksumRefused, isConditionFailed, isRefusal } from './s3-errors.ts'
 /** The checksum of some bytes, as `Content-MD5` has it. */
 export type Md5 = (bytes: Uint8Array) => string | null;
 
-/** The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it (FIPS). */
+/**
+ * The oldest checksum of the protocol, which servers of every age compare. Null where the machine's policy forbids it
+ * (FIPS).
+ */
 export function md5Of(bytes: Uint8Array): string | null {
   try {
     return createHash('md5').update(bytes).digest('base64');
@@ -33,7 +36,8 @@ export const nothingSeen = (): ServerSeen => ({ isAsked: false, checksBytes: fal
 
 /**
  * Puts the bytes with the checksum of others: `refused` by a server that compares them, `stored` by one that does not
- * look, `unknown` if it was refused for another reason, or if there is no such checksum here. Throws the SDK's error if nothing can be told from it.
+ * look, `unknown` if it was refused for another reason, or if there is no such checksum here. Throws the SDK's error if
+ * nothing can be told from it.
  */
 export async function putMislabelled(
   client: S3Client,

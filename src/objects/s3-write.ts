@@ -24,7 +24,10 @@ import { isConditionFailed, isConditionUnknown, isMissing, isTimedOut, s3Unreach
 import type { IfMatch } from './s3-if-match.ts';
 import { putMislabelled, refusesSecond, type Md5, type ServerSeen } from './s3-server.ts';
 
-/** Two parts in flight, one that fills, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts are 80 GB. */
+/**
+ * Two parts in flight, one that fills, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts
+ * are 80 GB.
+ */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS_IN_FLIGHT_MAX = 2;
 
@@ -45,7 +48,7 @@ export async function putObject(
   options: PutOptions,
 ): Promise<StoredDigest> {
   const { store, seen } = writing;
-  // Because not every server knows the condition.
+  // Not every server knows the condition.
   if (options.ifAbsent === true && !seen.keepsFirst && (await store.head(key)) !== null) {
     return compareStored(store, key, content);
   }
@@ -92,7 +95,7 @@ async function send(
   const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
   if (rest === null) return sendWhole(writing, { ...params, Body: bytes });
   // Not every server that knows the condition knows it at the end of an upload in parts.
-  if (ifAbsent === true && (await writing.store.head(key)) !== null) {
+  if (ifAbsent === true && writing.seen.keepsFirst && (await writing.store.head(key)) !== null) {
     await rest.return?.();
     return 'there';
   }
@@ -125,8 +128,8 @@ async function sendWhole(
   put: PutObjectCommandInput & { readonly Body: Uint8Array },
 ): Promise<Sent> {
   if (put.IfNoneMatch === undefined || seen.isAsked) {
-    const ContentMD5 = (seen.checksBytes ? md5(put.Body) : null) ?? undefined;
-    const { ETag } = await client.send(new PutObjectCommand({ ...put, ...(ContentMD5 && { ContentMD5 }) }));
+    const checksum = seen.checksBytes ? { ContentMD5: md5(put.Body)! } : {};
+    const { ETag } = await client.send(new PutObjectCommand({ ...put, ...checksum }));
     return { etag: seen.checksBytes ? bareEtag(ETag) : null };
   }
   seen.isAsked = true;

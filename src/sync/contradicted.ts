@@ -5,6 +5,7 @@
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import type { UncertifiedSpan } from './store-readings.ts';
+import { holds } from './wide-windows.ts';
 
 interface Contradicted {
   readonly asked: Asked;
@@ -32,7 +33,7 @@ export interface ContradictedReadings {
 
 export function createContradicted(): ContradictedReadings {
   const all: Contradicted[] = [];
-  const outerOf = (part: Asked) => all.find(({ asked }) => isWithin(part, asked));
+  const outerOf = (part: Asked) => all.find(({ asked }) => holds(asked, part));
   return {
     note: (asked, total) => {
       if (outerOf(asked) === undefined) all.push({ asked, total, came: 0, empty: [] });
@@ -62,11 +63,6 @@ export function createContradicted(): ContradictedReadings {
 
 const isEmpty = ({ reading }: NotedReading): boolean =>
   reading.entries.length + reading.unreadable.length === 0;
-
-const isWithin = (inner: Asked, outer: Asked): boolean =>
-  inner.currency === outer.currency &&
-  inner.window.beginMs >= outer.window.beginMs &&
-  inner.window.endMs <= outer.window.endMs;
 
 const unsteadyText = (part: Asked, { asked, total, came }: Contradicted): string =>
   `${spanText(part)} came back empty, and the platform is not steady about it: of ${spanText(asked)} it showed ${total} ` +

@@ -11,7 +11,7 @@ import { countNameless, judgePlanned, storeWide, storeWindow } from '../store/wi
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import { createContradicted } from './contradicted.ts';
-import { plannedIn, spanOf, type WideWindow } from './wide-windows.ts';
+import { holds, plannedIn, wideOf, type WideWindow } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;
@@ -168,7 +168,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
 
   const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
     const windows = own.map(({ window }) => window);
-    const wide = { window: spanOf(windows), currency: own[0]!.currency, planned: windows };
+    const wide = wideOf(windows, own[0]!.currency);
     const { currency } = wide;
     const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
     const did = contradicted.mustBeAlone(wide, read) ? null : await storeWide(db, lease, toStore);
@@ -213,8 +213,3 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     }),
   };
 }
-
-const holds = (planned: Asked, part: Asked): boolean =>
-  planned.currency === part.currency &&
-  planned.window.beginMs <= part.window.beginMs &&
-  planned.window.endMs >= part.window.endMs;

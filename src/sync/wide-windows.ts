@@ -73,18 +73,27 @@ export function inGroups(planned: readonly Window[], count: number): Window[][] 
 
 /** A wide window as so many groups of its planned windows, each to be asked for by itself. */
 export const apartIn = ({ planned, currency }: WideWindow, count: number): WideWindow[] =>
-  inGroups(planned, count).map((own) => ({ window: spanOf(own), currency, planned: own }));
+  inGroups(planned, count).map((own) => wideOf(own, currency));
 
 /** The planned windows that a wide window is made of; the window itself if it is one of them, or a part of one. */
 export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Asked[] {
-  const own = planned.filter(
-    ({ window, currency }) => currency === part.currency && isWithin(window, part.window),
-  );
+  const own = planned.filter((one) => holds(part, one));
   return own.length > 1 ? own : [part];
 }
 
+/** Whether a window asked for is, or is a part of, another one of the same currency. */
+export const holds = (outer: Asked, inner: Asked): boolean =>
+  inner.currency === outer.currency && isWithin(inner.window, outer.window);
+
+/** Planned windows that follow each other, as one to be asked for. */
+export const wideOf = (planned: readonly Window[], currency: string | null): WideWindow => ({
+  window: spanOf(planned),
+  currency,
+  planned,
+});
+
 /** The window from the first of the planned windows to the last. */
-export const spanOf = (planned: readonly Window[]): Window => ({
+const spanOf = (planned: readonly Window[]): Window => ({
   beginMs: planned[0]!.beginMs,
   endMs: planned.at(-1)!.endMs,
 });
@@ -116,7 +125,5 @@ const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
   earlier.window.endMs + 1 === later.window.beginMs &&
   offsetMinutesOf(zone, earlier.window.endMs) === offsetMinutesOf(zone, later.window.beginMs);
 
-const joined = (wide: WideWindow, { window, currency }: Asked): WideWindow => {
-  const planned = [...wide.planned, window];
-  return { window: spanOf(planned), currency, planned };
-};
+const joined = (wide: WideWindow, { window, currency }: Asked): WideWindow =>
+  wideOf([...wide.planned, window], currency);

@@ -3,7 +3,7 @@ import type { Window } from '../ledger/entry.ts';
 import type { Patience } from './certify.ts';
 import type { Grain, Split } from './grain.ts';
 import { beginSecond, type SplitSecond } from './split-second.ts';
-import { spanOf, type WideWindow } from './wide-windows.ts';
+import { wideOf, type WideWindow } from './wide-windows.ts';
 
 /** A window that was asked for, and how many of its parts are still to be taken. */
 interface Root extends Patience {
@@ -64,7 +64,7 @@ export class WindowQueue {
   /** Puts groups of a wide window's planned windows into the queue, each as if it had been asked for by itself. */
   putApart({ currency }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
-    this.#insert(groups.map((planned) => this.#waitingWhole({ window: spanOf(planned), currency, planned })));
+    this.#insert(groups.map((planned) => this.#waitingWhole(wideOf(planned, currency))));
   }
 
   #readFinely(): void {
