@@ -8,7 +8,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import prettier from 'prettier';
-import { rollup, type Plugin } from 'rollup';
+import { rollup, type Plugin } from '@rollup/wasm-node';
 import ts from 'typescript';
 import * as z from 'zod';
 import { WORDS_KNOWN } from '../../src/cli/standalone/json-schema.ts';
