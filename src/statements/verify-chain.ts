@@ -51,7 +51,7 @@ export function verifyChains(manifests: readonly ReadManifest[]): VerifiedChains
   return { chains, problems };
 }
 
-/** `Map.groupBy`, which Node 20 does not have: `verify.mjs` runs there. */
+/** Values by key. Written out, as `verify.mjs` runs on a Node that cannot do it by itself. */
 function groupedBy<T>(values: readonly T[], keyOf: (value: T) => string): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
   for (const value of values) {
