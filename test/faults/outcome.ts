@@ -61,7 +61,8 @@ const isWithin = (one: Certificate, other: Certificate): boolean =>
   one.endMs - one.beginMs < other.endMs - other.beginMs;
 
 /**
- * A manifest without what may differ. Its own number and its run's are removed, as they count attempts. Adjoining
+ * A manifest without what may differ. Its own number, its run's and its place among the manifests are removed, as they
+ * count attempts. Adjoining
  * certificates are joined, because a bad page may make the run read a window in two halves, which prove the same. A
  * part of a proven day that was read again, because a clock was off, is left out.
  */
@@ -84,7 +85,8 @@ export function comparable(text: string): string {
       };
     }
   }
-  return JSON.stringify({ ...manifest, epoch: 0, revision: 0, certificates }, null, 2);
+  const chain = { place: 0, previousManifest: null, supersededManifests: [] };
+  return JSON.stringify({ ...manifest, ...chain, epoch: 0, revision: 0, certificates }, null, 2);
 }
 
 function jsonOf(text: string): Record<string, unknown> | null {

@@ -17,6 +17,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
+import { sha256Of } from '../../src/statements/digest.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { freshDatabaseUrl } from './database.ts';
 import { skippingTime } from './virtual-time.ts';
@@ -208,11 +209,22 @@ export async function objectsOf({ app }: Stage): Promise<Map<string, string>> {
   return new Map([...texts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The same without the epoch in manifests, which counts how many runs had the lease. */
-export const bytesOf = async (stage: Stage): Promise<Map<string, string>> =>
-  new Map(
-    [...(await objectsOf(stage))].map(([key, text]) => [key, text.replace(/^ {2}"epoch": \d+,$/m, '')]),
-  );
+/**
+ * The same without what differs from one run to the next: in manifests the epoch, which counts how many runs had the
+ * lease, and in place of the SHA-256 of the manifest before, the key of the file here that has it.
+ */
+export async function bytesOf(stage: Stage): Promise<Map<string, string>> {
+  const objects = await objectsOf(stage);
+  const keys = new Map([...objects].map(([key, text]) => [sha256Of(text), key]));
+  const without = (text: string): string =>
+    text
+      .replace(/^ {2}"epoch": \d+,$/m, '')
+      .replace(
+        /("previousManifest": \{[^}]*"sha256": ")([0-9a-f]{64})/,
+        (_, before: string, sha256: string) => `${before}${keys.get(sha256) ?? sha256}`,
+      );
+  return new Map([...objects].map(([key, text]) => [key, without(text)]));
+}
 
 /** The statements that a run published, each as `USD 2026-03-02 r1`. */
 export const publishedIn = ({ publish }: RunReport): string[] =>
