@@ -29,7 +29,11 @@ const SOURCES = [
   ...['tsconfig.json', 'tsconfig.build.json', '.prettierrc.json', 'README.md', 'CHANGELOG.md', 'LICENSE'],
 ];
 const TIME_MS = 300_000;
-const ENV = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` };
+/** This environment without settings of daybook's. */
+const ENV = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DAYBOOK_'))),
+  PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+};
 
 interface Manifest {
   readonly version: string;
