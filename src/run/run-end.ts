@@ -104,6 +104,7 @@ function endedRun(
     isNight: request.range === null && request.isByName !== true && request.currencies === null,
     // Elsewhere a busy merchant is no reason to end badly.
     busy: busy.filter((one) => !isGoodEnd(one.exitCode)).length,
+    leftOut: busy.length,
   };
 }
 

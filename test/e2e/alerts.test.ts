@@ -364,7 +364,7 @@ test('a night whose database is away at its end is told without it', async () =>
   const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
   const ended: EndedRun = {
     ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
-    ...{ isNight: true, interrupted: false, busy: 0 },
+    ...{ isNight: true, interrupted: false, busy: 0, leftOut: 0 },
   };
   const finish = async (on: Kysely<DB>): Promise<boolean> => {
     await on.selectFrom('run').select('id').execute();
@@ -392,6 +392,7 @@ test('a night that lost a lease while the database is there is told through the 
       isNight: true,
       interrupted: false,
       busy: 0,
+      leftOut: 0,
     },
     reasons: [{ exitCode: 4, what: 'the lease was lost', todo: null }],
   };
@@ -419,6 +420,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
       isNight: true,
       interrupted: false,
       busy: 1,
+      leftOut: 1,
     },
     reasons: [busy],
   };
