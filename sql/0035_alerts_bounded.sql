@@ -6,6 +6,11 @@ ALTER TABLE merchant ADD COLUMN enabled_at timestamptz;
 COMMENT ON COLUMN merchant.enabled_at IS
   'When it was last enabled or given a token by hand; null if neither happened since this column exists.';
 
+-- A run by hand of one merchant, or of days by date, says nothing about the nights. One that was killed has no figures.
+ALTER TABLE run ADD COLUMN is_night boolean;
+COMMENT ON COLUMN run.is_night IS
+  'Whether it was begun for all merchants and all that a night does, by the schedule or by hand; null where that is not known.';
+
 -- Several processes see the same trouble, and none of them knows when the others saw it last.
 ALTER TABLE alert_condition ADD COLUMN seen_at timestamptz;
 COMMENT ON COLUMN alert_condition.seen_at IS 'When a process last saw it; null if none did since this column exists.';

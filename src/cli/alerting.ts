@@ -15,6 +15,7 @@ import { clockOf } from '../run/app.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
+import { claimLook, type Look } from '../store/alerts/conditions.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -55,26 +56,43 @@ async function readMerchants(
   return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
+/** Of all processes that live, one looks so often. It asks for every merchant, and the nights are hours apart. */
+const LOOK_EVERY_MS = 5 * 60_000;
+
+interface LookOptions {
+  readonly maxAgeMs?: number | null;
+  readonly seesRuns?: boolean;
+  /** It looks whatever other processes do: a person or cron asked for it. */
+  readonly always?: boolean;
+}
+
 /**
  * Raises what no run tells: missed nights and, unless `seesRuns` is false, runs that were killed or failed. Throws what
  * the database throws.
  */
 export async function lookForTrouble(
   { database: { db }, now, settings }: AlertingApp,
-  { maxAgeMs, seesRuns = true }: { readonly maxAgeMs?: number | null; readonly seesRuns?: boolean } = {},
+  { maxAgeMs, seesRuns = true, always = false }: LookOptions = {},
 ): Promise<void> {
+  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, LOOK_EVERY_MS);
   const targets = targetsOf(settings).map(({ key }) => key);
   if (targets.length === 0) return;
   const { schedule, platform } = settings;
-  const merchants = await readMerchants(db, settings);
+  const own = platform?.merchant?.merchantNo;
   const at = now();
   const raising = { targets, now: at, zone: platform?.timeZone ?? schedule.zone };
-  const oldest = maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at);
-  await lookForMissedNight(db, merchants, { ...raising, maxAgeMs: oldest });
-  if (!seesRuns) return;
+  if (await isMine('nights'))
+    await lookForMissedNight(db, own === undefined ? [] : [own], {
+      ...raising,
+      maxAgeMs: maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at),
+    });
+  if (!seesRuns || !(await isMine('runs'))) return;
   const named = (isLedger: boolean): string[] =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
-  await lookForUndoneRuns(db, { ...raising, ledgerJobs: named(true), otherJobs: named(false), merchants });
+  await lookForUndoneRuns(db, {
+    ...{ ...raising, ledgerJobs: named(true), otherJobs: named(false) },
+    merchants: () => readMerchants(db, settings),
+  });
 }
 
 /**

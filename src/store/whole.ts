@@ -9,7 +9,7 @@ import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
 /** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
-const activeWith = (own: readonly string[]) => sql`
+export const activeWith = (own: readonly string[]) => sql`
   SELECT merchant_no FROM merchant WHERE status = 'active'
   UNION SELECT unnest(${arrayLiteral(own)}::text[]) COLLATE "C"`;
 

@@ -167,7 +167,11 @@ describe('a failed night', () => {
     const look = () =>
       lookForUndoneRuns(dbOf(), {
         ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE },
-        ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'], merchants: [merchantNo] },
+        ...{
+          ledgerJobs: ['nightly', 'resweep'],
+          otherJobs: ['reference'],
+          merchants: () => Promise.resolve([merchantNo]),
+        },
       });
     await Promise.all([look(), look()]);
     expect(await told()).toMatchObject([
@@ -428,11 +432,16 @@ test('a night that left busy merchants to others has not failed, nor for a look 
   await finishAlerting(deps, ended, { finish });
   await dbOf()
     .updateTable('run')
-    .set({ exit_code: 4, figures: { leftToOthers: isLeftToOthers(ended) } })
+    .set({ exit_code: 4, is_night: true, figures: { leftToOthers: isLeftToOthers(ended) } })
     .execute();
   const look = () =>
     lookForUndoneRuns(dbOf(), {
-      ...{ targets: alerts!.targets, now: stage.app.now(), zone: ZONE, merchants: [merchantNo] },
+      ...{
+        targets: alerts!.targets,
+        now: stage.app.now(),
+        zone: ZONE,
+        merchants: () => Promise.resolve([merchantNo]),
+      },
       ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'] },
     });
   await look();

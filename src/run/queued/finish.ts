@@ -14,7 +14,7 @@ import {
   type UndoneEnd,
 } from '../../store/queued-runs.ts';
 import { finishAlerting } from '../alerts/at-end.ts';
-import type { RunDeps } from '../active-run.ts';
+import { doesWhatNightsDo, type RunDeps } from '../active-run.ts';
 import { zeroFigures } from '../outcomes.ts';
 import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
@@ -77,7 +77,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
             ...{
               interrupted: false,
               ...{ busy: 0, leftOut: 0 },
-              isNight: request.range === null && request.currencies === null,
+              isNight: doesWhatNightsDo(request),
             },
           },
           { finish },

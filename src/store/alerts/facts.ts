@@ -73,13 +73,21 @@ export const noteRevised = (
     found,
   );
 
-/** Notes merchants whose token does not work. One that is noted already, and did not work since, stays as it is. */
-export const noteTokens = (
+/**
+ * Notes merchants whose token does not work. One that is noted already, did not work since, and was not enabled or given
+ * a token since, stays as it is.
+ */
+export async function noteTokens(
   trx: Transaction<DB>,
   refused: readonly TokenFact[],
   found: FoundBy,
-): Promise<void> =>
-  note(
+): Promise<void> {
+  if (refused.length === 0) return;
+  await sql`
+    DELETE FROM alert_fact USING merchant
+    WHERE kind = 'token' AND subject = ANY (${arrayLiteral(refused.map(({ merchantNo }) => merchantNo))}::text[])
+      AND merchant.merchant_no = subject AND merchant.enabled_at > found_at`.execute(trx);
+  await note(
     trx,
     'token',
     refused.map(({ merchantNo, problem }) => ({
@@ -89,6 +97,7 @@ export const noteTokens = (
     })),
     found,
   );
+}
 
 /** Crosses off the merchants whose token works. */
 export async function crossOffTokens(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {

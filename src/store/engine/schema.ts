@@ -1500,6 +1500,10 @@ export interface Run {
    */
   id: Generated<number>;
   /**
+   * Whether it was begun for all merchants and all that a night does, by the schedule or by hand; null where that is not known.
+   */
+  is_night: boolean | null;
+  /**
    * What the run was asked for, where worker processes do it; null for a run of one process.
    */
   request: Json | null;
