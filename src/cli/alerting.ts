@@ -8,7 +8,7 @@ import { forgetToldDirectly, sendDirectOnceADay } from '../alerts/direct.ts';
 import { keepAlerting } from '../alerts/keep-alerting.ts';
 import { raiseCondition } from '../alerts/raise.ts';
 import { targetsOf } from '../alerts/targets.ts';
-import { notStarted } from '../run/alerts/not-started.ts';
+import { notStarted, type NotBegun } from '../run/alerts/not-started.ts';
 import { oldestMs } from '../run/alerts/missed.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../run/alerts/watch.ts';
 import { clockOf } from '../run/app.ts';
@@ -110,7 +110,9 @@ export async function alertingBeside<Result>(
   const stop = new AbortController();
   const { signal } = stop;
   const kept = keepAlerting({
-    deliver: () => deliverDue({ db, now, targets, onFailed, ...(!signal.aborted && { signal }) }),
+    // The last time is bounded, as the process is told to end.
+    deliver: () =>
+      signal.aborted ? deliverAtEnd(app, log) : deliverDue({ db, now, targets, onFailed, signal }),
     look,
     onFault,
     signal,
@@ -124,18 +126,19 @@ export async function alertingBeside<Result>(
 }
 
 /**
- * Tells that a night could not begin, through the outbox where the database lets it, else directly and at most once a
- * day. Returns whether it is in the outbox or a target took it now. Never rejects.
+ * Tells that something could not begin, through the outbox where the database lets it, else directly and at most once a
+ * day; nothing where another process is at work. Returns whether it is told or need not be. Never rejects.
  */
 export async function tellNotStarted(
   settings: SettingsWithoutPlatform,
   error: unknown,
   log: Logger,
+  what: NotBegun = 'night',
 ): Promise<boolean> {
   const targets = targetsOf(settings);
-  if (targets.length === 0) return true;
+  if (targets.length === 0 || exitCodeOf(error) === EXIT.leaseHeld) return true;
   const now = clockOf(settings);
-  const { condition, content } = notStarted(error);
+  const { condition, content } = notStarted(error, what);
   try {
     if (isDatabaseTrouble(error)) throw error;
     const database = await openDatabase(settings);
