@@ -13,7 +13,7 @@ import type { DB } from '../engine/schema.ts';
  */
 export const isNewSince = (runId: number | null): RawBuilder<boolean> => sql<boolean>`(
   continuity_break.run_id >= ${runId}::bigint
-    OR continuity_break.found_at >= (SELECT started_at FROM run WHERE id = ${runId}::bigint))`;
+    OR continuity_break.found_at > (SELECT started_at FROM run WHERE id = ${runId}::bigint))`;
 
 export interface OpenBreakCount {
   /** Open breaks that this run found. */
