@@ -229,7 +229,8 @@ describe('a night that cannot begin', () => {
   }, 90_000);
 
   test('because another process has the embedded database is not told: a night that nobody does is missed', async () => {
-    const { DATABASE_URL: _, ...embedded } = env;
+    const embedded: Record<string, string> = { ...env };
+    delete embedded['DATABASE_URL'];
     const dataDir = await mkdtemp(join(tmpdir(), 'daybook-busy-'));
     const held = await openDatabase({ databaseUrl: null, dataDir });
     expect((await daybook(['run'], { ...embedded, DAYBOOK_DATA_DIR: dataDir })).code).toBe(5);

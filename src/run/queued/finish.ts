@@ -88,7 +88,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
 
 /** Ends merchants whose job will not come, and the runs that wait for nobody. Returns the runs it ended. */
 export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
-  const { db, holder, now } = deps;
+  const { db } = deps;
   const lost = Map.groupBy(await lostMerchants(db), ({ runId }) => runId);
   for (const [runId, merchants] of lost) {
     const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {

@@ -34,10 +34,7 @@ export async function downloadsOfUntold(db: Kysely<DB>): Promise<Downloaded[]> {
  * record of downloads names the file, or the month with the merchants and currencies that were chosen. Both are found by
  * audit_entry_download: the subjects of a month are the texts from the month on that a space or nothing follows.
  */
-export async function downloadsOf(
-  trx: Transaction<DB>,
-  revised: readonly RevisedFact[],
-): Promise<Downloaded[]> {
+async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
   const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
   const { rows } = await sql<Downloaded>`
     WITH outdated AS MATERIALIZED (
