@@ -21,6 +21,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, changed_day, uncompared_day
 TO daybook_job;
 -- Alerts wait to be sent; trouble that is over, and tokens that work again, are crossed off.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, alert_fact TO daybook_job;
+GRANT SELECT, UPDATE ON alert_look TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN
   IF to_regclass('daybook_queue.job') IS NOT NULL THEN

@@ -2,8 +2,10 @@
 import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed } from '../store/alerts/outbox.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
 import { alertOf } from './raise.ts';
 import type { Target } from './targets.ts';
+import { causeOf, type Sending, type Sent } from './webhook.ts';
 
 /** Time for one try. */
 export const TRY_MS_MAX = 5_000;
@@ -44,28 +46,41 @@ export async function deliverDue(deps: DeliverDeps): Promise<number> {
   if (targets.length === 0) return 0;
   const byKey = new Map(targets.map((target) => [target.key, target]));
   let sent = 0;
-  while (signal?.aborted !== true) {
-    const claimed = await claimDeliveries(db, [...byKey.keys()], { limit: AT_ONCE, claimMs: CLAIM_MS });
-    const took = await Promise.all(claimed.map((one) => deliver(deps, byKey.get(one.target)!, one)));
-    sent += took.filter(Boolean).length;
-    if (claimed.length < AT_ONCE) break;
+  try {
+    while (signal?.aborted !== true) {
+      const claimed = await claimDeliveries(db, [...byKey.keys()], { limit: AT_ONCE, claimMs: CLAIM_MS });
+      // One that cannot be noted waits for the others, whose notes need the database as well.
+      const ends = await Promise.allSettled(claimed.map((one) => deliver(deps, byKey.get(one.target)!, one)));
+      sent += ends.filter((end) => end.status === 'fulfilled' && end.value).length;
+      const failed = ends.find((end) => end.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+      if (claimed.length < AT_ONCE) break;
+    }
+  } finally {
+    await giveUpOld(db);
   }
-  await giveUpOld(db);
   return sent;
 }
+
+/** A target that throws has failed as any other. What it threw may name its address. */
+const tried = (target: Target, claimed: Claimed, sending: Sending): Promise<Sent> =>
+  target
+    .send(alertOf(claimed), sending)
+    .catch((error: unknown) => ({ ok: false, problem: causeOf(error), askedMs: null }));
 
 async function deliver(
   { db, now, onFailed, timeoutMs = TRY_MS_MAX }: DeliverDeps,
   target: Target,
   claimed: Claimed,
 ): Promise<boolean> {
-  const sent = await target.send(alertOf(claimed), { timeoutMs, now });
+  const sent = await tried(target, claimed, { timeoutMs, now, took: claimed.took ?? [] });
   if (sent.ok) {
-    await noteSent(db, claimed);
+    // Without this note it is sent again.
+    await retry(() => noteSent(db, claimed), { isPassing: isLostOrRolledBack });
     return true;
   }
-  const { problem, askedMs } = sent;
-  await noteFailed(db, claimed, { problem, delayMs: waitAfterMs(claimed.attempts, askedMs) });
+  const { problem, askedMs, took = null } = sent;
+  await noteFailed(db, claimed, { problem, delayMs: waitAfterMs(claimed.attempts, askedMs), took });
   onFailed({ alert: claimed.id, target: target.name, problem });
   return false;
 }

@@ -1,4 +1,5 @@
 /** Sends an alert by mail. */
+import { createHash } from 'node:crypto';
 import { isLoopback } from '../host/loopback.ts';
 import type { AlertSettings } from '../settings/settings.ts';
 import { linesOf, type Alert } from './alert.ts';
@@ -15,14 +16,15 @@ const AFTER_LATE_MS = 4 * 3_600_000;
 export type MailSettings = NonNullable<AlertSettings['mail']>;
 
 /**
- * Mails an alert to all addresses, in one message. Off loopback it needs TLS, unless `mayBeOpen`. `timeoutMs` is the time
+ * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless `mayBeOpen`. `timeoutMs` is the time
  * in which the server has to greet.
  */
 export async function mailAlert(
   { to, from, smtpUrl }: MailSettings,
   alert: Alert,
-  { timeoutMs, mayBeOpen }: Sending & { readonly mayBeOpen: boolean },
+  { timeoutMs, mayBeOpen, took = [] }: Sending & { readonly mayBeOpen: boolean },
 ): Promise<Sent> {
+  const left = to.filter((address) => !took.includes(fingerprintOf(address)));
   // Loading it takes long, so that no command does it that sends no mail.
   const { createTransport } = await import('nodemailer');
   const isHere = isLoopback(new URL(smtpUrl).hostname);
@@ -39,16 +41,17 @@ export async function mailAlert(
   });
   const signal = AbortSignal.timeout(DIALOGUE_MS_MAX);
   try {
-    await transport.sendMail({
+    const { rejected } = await transport.sendMail({
       from,
       to: [...to],
+      envelope: { from, to: left },
       subject: `daybook: ${alert.title}`,
       text: linesOf(alert).join('\n'),
       messageId: `<${alert.id}@daybook>`,
       headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
       signal,
     });
-    return { ok: true };
+    return rejected.length === 0 ? { ok: true } : partly(left, rejected, took);
   } catch (error) {
     return signal.aborted
       ? { ok: false, problem: lateText(DIALOGUE_MS_MAX), askedMs: AFTER_LATE_MS }
@@ -57,6 +60,24 @@ export async function mailAlert(
     transport.close();
   }
 }
+
+/** The addresses that took it are not mailed again. The problem names nobody. */
+function partly(
+  left: readonly string[],
+  rejected: readonly (string | { readonly address: string })[],
+  took: readonly string[],
+): Sent {
+  const refused = new Set(rejected.map((one) => (typeof one === 'string' ? one : one.address)));
+  return {
+    ok: false,
+    problem: `the mail server refused ${refused.size} of ${left.length} addresses`,
+    askedMs: null,
+    took: [...took, ...left.filter((address) => !refused.has(address)).map(fingerprintOf)],
+  };
+}
+
+const fingerprintOf = (address: string): string =>
+  createHash('sha256').update(address).digest('hex').slice(0, 12);
 
 /** The server's own words are left out, as they may repeat addresses. */
 function failed(error: unknown): Sent {

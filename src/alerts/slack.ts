@@ -11,10 +11,13 @@ const escaped = (text: string): string =>
 
 const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`);
 
-const mrkdwn = (text: string) => ({
-  type: 'section',
-  text: { type: 'mrkdwn', text: escaped(cut(text, SECTION_CHARACTERS_MAX)) },
-});
+/** Cut as it is sent, and behind no half of an escaped character. */
+const cutEscaped = (text: string): string =>
+  cut(escaped(text), SECTION_CHARACTERS_MAX).replace(/&[a-z]*…$/, '…');
+
+/** None for no text, as Slack refuses an empty one. */
+const mrkdwn = (text: string) =>
+  text === '' ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: cutEscaped(text) } }];
 
 /** `text` is what a notification shows, `blocks` what the channel does. */
 export function slackDocument(alert: Alert) {
@@ -26,8 +29,8 @@ export function slackDocument(alert: Alert) {
         type: 'header',
         text: { type: 'plain_text', text: cut(`daybook: ${alert.title}`, HEADER_CHARACTERS_MAX) },
       },
-      mrkdwn(alert.sentences.join('\n')),
-      mrkdwn(lines.slice(alert.sentences.length + 1).join('\n')),
+      ...mrkdwn(alert.sentences.join('\n')),
+      ...mrkdwn(lines.slice(alert.sentences.length + 1).join('\n')),
     ],
   };
 }

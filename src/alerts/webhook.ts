@@ -18,12 +18,16 @@ export type Sent =
       readonly problem: string;
       /** How long the target asks to wait; null if it does not say. */
       readonly askedMs: number | null;
+      /** Fingerprints of the addresses that took it all the same, on this try or an earlier one. */
+      readonly took?: readonly string[];
     };
 
 export interface Sending {
   /** Time for the whole of one try. */
   readonly timeoutMs: number;
   readonly now: () => Date;
+  /** Fingerprints of the addresses that took it on an earlier try; none if it is left out. */
+  readonly took?: readonly string[];
 }
 
 /**

@@ -8,13 +8,14 @@ import { forgetToldDirectly, sendDirectOnceADay } from '../alerts/direct.ts';
 import { keepAlerting } from '../alerts/keep-alerting.ts';
 import { raiseCondition } from '../alerts/raise.ts';
 import { targetsOf } from '../alerts/targets.ts';
-import { notStarted } from '../run/alerts/not-started.ts';
+import { notStarted, type NotBegun } from '../run/alerts/not-started.ts';
 import { oldestMs } from '../run/alerts/missed.ts';
 import { lookForMissedNight, lookForUndoneRuns } from '../run/alerts/watch.ts';
 import { clockOf } from '../run/app.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import { activeMerchants } from '../store/merchants.ts';
+import { claimLook, type Look } from '../store/alerts/conditions.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -55,26 +56,43 @@ async function readMerchants(
   return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
 }
 
+/** Of all processes that live, one looks so often. It asks for every merchant, and the nights are hours apart. */
+const LOOK_EVERY_MS = 5 * 60_000;
+
+interface LookOptions {
+  readonly maxAgeMs?: number | null;
+  readonly seesRuns?: boolean;
+  /** It looks whatever other processes do: a person or cron asked for it. */
+  readonly always?: boolean;
+}
+
 /**
  * Raises what no run tells: missed nights and, unless `seesRuns` is false, runs that were killed or failed. Throws what
  * the database throws.
  */
 export async function lookForTrouble(
   { database: { db }, now, settings }: AlertingApp,
-  { maxAgeMs, seesRuns = true }: { readonly maxAgeMs?: number | null; readonly seesRuns?: boolean } = {},
+  { maxAgeMs, seesRuns = true, always = false }: LookOptions = {},
 ): Promise<void> {
+  const isMine = async (what: Look): Promise<boolean> => always || claimLook(db, what, LOOK_EVERY_MS);
   const targets = targetsOf(settings).map(({ key }) => key);
   if (targets.length === 0) return;
   const { schedule, platform } = settings;
-  const merchants = await readMerchants(db, settings);
+  const own = platform?.merchant?.merchantNo;
   const at = now();
   const raising = { targets, now: at, zone: platform?.timeZone ?? schedule.zone };
-  const oldest = maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at);
-  await lookForMissedNight(db, merchants, { ...raising, maxAgeMs: oldest });
-  if (!seesRuns) return;
+  if (await isMine('nights'))
+    await lookForMissedNight(db, own === undefined ? [] : [own], {
+      ...raising,
+      maxAgeMs: maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at),
+    });
+  if (!seesRuns || !(await isMine('runs'))) return;
   const named = (isLedger: boolean): string[] =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
-  await lookForUndoneRuns(db, { ...raising, ledgerJobs: named(true), otherJobs: named(false), merchants });
+  await lookForUndoneRuns(db, {
+    ...{ ...raising, ledgerJobs: named(true), otherJobs: named(false) },
+    merchants: () => readMerchants(db, settings),
+  });
 }
 
 /**
@@ -92,7 +110,9 @@ export async function alertingBeside<Result>(
   const stop = new AbortController();
   const { signal } = stop;
   const kept = keepAlerting({
-    deliver: () => deliverDue({ db, now, targets, onFailed, ...(!signal.aborted && { signal }) }),
+    // The last time is bounded, as the process is told to end.
+    deliver: () =>
+      signal.aborted ? deliverAtEnd(app, log) : deliverDue({ db, now, targets, onFailed, signal }),
     look,
     onFault,
     signal,
@@ -106,18 +126,19 @@ export async function alertingBeside<Result>(
 }
 
 /**
- * Tells that a night could not begin, through the outbox where the database lets it, else directly and at most once a
- * day. Returns whether it is in the outbox or a target took it now. Never rejects.
+ * Tells that something could not begin, through the outbox where the database lets it, else directly and at most once a
+ * day; nothing where another process is at work. Returns whether it is told or need not be. Never rejects.
  */
 export async function tellNotStarted(
   settings: SettingsWithoutPlatform,
   error: unknown,
   log: Logger,
+  what: NotBegun = 'night',
 ): Promise<boolean> {
   const targets = targetsOf(settings);
-  if (targets.length === 0) return true;
+  if (targets.length === 0 || exitCodeOf(error) === EXIT.leaseHeld) return true;
   const now = clockOf(settings);
-  const { condition, content } = notStarted(error);
+  const { condition, content } = notStarted(error, what);
   try {
     if (isDatabaseTrouble(error)) throw error;
     const database = await openDatabase(settings);

@@ -145,7 +145,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
       if (word === 'disable') assertNotOfSettings(settings, merchantNo);
       await withApp(settings, async ({ database, now }) => {
         const hasToken = await doneBy(database.db, deedOf(self, merchantNo), now(), async (trx) => {
-          const known = await setMerchantStatus(trx, merchantNo, status);
+          const known = await setMerchantStatus(trx, merchantNo, status, now());
           if (known !== null) return known.hasToken;
           throw new UsageError(
             `merchant ${merchantNo} is not known; \`daybook merchants list\` shows those that are.`,

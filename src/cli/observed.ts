@@ -71,7 +71,8 @@ export async function metricsPage(metrics: ProcessMetrics, source: StateSource):
 
 /**
  * Does `work` while `/healthz`, `/readyz` and `/metrics` are answered where DAYBOOK_HEALTH_LISTEN says; without it just
- * the work. An address that cannot be listened on is told in the log, as the work matters more.
+ * the work. An address that cannot be listened on, or a database that has no connection left for this, is told in the
+ * log, as the work matters more.
  */
 export async function withHealthPort(
   { app, log, metrics, signal }: HealthPort,
@@ -81,23 +82,33 @@ export async function withHealthPort(
   if (metrics === null || healthListen === null) return work();
   const { listenForHealth } = await import('../web/listen-for-health.ts');
   const { createReadiness } = await import('../web/readiness.ts');
-  await withOwnConnection(app.settings, app.database, async (db) => {
+  const open = async () => {
+    const own = await ownConnection(app.settings, app.database);
+    const { db } = own;
     const { secretKeys } = app.settings;
     const listener = await listenForHealth(healthListen, {
       readiness: createReadiness({ db, secretKeys, needsKeys: false, signal }),
       metrics: await metricsPage(metrics, { settings: app.settings, db, now: app.now }),
       onRefusal: (event) => log.debug(event, 'refused'),
-    }).catch((error: unknown) => {
-      log.error({ problem: error instanceof Error ? error.message : String(error) }, 'no health checks');
-      return null;
+    }).catch(async (error: unknown) => {
+      await own.close();
+      throw error;
     });
-    if (listener !== null) log.info({ url: listener.url }, 'health checks and metrics');
-    try {
-      await work();
-    } finally {
-      await listener?.close();
-    }
+    log.info({ url: listener.url }, 'health checks and metrics');
+    return async () => {
+      await listener.close();
+      await own.close();
+    };
+  };
+  const close = await open().catch((error: unknown) => {
+    log.error({ problem: error instanceof Error ? error.message : String(error) }, 'no health checks');
+    return null;
   });
+  try {
+    await work();
+  } finally {
+    await close?.();
+  }
 }
 
 export interface HealthPort {
@@ -108,20 +119,29 @@ export interface HealthPort {
   readonly signal: AbortSignal;
 }
 
+type ConnectionSettings = Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>;
+
 /**
  * Two more connections, which nothing else uses, so that a long scrape keeps no health check waiting. The embedded
  * database has only the one.
  */
 export async function withOwnConnection(
-  settings: Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>,
-  { kind, db }: Database,
+  settings: ConnectionSettings,
+  database: Database,
   work: (db: Database['db']) => Promise<void>,
 ): Promise<void> {
-  if (kind === 'embedded') return work(db);
-  const own = await openDatabase({ ...settings, connectionsMax: 2 });
+  const own = await ownConnection(settings, database);
   try {
     await work(own.db);
   } finally {
     await own.close();
   }
 }
+
+const ownConnection = async (
+  settings: ConnectionSettings,
+  { kind, db }: Database,
+): Promise<Pick<Database, 'db' | 'close'>> =>
+  kind === 'embedded'
+    ? { db, close: () => Promise.resolve() }
+    : openDatabase({ ...settings, connectionsMax: 2 });

@@ -5,6 +5,8 @@ import type { ProcessMetrics } from '../observe/metrics.ts';
 import { createRefusalLog } from '../web/refusal-log.ts';
 import type { ServeApp } from '../web/serve.ts';
 import { targetsOf } from '../alerts/targets.ts';
+import { SERVE } from '../run/alerts/not-started.ts';
+import { endConditions } from '../store/alerts/conditions.ts';
 import { alertingBeside, lookForTrouble, tellNotStarted } from './alerting.ts';
 import { createLog, offlineSettings, stopSignal, print, withApp } from './context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from './observed.ts';
@@ -59,12 +61,15 @@ export function addServeCommand(program: Command): void {
           ),
         });
         const alerting = { ...app, settings };
+        const trouble = { isOver: false };
         await alertingBeside(
           alerting,
           log,
           () => ended,
           async () => {
             const targets = targetsOf(settings).map(({ key }) => key);
+            if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
+            trouble.isOver = true;
             await watch.look(app.database.db, { targets, now: app.now() });
             await lookForTrouble(alerting, { seesRuns: false });
           },
@@ -72,7 +77,7 @@ export function addServeCommand(program: Command): void {
         refusals.flush();
         log.info('no longer listening');
       }).catch(async (error: unknown) => {
-        if (!opened.isIt) await tellNotStarted(settings, error, log);
+        if (!opened.isIt) await tellNotStarted(settings, error, log, 'serve');
         throw error;
       });
     });

@@ -125,7 +125,7 @@ interface StatusFlags {
 async function tellTrouble(app: Parameters<typeof deliverAtEnd>[0], maxAgeMs: number | null): Promise<void> {
   if (!isAlerting(app.settings))
     throw new UsageError('--alert tells people, and no alerts are set up: set DAYBOOK_ALERT_URL.');
-  await lookForTrouble(app, { maxAgeMs });
+  await lookForTrouble(app, { maxAgeMs, always: true });
   await deliverAtEnd(app, createLog(app.settings.logLevel));
 }
 

@@ -81,6 +81,14 @@ export interface RunRequest {
   readonly scheduled?: DueJob;
 }
 
+/** Whether it does what a night does: for all merchants and currencies, and no days by date. */
+export const doesWhatNightsDo = ({
+  range,
+  isByName,
+  currencies,
+}: Pick<RunRequest, 'range' | 'isByName' | 'currencies'>): boolean =>
+  range === null && isByName !== true && currencies === null;
+
 /** The accounts that a run was asked for. */
 export const accountsAsked = ({
   merchants,

@@ -141,6 +141,15 @@ export function openPlatform(settings: Settings, options: PlatformOptions) {
 /** Opens the app together with the platform's client. */
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
+  try {
+    return withPlatformOf(app, settings, options);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+function withPlatformOf(app: App, settings: Settings, options: AppOptions): PlatformApp {
   const { db, kind } = app.database;
   const waits = createMerchantWaits();
   const own = { ...options, onWaiting: waits.tell };

@@ -71,7 +71,7 @@ export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: Health
   const runs = await lastRunsOf(db, {
     ledgerJobs: namesOf(true),
     otherJobs: namesOf(false),
-    merchants,
+    merchants: () => Promise.resolve(merchants),
     now,
   });
   const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));

@@ -30,12 +30,14 @@ export async function lastRunsOf(
   options: {
     readonly ledgerJobs: readonly string[];
     readonly otherJobs: readonly string[];
-    /** A run by hand replaces a scheduled one if it read all of these merchants. */
-    readonly merchants: readonly string[];
+    /** A run by hand replaces a scheduled one if it read all of these merchants. Only asked if it may matter. */
+    readonly merchants: () => Promise<readonly string[]>;
     readonly now: Date;
+    /** Whether runs by hand that are known to be about a few merchants or days only are left out. */
+    readonly nightsOnly?: boolean;
   },
 ): Promise<LastRuns> {
-  const { ledgerJobs, otherJobs, merchants } = options;
+  const { ledgerJobs, otherJobs, merchants, nightsOnly = false } = options;
   const states = async (rows: Parameters<typeof withStates>[1]) => withStates(db, rows, options);
   const [last] = await states(await latestRuns(db, { limit: 1 }));
   const byHand = await states(
@@ -43,14 +45,17 @@ export async function lastRunsOf(
   );
   const lastEnded = async (jobs: readonly string[]): Promise<KnownRun | undefined> =>
     (await states(await latestOfEachJob(db, jobs, RUNS_LOOKED_AT))).find(({ state }) => state !== 'running');
-  const ledger = (await lastEnded(ledgerJobs)) ?? byHand.find(({ state }) => state !== 'running');
-  const madeUpFor = (run: KnownRun): Promise<boolean> => {
-    const later = byHand.filter((one) => one.id > run.id && endedWell(one));
-    return hasReadAll(
-      db,
-      later.map(({ id }) => id),
-      merchants,
-    );
+  const nightByHand = async (): Promise<KnownRun | undefined> => {
+    if (!nightsOnly) return byHand.find(({ state }) => state !== 'running');
+    const rows = await latestRuns(db, {
+      ...{ limit: RUNS_LOOKED_AT, command: 'run', scheduled: false, nightsOnly },
+    });
+    return (await states(rows)).find(({ state }) => state !== 'running');
+  };
+  const ledger = (await lastEnded(ledgerJobs)) ?? (await nightByHand());
+  const madeUpFor = async (run: KnownRun): Promise<boolean> => {
+    const later = byHand.filter((one) => one.id > run.id && endedWell(one)).map(({ id }) => id);
+    return later.length > 0 && hasReadAll(db, later, await merchants());
   };
   const others = await Promise.all(otherJobs.map((job) => lastEnded([job])));
   return {

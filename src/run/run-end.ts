@@ -27,7 +27,7 @@ import {
 } from './report.ts';
 import { NOTHING_STANDS } from './standing.ts';
 import { sumOfSync } from './stages/sync-tally.ts';
-import type { ActiveRun, MerchantOutcome, RunDeps } from './active-run.ts';
+import { doesWhatNightsDo, type ActiveRun, type MerchantOutcome, type RunDeps } from './active-run.ts';
 
 /** How a run came to its end. */
 export interface RunEnd {
@@ -101,9 +101,10 @@ function endedRun(
   const { command, exitCode, reasons, busy } = report;
   return {
     ...{ runId, command, exitCode, reasons, from, to, interrupted },
-    isNight: request.range === null && request.isByName !== true && request.currencies === null,
+    isNight: doesWhatNightsDo(request),
     // Elsewhere a busy merchant is no reason to end badly.
     busy: busy.filter((one) => !isGoodEnd(one.exitCode)).length,
+    leftOut: busy.length,
   };
 }
 

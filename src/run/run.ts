@@ -22,6 +22,7 @@ import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
 import { workOnAll } from './work-on-all.ts';
 import {
   accountsAsked,
+  doesWhatNightsDo,
   runZoneGate,
   type ActiveRun,
   type MerchantOutcome,
@@ -190,6 +191,7 @@ async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): 
     fromDay: days.from,
     toDay: days.to,
     now: deps.now(),
+    isNight: doesWhatNightsDo(request),
   });
   await recordAsked(request, deps, runId);
   return runId;

@@ -61,11 +61,11 @@ export async function addMerchant(
     .executeTakeFirst();
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
   const { rows } = await sql<{ added: boolean }>`
-    INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at)
-    VALUES (${merchantNo}, ${ciphertext}, ${now}, ${now})
+    INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at, enabled_at)
+    VALUES (${merchantNo}, ${ciphertext}, ${now}, ${now}, ${now})
     ON CONFLICT (merchant_no) DO UPDATE
       SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active',
-        joined_at = coalesce(held.joined_at, excluded.joined_at)
+        joined_at = coalesce(held.joined_at, excluded.joined_at), enabled_at = excluded.enabled_at
     RETURNING xmax = 0 AS added`.execute(db);
   const { added } = rows[0]!;
   return { added, enabled: !added && held?.status === 'disabled' };
@@ -175,10 +175,11 @@ export async function setMerchantStatus(
   db: Kysely<DB>,
   merchantNo: string,
   status: MerchantRow['status'],
+  now: Date,
 ): Promise<{ readonly hasToken: boolean } | null> {
   const row = await db
     .updateTable('merchant')
-    .set({ status })
+    .set({ status, ...(status === 'active' && { enabled_at: now }) })
     .where('merchant_no', '=', merchantNo)
     .returning('token_ciphertext')
     .executeTakeFirst();

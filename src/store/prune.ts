@@ -32,6 +32,8 @@ export interface Pruned {
 }
 
 export type PrunableTable =
+  | 'alert'
+  | 'alert_fact'
   | 'backfill'
   | 'backfill_merchant'
   | 'backfill_slice'
@@ -89,6 +91,18 @@ const PRUNABLE: readonly Prunable[] = [
           WHERE old.kind = 'onboarding' AND notify_hash = old.notify_hash AND ${applicationPathLives(now)})
         AND NOT EXISTS (SELECT FROM beneficiary
           WHERE old.kind = 'beneficiary' AND notify_hash = old.notify_hash AND ${beneficiaryPathLives(now)})`,
+  },
+  {
+    what: 'alerts that no target waits for, with what became of them',
+    table: 'alert',
+    rows: ({ before }) => sql<boolean>`old.raised_at < ${before}
+      AND NOT EXISTS (SELECT FROM alert_delivery WHERE alert_id = old.id AND state = 'waiting')`,
+  },
+  {
+    what: 'what alerts have told of breaks that are closed and of revised days',
+    table: 'alert_fact',
+    rows: ({ before }) => sql<boolean>`old.told_at < ${before} AND old.kind IN ('break', 'revised') AND (
+      old.kind = 'revised' OR old.subject NOT IN (SELECT id::text FROM continuity_break WHERE status = 'open'))`,
   },
 ];
 

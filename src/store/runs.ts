@@ -47,6 +47,7 @@ export async function startRun(
     readonly fromDay: BusinessDay | null;
     readonly toDay: BusinessDay | null;
     readonly now: Date;
+    readonly isNight?: boolean;
   },
 ): Promise<number> {
   const { id } = await db
@@ -58,6 +59,7 @@ export async function startRun(
       from_day: run.fromDay,
       to_day: run.toDay,
       started_at: run.now,
+      is_night: run.isNight ?? null,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -85,17 +87,22 @@ export async function runById(db: Kysely<DB>, id: number): Promise<RunRow | unde
   return row as RunRow | undefined;
 }
 
-/** The latest runs, newest first. `scheduled` true: only runs that the schedule started; false: only the others. */
+/**
+ * The latest runs, newest first. `scheduled` true: only runs that the schedule started; false: only the others.
+ * `nightsOnly`: without those that are known to be about a few merchants or days only.
+ */
 export async function latestRuns(
   db: Kysely<DB>,
   {
     limit,
     command,
     scheduled,
+    nightsOnly = false,
   }: {
     readonly limit: number;
     readonly command?: string | undefined;
     readonly scheduled?: boolean | undefined;
+    readonly nightsOnly?: boolean | undefined;
   },
 ): Promise<RunRow[]> {
   const rows = await db
@@ -103,6 +110,7 @@ export async function latestRuns(
     .select(COLUMNS)
     .$if(command !== undefined, (query) => query.where('command', '=', command!))
     .$if(scheduled !== undefined, (query) => query.where('slot', scheduled ? 'is not' : 'is', null))
+    .$if(nightsOnly, (query) => query.where(sql<boolean>`is_night IS DISTINCT FROM false`))
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)

@@ -5,11 +5,12 @@
 import { sql, type Kysely } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
+import { isNewSince } from './breaks/open-breaks.ts';
 import { arrayLiteral } from './engine/array-literal.ts';
 import type { DB } from './engine/schema.ts';
 
 /** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
-const activeWith = (own: readonly string[]) => sql`
+export const activeWith = (own: readonly string[]) => sql`
   SELECT merchant_no FROM merchant WHERE status = 'active'
   UNION SELECT unnest(${arrayLiteral(own)}::text[]) COLLATE "C"`;
 
@@ -116,11 +117,11 @@ export async function openCounts(
 ): Promise<OpenCounts> {
   const { rows } = await sql<OpenCounts>`
     WITH asked AS (${activeWith(own)}), broken AS (
-      SELECT found.run_id >= ${newSince}::bigint AS is_new, (
+      SELECT ${isNewSince(newSince)} AS is_new, (
         SELECT kind = 'taken' FROM break_step step
-        WHERE step.break_id = found.id AND kind <> 'commented' ORDER BY step.id DESC LIMIT 1
+        WHERE step.break_id = continuity_break.id AND kind <> 'commented' ORDER BY step.id DESC LIMIT 1
       ) AS is_taken
-      FROM continuity_break found JOIN asked USING (merchant_no) WHERE found.status = 'open'
+      FROM continuity_break JOIN asked USING (merchant_no) WHERE continuity_break.status = 'open'
     )
     SELECT (SELECT count(*) FROM asked) AS merchants,
       (SELECT count(*) FROM sync_window JOIN asked USING (merchant_no) WHERE certified_at IS NULL) + (

@@ -6,7 +6,7 @@ import { firstSentences } from '../alerts/words.ts';
 import { counted } from '../ledger/text.ts';
 import { InboxUnavailable } from '../notifications/inbox-unavailable.ts';
 import type { ProcessReport } from '../notifications/process.ts';
-import { endConditions } from '../store/alerts/conditions.ts';
+import { endConditions, endUnseen, noteSeen } from '../store/alerts/conditions.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { WebEvent } from './server.ts';
 
@@ -78,13 +78,16 @@ export function createInboxWatch(clock: () => number): InboxWatch {
       const told = left;
       const raiseOne = (name: string, count: number, content: AlertContent): Promise<boolean> =>
         db.transaction().execute((trx) => raiseCondition(trx, { name, grade: 1, count }, content, raising));
-      if (found !== null) await raiseOne(ATTACK, 1, found);
+      if (found !== null) {
+        await raiseOne(ATTACK, 1, found);
+        await noteSeen(db, ATTACK, raising.now);
+      }
       if (told.length > 0) await raiseOne(LEFT, told.length, leftText(told));
       else if (told !== endedFor) await endConditions(db, [LEFT]);
       endedFor = told;
       if (clock() - begunMs < HOUR_MS) return;
-      // A quiet hour ends it, without a word.
-      if (found === null) await endConditions(db, [ATTACK]);
+      // A quiet hour ends it, without a word, if it was quiet for every process that serves.
+      if (found === null) await endUnseen(db, ATTACK, new Date(raising.now.getTime() - HOUR_MS));
       refusals = new Map();
       begunMs = clock();
     },

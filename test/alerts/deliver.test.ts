@@ -108,6 +108,43 @@ test('a process that dies between sending and noting: it is sent again, under th
 });
 
 describe('a receiver in trouble', () => {
+  test('that throws has failed as any other, keeps none from the rest, and is given up', async () => {
+    const [good] = targetsAt(await open());
+    const bad: Target = {
+      key: 'mail',
+      name: 'a mailbox',
+      send: () => Promise.reject(new Error('malformed')),
+    };
+    await put([bad, good!]);
+    expect(await deliver([bad, good!])).toBe(1);
+    expect(failed).toEqual([
+      { alert: expect.any(String), target: 'a mailbox', problem: 'the connection failed' },
+    ]);
+    await passes(86_400_000);
+    await deliver([bad, good!]);
+    expect((await states()).map(({ state }) => state).sort()).toEqual(['given-up', 'sent']);
+  });
+
+  test('that took it for some addresses is asked for the others alone', async () => {
+    const asked: unknown[] = [];
+    const target: Target = {
+      ...{ key: 'mail', name: 'a mailbox' },
+      send: (_, { took }) => {
+        asked.push(took);
+        return Promise.resolve(
+          asked.length > 1
+            ? { ok: true }
+            : { ok: false, problem: 'one of two', askedMs: null, took: ['abc'] },
+        );
+      },
+    };
+    await put([target]);
+    await deliver([target]);
+    await passes(60_000);
+    expect(await deliver([target])).toBe(1);
+    expect(asked).toEqual([[], ['abc']]);
+  });
+
   test('that answers 500 is tried again later and later, and given up after a day, which is told', async () => {
     const targets = targetsAt(await open((response) => response.writeHead(500).end()));
     await put(targets);

@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/alerts/alert.ts';
+import { slackDocument } from '../../src/alerts/slack.ts';
 import { targetsOf } from '../../src/alerts/targets.ts';
 import { postAlert } from '../../src/alerts/webhook.ts';
 import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';
@@ -144,6 +145,16 @@ describe('a webhook', () => {
   });
 });
 
+test('Slack gets no text that is longer escaped than it takes, and no empty one', () => {
+  const long = slackDocument({ ...alert, sentences: ['&'.repeat(2_000)] });
+  const [, first] = long.blocks as { text: { text: string } }[];
+  expect(first!.text.text.length).toBeLessThanOrEqual(3_000);
+  expect(first!.text.text).toMatch(/^(?:&amp;)+…$/);
+  const texts = slackDocument({ ...alert, sentences: [] }).blocks.map(({ text: { text } }) => text);
+  expect(texts).toHaveLength(2);
+  expect(texts[1]).toContain('What to do: ');
+});
+
 describe('mail', () => {
   const settings = (smtpUrl: string) => ({
     alerts: {
@@ -178,6 +189,25 @@ describe('mail', () => {
       problem: 'the mail server answered 550',
       askedMs: null,
     });
+  });
+
+  test('that some addresses refuse is sent again to those alone', async () => {
+    const unknown = new Set(['late@company.example']);
+    const mailbox = await startMailbox({ unknown });
+    closing.push(mailbox);
+    const [target] = targetsOf(settings(mailbox.url));
+    const first = await target!.send(alert, sending);
+    expect(first).toEqual({
+      ok: false,
+      problem: 'the mail server refused 1 of 2 addresses',
+      askedMs: null,
+      took: [expect.stringMatching(/^[0-9a-f]{12}$/)],
+    });
+    unknown.clear();
+    const { took } = first as { took: readonly string[] };
+    expect(await target!.send(alert, { ...sending, took })).toEqual({ ok: true });
+    expect(mailbox.mails.map(({ to }) => to)).toEqual([['ops@company.example'], ['late@company.example']]);
+    expect(mailbox.mails[1]!.text).toContain('ops@company.example');
   });
 
   test('that the server looks through for longer than it may take to greet is sent', async () => {

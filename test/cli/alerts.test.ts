@@ -1,7 +1,12 @@
 /** Alerts by the real commands, as processes: what receivers get of a test, a failed night, a missed one, and an attack. */
 import { createHmac, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { installQueue } from '../../src/queue/install.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';
 import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../support/stage.ts';
@@ -124,6 +129,8 @@ test('schedule tells in the background, and a missed night is told by serve alon
     ...{ merchantNo: MERCHANT.merchantNo, token: null, secretKeys: [], now: stage.app.now() },
   });
   expect((await daybook(['run'], env)).code).toBe(0);
+  // As if the schedule had looked for missed nights longer ago.
+  await sql`UPDATE alert_look SET looked_at = '-infinity'`.execute(stage.app.database.db);
   const serve = startDaybook(['serve'], {
     ...env,
     DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -196,6 +203,41 @@ describe('a night that cannot begin', () => {
     expect((await daybook(['run'], { ...env, DAYBOOK_SECRET_KEYS: right })).code).toBe(0);
     expect(kinds()).toEqual(['key-problem', 'recovered']);
   }, 120_000);
+
+  test('of serve is trouble of its own, which is over once it listens', async () => {
+    const serving = {
+      ...{ ...env, DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` },
+      DAYBOOK_LISTEN: '127.0.0.1:0',
+    };
+    const { db } = stage.app.database;
+    await sql`UPDATE kysely_migration SET name = 'away' WHERE name = '0035_alerts_bounded'`.execute(db);
+    expect((await daybook(['serve'], serving)).code).not.toBe(0);
+    expect(hook.documents()).toMatchObject([
+      {
+        kind: 'not-serving',
+        title: expect.stringMatching(/^daybook serve could not begin \(exit \d+\)$/),
+        runbook: 'Alert: results are not taken in',
+      },
+    ]);
+    const conditions = () => db.selectFrom('alert_condition').select('name').execute();
+    expect(await conditions()).toEqual([{ name: 'serve' }]);
+    await sql`UPDATE kysely_migration SET name = '0035_alerts_bounded' WHERE name = 'away'`.execute(db);
+    const serve = startDaybook(['serve'], serving);
+    await vi.waitFor(async () => expect(await conditions()).toEqual([]), { timeout: 30_000 });
+    serve.child.kill('SIGTERM');
+    await serve.ended;
+  }, 90_000);
+
+  test('because another process has the embedded database is not told: a night that nobody does is missed', async () => {
+    const embedded: Record<string, string> = { ...env };
+    delete embedded['DATABASE_URL'];
+    const dataDir = await mkdtemp(join(tmpdir(), 'daybook-busy-'));
+    const held = await openDatabase({ databaseUrl: null, dataDir });
+    expect((await daybook(['run'], { ...embedded, DAYBOOK_DATA_DIR: dataDir })).code).toBe(5);
+    expect(hook.received).toEqual([]);
+    await held.close();
+    await rm(dataDir, { recursive: true });
+  }, 60_000);
 
   test('because the database is away is told without it, once a day', async () => {
     const away = { ...env, DATABASE_URL: 'postgres://daybook@127.0.0.1:1/daybook' };

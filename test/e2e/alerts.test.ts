@@ -167,7 +167,11 @@ describe('a failed night', () => {
     const look = () =>
       lookForUndoneRuns(dbOf(), {
         ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE },
-        ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'], merchants: [merchantNo] },
+        ...{
+          ledgerJobs: ['nightly', 'resweep'],
+          otherJobs: ['reference'],
+          merchants: () => Promise.resolve([merchantNo]),
+        },
       });
     await Promise.all([look(), look()]);
     expect(await told()).toMatchObject([
@@ -364,7 +368,7 @@ test('a night whose database is away at its end is told without it', async () =>
   const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
   const ended: EndedRun = {
     ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
-    ...{ isNight: true, interrupted: false, busy: 0 },
+    ...{ isNight: true, interrupted: false, busy: 0, leftOut: 0 },
   };
   const finish = async (on: Kysely<DB>): Promise<boolean> => {
     await on.selectFrom('run').select('id').execute();
@@ -392,6 +396,7 @@ test('a night that lost a lease while the database is there is told through the 
       isNight: true,
       interrupted: false,
       busy: 0,
+      leftOut: 0,
     },
     reasons: [{ exitCode: 4, what: 'the lease was lost', todo: null }],
   };
@@ -419,6 +424,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
       isNight: true,
       interrupted: false,
       busy: 1,
+      leftOut: 1,
     },
     reasons: [busy],
   };
@@ -426,11 +432,16 @@ test('a night that left busy merchants to others has not failed, nor for a look 
   await finishAlerting(deps, ended, { finish });
   await dbOf()
     .updateTable('run')
-    .set({ exit_code: 4, figures: { leftToOthers: isLeftToOthers(ended) } })
+    .set({ exit_code: 4, is_night: true, figures: { leftToOthers: isLeftToOthers(ended) } })
     .execute();
   const look = () =>
     lookForUndoneRuns(dbOf(), {
-      ...{ targets: alerts!.targets, now: stage.app.now(), zone: ZONE, merchants: [merchantNo] },
+      ...{
+        targets: alerts!.targets,
+        now: stage.app.now(),
+        zone: ZONE,
+        merchants: () => Promise.resolve([merchantNo]),
+      },
       ...{ ledgerJobs: ['nightly', 'resweep'], otherJobs: ['reference'] },
     });
   await look();

@@ -55,7 +55,12 @@ async function knownMetrics(): Promise<ReadonlyMap<string, readonly string[]>> {
 function unknownIn(expr: string, known: ReadonlyMap<string, readonly string[]>): string[] {
   const bare = expr.replace(/\{[^}]*\}|\b(?:by|without|on) \([^)]*\)|"[^"]*"/g, ' ');
   const names = [...bare.matchAll(/\b((?:daybook|process|nodejs)_\w+)/g)].map(([, name]) => name!);
-  const labelsOf = new Set(['job', 'instance', ...names.flatMap((name) => known.get(name) ?? [])]);
+  const labelsOf = new Set([
+    'job',
+    'instance',
+    'installation',
+    ...names.flatMap((name) => known.get(name) ?? []),
+  ]);
   const labels = [
     ...[...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, inside]) => [...inside!.matchAll(/(\w+)\s*[=!]/g)]),
     ...[...expr.matchAll(/\b(?:by|without|on) \(([^)]*)\)/g)].flatMap(([, inside]) => [

@@ -1,4 +1,5 @@
 /** The health of the whole says the same as the statuses of all merchants together, and costs few statements. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { healthOf, sumOfProofs, type HealthOptions } from '../../src/run/health.ts';
 import { jobs } from '../../jobs/all.ts';
@@ -7,6 +8,8 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { counting, merchantOf } from '../store/many-accounts.ts';
 import { fillMerchants } from '../store/many-merchants.ts';
 import { NOW } from '../store/support.ts';
+import { countOpenBreaks } from '../../src/store/breaks/open-breaks.ts';
+import { openCounts } from '../../src/store/whole.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const MERCHANTS = 1_100;
@@ -62,4 +65,25 @@ describe.each([
     expect(health.uncertified > 0).toBe(troubled);
     expect(health.provenThrough).toBe(troubled ? '2026-03-02' : '2026-03-09');
   });
+});
+
+test('a break that a backfill finds after the last night began is new, though the backfill was begun before it', async () => {
+  const { db, close } = await freshDatabase();
+  const at = (hour: number): Date => new Date(NOW.getTime() + hour * 3_600_000);
+  const run = async (command: string, hour: number): Promise<number> => {
+    const row = { command, holder: 'h', started_at: at(hour), finished_at: at(hour + 1), exit_code: 0 };
+    return (await db.insertInto('run').values(row).returning('id').executeTakeFirstOrThrow()).id;
+  };
+  const backfill = await run('backfill', 0);
+  const night = await run('nightly', 1);
+  for (const hour of [0.5, 2])
+    await sql`INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
+        missing_net, hint, begin_ms, end_ms, found_at, run_id)
+      VALUES ('M1', 'USD', '2026-01-01', ${`B${hour}`}, 0, 1, 1, 'unexplained', 1, 2, ${at(hour)}, ${backfill})`.execute(
+      db,
+    );
+  expect(await openCounts(db, ['M1'], night)).toMatchObject({ newBreaks: 1, knownBreaks: 1 });
+  const counted = await countOpenBreaks(db, { merchants: ['M1'], currencies: null }, night);
+  expect(counted.get('M1')).toEqual({ opened: 1, known: 1 });
+  await close();
 });

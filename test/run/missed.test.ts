@@ -5,6 +5,21 @@ const HOUR_MS = 3_600_000;
 const FRIDAY = new Date('2026-03-06T12:00:00Z');
 
 test.each([
+  ['twice on weekdays, asked on a Saturday', '0 2,14 * * 1-5', 'Asia/Shanghai', '2026-03-07T04:00:00Z', 62],
+  [
+    'every hour on weekdays, asked on a Friday night',
+    '0 * * * 1-5',
+    'Asia/Shanghai',
+    '2026-03-06T15:30:00Z',
+    51,
+  ],
+  ['after the hour that came twice', '30 1 * * *', 'Europe/Berlin', '2026-10-26T00:40:00Z', 27],
+  ['every minute', '* * * * *', 'Asia/Shanghai', '2026-03-06T15:30:00Z', 2 + 1 / 60],
+])('the longest time between two nights is found wherever it lies: %s', (_, when, zone, now, hours) => {
+  expect(oldestMs(when, zone, new Date(now))).toBe(hours * HOUR_MS);
+});
+
+test.each([
   ['every night', '30 1 * * *', 26],
   ['on weekdays only: not missed on a Sunday', '30 1 * * 1-5', 74],
   ['once a week', '30 1 * * 1', 170],

@@ -1,5 +1,6 @@
 /** What `prune` deletes of each table, and what stays. */
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { prunableRows, pruneRows, type PrunableTable } from '../../src/store/prune.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
@@ -190,4 +191,47 @@ test('a result goes once it is dealt with and its path is closed', async () => {
   await post('fresh', 'applied');
   await post('waits', 'applied');
   expect(await prune()).toEqual({ notification: gone });
+});
+
+test('an alert goes with what became of it, unless a target waits; what was told of an open break stays', async () => {
+  const { db } = database;
+  const alert = async (raisedAt: Date, state: string): Promise<void> => {
+    const id = randomUUID();
+    await db.insertInto('alert').values({ id, kind: 'test', content: '{}', raised_at: raisedAt }).execute();
+    await db
+      .insertInto('alert_delivery')
+      .values({ alert_id: id, target: 'mail', state, try_at: OLD, give_up_at: OLD })
+      .execute();
+  };
+  await alert(OLD, 'sent');
+  await alert(OLD, 'waiting');
+  await alert(YOUNG, 'sent');
+  const fact = (kind: string, subject: string, toldAt: Date | null) =>
+    db
+      .insertInto('alert_fact')
+      .values({ kind, subject, merchant_no: 'M1', detail: '{}', found_at: OLD, told_at: toldAt })
+      .execute();
+  await sql`
+    INSERT INTO continuity_break (id, merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
+      missing_net, hint, begin_ms, end_ms, status, run_id, found_at)
+    OVERRIDING SYSTEM VALUE
+    VALUES (7, 'M1', 'USD', '2025-12-01', 'B1', 1, 2, 1, 'unexplained', 1, 2, 'open', ${await run(OLD)}, ${OLD}::timestamptz)`.execute(
+    db,
+  );
+  for (const [kind, subject] of [
+    ['break', '7'],
+    ['break', '8'],
+    ['revised', 'M1 USD r2'],
+    ['token', 'M1'],
+  ] as const)
+    await fact(kind, subject, OLD);
+  await fact('revised', 'M1 USD r3', null);
+  await fact('revised', 'M1 USD r4', YOUNG);
+  expect(await prune()).toEqual({ alert: 1, alert_fact: 2 });
+  const left = await db.selectFrom('alert_fact').select('subject').orderBy('subject').execute();
+  expect(left.map(({ subject }) => subject)).toEqual(['7', 'M1', 'M1 USD r3', 'M1 USD r4']);
+  expect(await db.selectFrom('alert_delivery').select('state').orderBy('state').execute()).toEqual([
+    { state: 'sent' },
+    { state: 'waiting' },
+  ]);
 });

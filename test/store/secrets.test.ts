@@ -59,8 +59,8 @@ onBothDatabases((store) => {
     expect(await add('M2', 'first', [old])).toEqual({ added: true, enabled: false });
     expect(await add('M1', null, [])).toEqual({ added: true, enabled: false });
     expect(await add('M3', 'third')).toEqual({ added: true, enabled: false });
-    expect(await setMerchantStatus(store().db, 'M3', 'disabled')).toEqual({ hasToken: true });
-    expect(await setMerchantStatus(store().db, 'M4', 'disabled')).toBeNull();
+    expect(await setMerchantStatus(store().db, 'M3', 'disabled', NOW)).toEqual({ hasToken: true });
+    expect(await setMerchantStatus(store().db, 'M4', 'disabled', NOW)).toBeNull();
     expect(await listMerchants(store().db)).toEqual([
       { merchantNo: 'M1', status: 'active', hasToken: false, addedAt: NOW, joinedAt: NOW },
       { merchantNo: 'M2', status: 'active', hasToken: true, addedAt: NOW, joinedAt: NOW },

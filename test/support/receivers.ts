@@ -56,15 +56,25 @@ export interface Mailbox {
   readonly close: () => Promise<void>;
 }
 
-/** A mail server on loopback. With `refuses`, it refuses every mail with that status; it takes one after `looksMs`. */
+/**
+ * A mail server on loopback. With `refuses`, it refuses every mail with that status; it takes one after `looksMs`, and
+ * none for the addresses that are in `unknown`.
+ */
 export async function startMailbox({
   refuses,
   looksMs = 0,
-}: { readonly refuses?: number; readonly looksMs?: number } = {}): Promise<Mailbox> {
+  unknown = new Set(),
+}: {
+  readonly refuses?: number;
+  readonly looksMs?: number;
+  readonly unknown?: ReadonlySet<string>;
+} = {}): Promise<Mailbox> {
   const mails: Mailbox['mails'] = [];
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    onRcptTo: ({ address }, _session, done) =>
+      unknown.has(address) ? done(Object.assign(new Error('no such user'), { responseCode: 450 })) : done(),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));

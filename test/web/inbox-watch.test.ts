@@ -1,6 +1,6 @@
 /** What the inbox tells people, from what is left in it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createInboxWatch } from '../../src/web/inbox-watch.ts';
+import { createInboxWatch, type InboxWatch } from '../../src/web/inbox-watch.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 
 let database: ServerDatabase;
@@ -45,4 +45,31 @@ test('what is left and could not be told is told by the next look', async () => 
   await database.db.schema.alterTable('alert_away').renameTo('alert').execute();
   await watch.look(database.db, raising);
   expect(await titles()).toHaveLength(1);
+});
+
+test('an attack that one of two processes still sees is not over because the other had a quiet hour', async () => {
+  let hours = 0;
+  const [quiet, flooded] = [0, 1].map(() => createInboxWatch(() => hours * 3_600_000)) as [
+    InboxWatch,
+    InboxWatch,
+  ];
+  const look = (watch: InboxWatch) =>
+    watch.look(database.db, { targets: ['json a'], now: new Date(hours * 3_600_000) });
+  const flood = (): void => {
+    for (let post = 0; post < 10; post += 1)
+      flooded.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
+  };
+  for (; hours < 5; hours += 0.5) {
+    flood();
+    await look(flooded);
+    await look(quiet);
+  }
+  expect(await titles()).toHaveLength(1);
+  const conditions = () => database.db.selectFrom('alert_condition').select('name').execute();
+  expect(await conditions()).toHaveLength(1);
+  for (; hours < 8; hours += 0.5) {
+    await look(flooded);
+    await look(quiet);
+  }
+  expect(await conditions()).toEqual([]);
 });

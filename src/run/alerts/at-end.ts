@@ -1,9 +1,10 @@
 /** Raises what the end of a run tells people, in the transaction that records this end. */
-import type { Kysely, Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { AlertContent } from '../../alerts/alert.ts';
 import { raise, raiseCondition, type Raising } from '../../alerts/raise.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';
-import { downloadsOfUntold, takeFacts, type Downloaded } from '../../store/alerts/facts.ts';
+import { downloadsOfUntold, type Downloaded } from '../../store/alerts/downloads.ts';
+import { takeFacts } from '../../store/alerts/facts.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { undoneInRun } from '../../store/run-merchants.ts';
@@ -42,6 +43,8 @@ export interface EndedRun extends RunEnded {
   readonly interrupted: boolean;
   /** Merchants left out because another process is at work on them, as far as the run ends badly for that. */
   readonly busy: number;
+  /** All merchants left out because another process is at work on them. */
+  readonly leftOut: number;
 }
 
 /** Trouble with nights. A good one ends all of it. */
@@ -53,6 +56,9 @@ export const KEYS = 'keys';
 export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
 
 const conditionOf = (command: RunCommand): string => (command === 'run' ? NIGHT : `${NIGHT} ${command}`);
+
+/** A server that takes longer for a statement of an end with its alerts ends it, so that nothing stays locked. */
+const STATEMENT_MS_MAX = 20_000;
 
 type Deps = Pick<RunDeps, 'db' | 'now' | 'zone'> & { readonly alerts?: RunAlerts };
 
@@ -67,19 +73,26 @@ export async function finishAlerting(
   {
     finish,
     isAway = false,
-  }: { readonly finish: (db: Kysely<DB>) => Promise<boolean>; readonly isAway?: boolean },
+    statementMsMax = STATEMENT_MS_MAX,
+  }: {
+    readonly finish: (db: Kysely<DB>) => Promise<boolean>;
+    readonly isAway?: boolean;
+    readonly statementMsMax?: number;
+  },
 ): Promise<boolean> {
   const { targets, direct, onProblem, goodNight } = alerts!;
   // What is not known of downloads holds up no end.
   const downloads =
     targets.length === 0 || isAway
-      ? []
+      ? null
       : await downloadsOfUntold(db).catch((error: unknown) => {
           onProblem(error);
-          return [];
+          return null;
         });
   const recordAndRaise = (): Promise<boolean> =>
     db.transaction().execute(async (trx) => {
+      if (targets.length > 0)
+        await sql`SET LOCAL statement_timeout = ${sql.lit(statementMsMax)}`.execute(trx);
       const isDone = await finish(trx);
       if (isDone && targets.length > 0)
         await raiseAtEnd(trx, ended, { targets, now: now(), zone, downloads });
@@ -100,7 +113,7 @@ export async function finishAlerting(
     onProblem(error);
     return recordAlone();
   });
-  if (isDone && ended.isNight && ended.command === 'run' && isGoodEnd(ended.exitCode)) await goodNight();
+  if (isDone && ended.command === 'run' && isGoodNight(ended)) await goodNight();
   return isDone;
 }
 
@@ -116,6 +129,10 @@ export function isLeftToOthers({ exitCode, busy, reasons }: EndedRun): boolean {
 const isFailedNight = (ended: EndedRun): boolean =>
   ended.isNight && !isGoodEnd(ended.exitCode) && !ended.interrupted && !isLeftToOthers(ended);
 
+/** Merchants left out are nobody's failure, and not done either. */
+const isGoodNight = ({ isNight, exitCode, leftOut }: EndedRun): boolean =>
+  isNight && isGoodEnd(exitCode) && leftOut === 0;
+
 async function raiseAtEnd(
   trx: Transaction<DB>,
   ended: EndedRun,
@@ -123,26 +140,26 @@ async function raiseAtEnd(
     zone,
     downloads,
     ...raising
-  }: Raising & { readonly zone: string; readonly downloads: readonly Downloaded[] },
+  }: Raising & { readonly zone: string; readonly downloads: readonly Downloaded[] | null },
 ): Promise<void> {
-  const { runId, command, exitCode, isNight } = ended;
+  const { runId, command, exitCode } = ended;
   if (isFailedNight(ended)) {
     const undone = await undoneInRun(trx, runId);
     const condition = { name: conditionOf(command), grade: gradeOf(exitCode), count: undone.count };
     await raiseCondition(trx, condition, failedNight(ended, undone), raising);
-  } else if (isNight && isGoodEnd(exitCode)) {
+  } else if (isGoodNight(ended)) {
     const over = command === 'run' ? [NIGHT, MISSED, KEYS] : [conditionOf(command)];
     const since = await endConditions(trx, over);
     if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
   }
   const { breaks, revised, tokens } = await takeFacts(trx, raising.now);
-  const wereDownloaded = new Set(downloads.map(nameOf));
+  const wereDownloaded = new Set(downloads?.map(nameOf));
   const downloaded = revised.filter((one) => wereDownloaded.has(nameOf(one)));
   const others = revised.filter((one) => !wereDownloaded.has(nameOf(one)));
   const told: AlertContent[] = [
     ...(tokens.length > 0 ? [tokensRefused(tokens, runId)] : []),
-    ...(downloaded.length > 0 ? [revisedDownloads(downloaded, downloads, { runId, zone })] : []),
-    ...(others.length > 0 ? [amendments(others, runId)] : []),
+    ...(downloaded.length > 0 ? [revisedDownloads(downloaded, downloads!, { runId, zone })] : []),
+    ...(others.length > 0 ? [amendments(others, { runId, isDownloadKnown: downloads !== null })] : []),
     ...(breaks.length > 0 ? [newBreaks(breaks, runId)] : []),
   ];
   for (const content of told) await raise(trx, content, raising);

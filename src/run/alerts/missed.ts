@@ -1,20 +1,28 @@
 /** Which merchants a night was missed for. The one place that alerts ask for this. */
 import { sql, type Kysely } from 'kysely';
-import { arrayLiteral } from '../../store/engine/array-literal.ts';
+import { NAMED_MAX } from '../../alerts/words.ts';
+import { activeWith } from '../../store/whole.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { inParts } from '../many-merchants.ts';
-import { nextTime } from '../schedule/due.ts';
+import { instantOfSlot, lastSlot, nextTime } from '../schedule/due.ts';
+import { NIGHT } from './at-end.ts';
 
 /** A night may end so long after its time. */
 const LATE_AFTER_MS = 2 * 3_600_000;
-/** So many nights ahead are looked at for the longest time between two: a week. */
-const NIGHTS_LOOKED_AT = 8;
+/** So long ahead is looked for the longest time between two nights, and at so many nights at least and at most. */
+const LOOKED_AT_MS = 8 * 24 * 3_600_000;
+const NIGHTS_LOOKED_AT_MIN = 8;
+const NIGHTS_LOOKED_AT_MAX = 1_200;
 
-/** How old the last good reading may be: the longest time between two nights of this cron expression, and two hours. */
+/**
+ * How old the last good reading may be: the longest time between two nights of this cron expression, of the last two
+ * and those of the next week, and two hours.
+ */
 export function oldestMs(nightly: string, zone: string, now: Date): number {
+  const slotBefore = (at: Date): Date => instantOfSlot(lastSlot(nightly, zone, at), zone);
+  let at = slotBefore(new Date(slotBefore(now).getTime() - 1));
   let longestMs = 0;
-  let at = nextTime(nightly, zone, now);
-  for (let night = 1; night < NIGHTS_LOOKED_AT; night += 1) {
+  for (let nights = 0; nights < NIGHTS_LOOKED_AT_MAX; nights += 1) {
+    if (nights >= NIGHTS_LOOKED_AT_MIN && at.getTime() - now.getTime() > LOOKED_AT_MS) break;
     const next = nextTime(nightly, zone, at);
     longestMs = Math.max(longestMs, next.getTime() - at.getTime());
     at = next;
@@ -23,36 +31,44 @@ export function oldestMs(nightly: string, zone: string, now: Date): number {
 }
 
 export interface Missed {
+  readonly count: number;
+  /** The first few. */
   readonly merchants: readonly string[];
   /** The end of the good reading that is longest ago; null if nothing was missed. */
   readonly lastGoodAt: Date | null;
 }
 
 /**
- * The merchants whose last good reading ended longer ago than that. One that was never read well is none of them: its
- * runs have failed, which is told.
+ * The active merchants, and `own`, whose last good reading ended longer ago than that, and that were not enabled since.
+ * Left out are those that were never read well, and those that a later night failed for, as long as failed nights stand:
+ * that is told. One jump along run_merchant_good for each merchant, in one statement.
  */
 export async function missedNights(
   db: Kysely<DB>,
-  merchants: readonly string[],
+  own: readonly string[],
   { now, maxAgeMs }: { readonly now: Date; readonly maxAgeMs: number },
 ): Promise<Missed> {
-  const late: { readonly merchantNo: string; readonly at: Date }[] = [];
-  for (const some of inParts(merchants)) {
-    const { rows } = await sql<{ merchantNo: string; at: Date }>`
-      SELECT last.merchant_no AS "merchantNo", last.finished_at AS at
-      FROM unnest(${arrayLiteral(some)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
-        SELECT own.merchant_no, own.finished_at FROM run_merchant own
-        WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
-        ORDER BY own.run_id DESC LIMIT 1
+  const limit = new Date(now.getTime() - maxAgeMs);
+  const { rows } = await sql<Missed>`
+    WITH late AS (
+      SELECT asked.merchant_no, last.finished_at AS at
+      FROM (${activeWith(own)}) AS asked CROSS JOIN LATERAL (
+        SELECT read.run_id, read.finished_at FROM run_merchant AS read
+        WHERE read.merchant_no = asked.merchant_no AND read.reads AND read.exit_code IN (0, 3)
+        ORDER BY read.run_id DESC LIMIT 1
       ) AS last
-      WHERE last.finished_at < ${new Date(now.getTime() - maxAgeMs)}
-      ORDER BY 1`.execute(db);
-    late.push(...rows);
-  }
-  const oldest = late.reduce((least, { at }) => Math.min(least, at.getTime()), Infinity);
-  return {
-    merchants: late.map(({ merchantNo }) => merchantNo),
-    lastGoodAt: late.length === 0 ? null : new Date(oldest),
-  };
+      WHERE last.finished_at < ${limit}
+        AND NOT EXISTS (
+          SELECT FROM merchant WHERE merchant.merchant_no = asked.merchant_no AND merchant.enabled_at >= ${limit}
+        )
+        AND NOT (EXISTS (SELECT FROM alert_condition WHERE name = ${NIGHT}) AND EXISTS (
+          SELECT FROM run_merchant AS failed
+          WHERE failed.merchant_no = asked.merchant_no AND failed.run_id > last.run_id
+            AND failed.exit_code NOT IN (0, 3) AND failed.finished_at >= ${limit}
+        ))
+    )
+    SELECT count(*) AS count, min(at) AS "lastGoodAt",
+      coalesce((array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(NAMED_MAX)}], '{}') AS merchants
+    FROM late`.execute(db);
+  return rows[0]!;
 }

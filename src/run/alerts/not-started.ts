@@ -8,11 +8,17 @@ import { gradeOf, KEYS, NIGHT } from './at-end.ts';
 
 const KEY_PROBLEMS = [SecretKeyWrong, SecretUnreadable, UnknownSecretKey];
 
+/** What could not begin: a night, or the taking in of results. */
+export type NotBegun = 'night' | 'serve';
+
+/** Trouble with `serve`. It is over once one listens. */
+export const SERVE = 'serve';
+
 /** What is told, and the trouble that it belongs to. */
-export function notStarted(error: unknown): {
-  readonly condition: Condition;
-  readonly content: AlertContent;
-} {
+export function notStarted(
+  error: unknown,
+  what: NotBegun = 'night',
+): { readonly condition: Condition; readonly content: AlertContent } {
   const exitCode = exitCodeOf(error);
   const isKey = KEY_PROBLEMS.some((kind) => error instanceof kind);
   const sentence =
@@ -22,16 +28,14 @@ export function notStarted(error: unknown): {
         ? error.message
         : String(error);
   return {
-    condition: { name: isKey ? KEYS : NIGHT, grade: gradeOf(exitCode), count: 0 },
+    condition: {
+      name: isKey ? KEYS : what === 'serve' ? SERVE : NIGHT,
+      grade: gradeOf(exitCode),
+      count: 0,
+    },
     content: {
-      kind: isKey ? 'key-problem' : 'failed-night',
-      title: isKey
-        ? 'DAYBOOK_SECRET_KEYS does not open what is stored'
-        : `daybook could not begin (exit ${exitCode})`,
+      ...(isKey ? KEY_PROBLEM : ABOUT[what](exitCode)),
       sentences: [sentence],
-      todo: isKey
-        ? 'put the key that the sentence names back into DAYBOOK_SECRET_KEYS; until then no run begins'
-        : '`daybook doctor` names what is wrong and how to mend it; nothing was changed',
       merchants: [],
       merchantCount: 0,
       days: [],
@@ -40,3 +44,24 @@ export function notStarted(error: unknown): {
     },
   };
 }
+
+type Headline = Pick<AlertContent, 'kind' | 'title' | 'todo'>;
+
+const KEY_PROBLEM: Headline = {
+  kind: 'key-problem',
+  title: 'DAYBOOK_SECRET_KEYS does not open what is stored',
+  todo: 'put the key that the sentence names back into DAYBOOK_SECRET_KEYS; until then no run begins',
+};
+
+const ABOUT: Readonly<Record<NotBegun, (exitCode: number) => Headline>> = {
+  night: (exitCode) => ({
+    kind: 'failed-night',
+    title: `daybook could not begin (exit ${exitCode})`,
+    todo: '`daybook doctor` names what is wrong and how to mend it; nothing was changed',
+  }),
+  serve: (exitCode) => ({
+    kind: 'not-serving',
+    title: `daybook serve could not begin (exit ${exitCode})`,
+    todo: 'mend what the sentence names and start `daybook serve` again; the platform pushes again what nobody took in',
+  }),
+};

@@ -3,7 +3,8 @@ import type { AlertContent } from '../../alerts/alert.ts';
 import { firstOf, firstSentences, NAMED_MAX } from '../../alerts/words.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
-import type { BreakFact, Downloaded, RevisedFact, TokenFact } from '../../store/alerts/facts.ts';
+import type { Downloaded } from '../../store/alerts/downloads.ts';
+import type { BreakFact, RevisedFact, TokenFact } from '../../store/alerts/facts.ts';
 import { EXIT, isGoodEnd } from '../verdict/exit-codes.ts';
 import type { Reason } from '../verdict/reason.ts';
 
@@ -127,14 +128,24 @@ const revisedText = ({ merchantNo, currency, day, oldRevision, revision, reason 
   `${merchantNo} ${currency} ${day} ${oldRevision === null ? 'is' : `went from r${oldRevision} to`} r${revision}` +
   (reason === null ? '' : ` (${reason})`);
 
-/** Published days that were revised, and that nobody had downloaded. */
-export const amendments = (revised: readonly RevisedFact[], runId: number): AlertContent => ({
+/** Published days that were revised, and that nobody had downloaded, as far as that is known. */
+export const amendments = (
+  revised: readonly RevisedFact[],
+  { runId, isDownloadKnown }: { readonly runId: number; readonly isDownloadKnown: boolean },
+): AlertContent => ({
   kind: 'amendment',
   title: `${counted(revised.length, 'published day was', 'published days were')} revised`,
-  sentences: firstSentences(
-    revised.map((one) => `${revisedText(one)}.`),
-    '`daybook statements list --all`',
-  ),
+  sentences: [
+    ...firstSentences(
+      revised.map((one) => `${revisedText(one)}.`),
+      '`daybook statements list --all`',
+    ),
+    ...(isDownloadKnown
+      ? []
+      : [
+          'Whether somebody had downloaded them could not be found out now: `daybook audit` lists downloads.',
+        ]),
+  ],
   todo: '`daybook statements diff DAY` shows each row that changed; ask the platform about entries it changed after booking',
   ...whose(revised),
   since: null,

@@ -1,7 +1,7 @@
 /** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may look. */
 import type { Kysely } from 'kysely';
 import { raiseCondition, type Raising } from '../../alerts/raise.ts';
-import { firstOf, NAMED_MAX } from '../../alerts/words.ts';
+import { firstOf } from '../../alerts/words.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import { endConditions } from '../../store/alerts/conditions.ts';
@@ -14,31 +14,34 @@ import { gradeOf, MISSED, NIGHT } from './at-end.ts';
 import { missedNights } from './missed.ts';
 import { failedNight, killedNight } from './run-alerts.ts';
 
-/** Raises that the last good reading of these merchants is too long ago; once, and once a day as long as it is so. */
+/**
+ * Raises that the last good reading of active merchants, or of `own`, the one in the settings, is too long ago: once, and
+ * once a day as long as it is so.
+ */
 export async function lookForMissedNight(
   db: Kysely<DB>,
-  merchants: readonly string[],
+  own: readonly string[],
   { zone, maxAgeMs, ...raising }: Raising & { readonly zone: string; readonly maxAgeMs: number },
 ): Promise<void> {
-  const { merchants: late, lastGoodAt } = await missedNights(db, merchants, { now: raising.now, maxAgeMs });
+  const { count, merchants, lastGoodAt } = await missedNights(db, own, { now: raising.now, maxAgeMs });
   if (lastGoodAt === null) return;
   const hours = Math.floor(maxAgeMs / 3_600_000);
   await db.transaction().execute((trx) =>
     raiseCondition(
       trx,
-      { name: MISSED, grade: 1, count: late.length },
+      { name: MISSED, grade: 1, count },
       {
         kind: 'missed-night',
-        title: `no good night for ${counted(late.length, 'merchant')} within ${hours} hours`,
+        title: `no good night for ${counted(count, 'merchant')} within ${hours} hours`,
         sentences: [
-          `The last good reading of ${firstOf(late)} is older than ${hours} hours; the oldest ended ` +
+          `The last good reading of ${firstOf(merchants, count)} is older than ${hours} hours; the oldest ended ` +
             `${wallTime(lastGoodAt.getTime(), zone)} (${zone}).`,
         ],
         todo:
           'see whether `daybook schedule` (or the cron job) and its workers are alive, and start them: a run reads every ' +
           'day that was missed by itself',
-        merchants: late.slice(0, NAMED_MAX),
-        merchantCount: late.length,
+        merchants,
+        merchantCount: count,
         days: [],
         since: null,
         runId: null,
@@ -61,10 +64,11 @@ export async function lookForUndoneRuns(
     readonly zone: string;
     readonly ledgerJobs: readonly string[];
     readonly otherJobs: readonly string[];
-    readonly merchants: readonly string[];
+    /** All whose ledgers are read. */
+    readonly merchants: () => Promise<readonly string[]>;
   },
 ): Promise<void> {
-  const asked = { ledgerJobs, otherJobs, merchants, now: raising.now };
+  const asked = { ledgerJobs, otherJobs, merchants, now: raising.now, nightsOnly: true };
   const undone = (await lastRunsOf(db, asked)).notMadeUpFor.filter((run) => !isNoFailure(run, raising.now));
   const nameOf = ({ command }: KnownRun): string => (otherJobs.includes(command) ? `job ${command}` : NIGHT);
   for (const run of undone) {

@@ -1,6 +1,7 @@
 /** The end of a queued run, once none of its merchants waits: one exit code and one summary for all of them. */
 import type { ExitCode } from '../../ledger/ending.ts';
 import { lostMerchants, runsToFinish } from '../../queue/waiting-merchants.ts';
+import { noteBreaks } from '../../store/alerts/facts.ts';
 import { noticesTold, untoldNotices } from '../../store/notices.ts';
 import {
   endWaiting,
@@ -10,9 +11,10 @@ import {
   runTotals,
   waitingInRun,
   type MerchantsReason,
+  type UndoneEnd,
 } from '../../store/queued-runs.ts';
 import { finishAlerting } from '../alerts/at-end.ts';
-import type { RunDeps } from '../active-run.ts';
+import { doesWhatNightsDo, type RunDeps } from '../active-run.ts';
 import { zeroFigures } from '../outcomes.ts';
 import { checkedBy } from '../checked.ts';
 import { merchantFigures, TIME_ZONE_ON_TRUST } from '../report.ts';
@@ -74,8 +76,8 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
             ...{ runId, command: request.command, exitCode, reasons, from: run.from, to: run.to },
             ...{
               interrupted: false,
-              busy: 0,
-              isNight: request.range === null && request.currencies === null,
+              ...{ busy: 0, leftOut: 0 },
+              isNight: doesWhatNightsDo(request),
             },
           },
           { finish },
@@ -86,7 +88,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
 
 /** Ends merchants whose job will not come, and the runs that wait for nobody. Returns the runs it ended. */
 export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
-  const { db, holder, now } = deps;
+  const { db } = deps;
   const lost = Map.groupBy(await lostMerchants(db), ({ runId }) => runId);
   for (const [runId, merchants] of lost) {
     const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
@@ -94,11 +96,25 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
       const reason: Reason = { exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo };
       return { merchantNo, exitCode, figures: { reasons: [reason] } };
     });
-    await endWaiting(db, ends, { runId, holder, now: now() });
+    await endLost(deps, ends, runId);
   }
   const finished: number[] = [];
   for (const runId of await runsToFinish(db)) if (await finishQueuedRun(runId, deps)) finished.push(runId);
   return finished;
+}
+
+/** Ends them. Their workers may have found breaks before they died, which are noted to be told. */
+async function endLost(
+  { db, holder, now, alerts }: FinishDeps,
+  ends: readonly UndoneEnd[],
+  runId: number,
+): Promise<void> {
+  if ((alerts?.targets.length ?? 0) === 0) return endWaiting(db, ends, { runId, holder, now: now() });
+  await db.transaction().execute(async (trx) => {
+    await endWaiting(trx, ends, { runId, holder, now: now() });
+    const merchants = ends.map(({ merchantNo }) => merchantNo);
+    await noteBreaks(trx, merchants, { runId, now: now() });
+  });
 }
 
 /** The reason as the run tells it: with the merchants, if its sentence does not name the one. */

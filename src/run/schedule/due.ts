@@ -50,8 +50,15 @@ export function lastSlot(when: string, zone: string, now: Date): string {
  * When the next slot of a job is due: the first instant after `now` at which `lastSlot` returns another slot. For a
  * slot that the clock skips, this is the end of the gap; for an hour that comes twice, the first time.
  */
-export function nextTime(when: string, zone: string, now: Date): Date {
-  const slotMs = cronTimeAfter(when, reachedWallMs(zone, now));
+export const nextTime = (when: string, zone: string, now: Date): Date =>
+  instantOfWall(cronTimeAfter(when, reachedWallMs(zone, now)), zone);
+
+/** When a slot was due: in an hour that comes twice the first time, and where the clock skips it at the end of the gap. */
+export const instantOfSlot = (slot: string, zone: string): Date => instantOfWall(wallMsOfSlot(slot), zone);
+
+const wallMsOfSlot = (slot: string): number => Date.parse(`${slot.replace(' ', 'T')}:00Z`);
+
+function instantOfWall(slotMs: number, zone: string): Date {
   const [instant] = instantsOf(wallSecond(slotMs, 'UTC'), zone);
   if (instant !== undefined) return new Date(instant);
   // The clock skips this slot. No offset from UTC is larger than a day, so the gap lies near the slot's time read as

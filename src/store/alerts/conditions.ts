@@ -1,6 +1,7 @@
 /** Trouble that lasts: decides, under the row's lock, whether it is told now. */
 import { sql, type Kysely } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
+import { DATABASE_NOW, inMs } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
 
 /** Trouble that lasts is told again after this time. */
@@ -33,6 +34,28 @@ export async function noteCondition(
         OR known.told_at <= ${new Date(now.getTime() - REMIND_AFTER_MS)}
     RETURNING since`.execute(trx);
   return rows[0]?.since ?? null;
+}
+
+/** Notes that a process sees this trouble now, if it was told. */
+export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
+  await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
+}
+
+/** Crosses off trouble that no process has seen since. */
+export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
+  await sql`
+    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, told_at) <= ${since}`.execute(db);
+}
+
+/** What is looked for that no run tells. */
+export type Look = 'nights' | 'runs';
+
+/** Whether this process is to look now: no other one began to within `everyMs`, by the database's clock. */
+export async function claimLook(db: Kysely<DB>, what: Look, everyMs: number): Promise<boolean> {
+  const { rows } = await sql`
+    UPDATE alert_look SET looked_at = ${DATABASE_NOW} WHERE what = ${what} AND looked_at <= ${inMs(-everyMs)}
+    RETURNING what`.execute(db);
+  return rows.length > 0;
 }
 
 /** Notes that these are over. Returns since when the one that lasted longest was there; null if none was. */

@@ -1,5 +1,5 @@
 /** What happened once and is told once: noted with what caused it, and taken by the run that tells it. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { arrayLiteral } from '../engine/array-literal.ts';
 import type { DB } from '../engine/schema.ts';
 import { storableJson } from '../run-merchants.ts';
@@ -73,13 +73,21 @@ export const noteRevised = (
     found,
   );
 
-/** Notes merchants whose token does not work. One that is noted already, and did not work since, stays as it is. */
-export const noteTokens = (
+/**
+ * Notes merchants whose token does not work. One that is noted already, did not work since, and was not enabled or given
+ * a token since, stays as it is.
+ */
+export async function noteTokens(
   trx: Transaction<DB>,
   refused: readonly TokenFact[],
   found: FoundBy,
-): Promise<void> =>
-  note(
+): Promise<void> {
+  if (refused.length === 0) return;
+  await sql`
+    DELETE FROM alert_fact USING merchant
+    WHERE kind = 'token' AND subject = ANY (${arrayLiteral(refused.map(({ merchantNo }) => merchantNo))}::text[])
+      AND merchant.merchant_no = subject AND merchant.enabled_at > found_at`.execute(trx);
+  await note(
     trx,
     'token',
     refused.map(({ merchantNo, problem }) => ({
@@ -89,6 +97,7 @@ export const noteTokens = (
     })),
     found,
   );
+}
 
 /** Crosses off the merchants whose token works. */
 export async function crossOffTokens(trx: Transaction<DB>, merchants: readonly string[]): Promise<void> {
@@ -127,12 +136,29 @@ export interface UntoldFacts {
   readonly tokens: readonly TokenFact[];
 }
 
-/** Takes everything that is not told yet, in order of merchants, and marks it as told. */
+/** So many of a kind are told at once. The next run tells the rest. */
+const TOLD_AT_ONCE_MAX = 10_000;
+const KINDS = ['break', 'revised', 'token'] as const;
+
+/** The facts of these kinds that are told next. */
+const nextToTell = (kinds: readonly (typeof KINDS)[number][]): RawBuilder<unknown> => sql`
+  SELECT next.* FROM unnest(${arrayLiteral(kinds)}::text[]) AS asked (kind) CROSS JOIN LATERAL (
+    SELECT kind, subject, detail FROM alert_fact
+    WHERE kind = asked.kind AND told_at IS NULL ORDER BY found_at, subject LIMIT ${TOLD_AT_ONCE_MAX}
+  ) AS next`;
+
+/** The revised days that are told next. */
+export async function untoldRevised(db: Kysely<DB>): Promise<RevisedFact[]> {
+  const { rows } = await sql<{ detail: RevisedFact }>`${nextToTell(['revised'])}`.execute(db);
+  return rows.map(({ detail }) => detail);
+}
+
+/** Takes what is not told yet, in order of merchants, and marks it as told. Very many take several runs. */
 export async function takeFacts(trx: Transaction<DB>, now: Date): Promise<UntoldFacts> {
   const { rows } = await sql<{ kind: string; subject: string; detail: unknown }>`
-    UPDATE alert_fact SET told_at = ${now} WHERE told_at IS NULL RETURNING kind, subject, detail`.execute(
-    trx,
-  );
+    UPDATE alert_fact AS own SET told_at = ${now} FROM (${nextToTell(KINDS)}) AS next
+    WHERE (own.kind, own.subject) = (next.kind, next.subject) AND own.told_at IS NULL
+    RETURNING own.kind, own.subject, own.detail`.execute(trx);
   const of = <Fact>(kind: string): Fact[] =>
     rows
       .filter((row) => row.kind === kind)
@@ -143,72 +169,4 @@ export async function takeFacts(trx: Transaction<DB>, now: Date): Promise<Untold
     revised: of<RevisedFact>('revised'),
     tokens: of<TokenFact>('token'),
   };
-}
-
-/** How often somebody downloaded an account day before it was revised. */
-export interface Downloaded {
-  readonly merchantNo: string;
-  readonly currency: string;
-  readonly day: string;
-  readonly times: number;
-  readonly lastAt: Date;
-}
-
-/**
- * Which of the revised days somebody had downloaded, by itself or with its month, in a revision that is out of date now.
- * The record of downloads names the file, or the month with the merchants and currencies that were chosen.
- */
-async function downloadsOf(trx: Kysely<DB>, revised: readonly RevisedFact[]): Promise<Downloaded[]> {
-  const column = (value: (one: RevisedFact) => string | number) => arrayLiteral(revised.map(value));
-  const { rows } = await sql<Downloaded>`
-    WITH download AS MATERIALIZED (
-      SELECT id, at, subject, string_to_array(subject, ' ') AS words
-      FROM audit_entry WHERE command = 'statements get'
-    ), outdated AS MATERIALIZED (
-      SELECT own.merchant_no, own.currency, own.day, to_char(own.day, 'YYYY-MM') AS month, old.object_key,
-        old.published_at AS since, newest.published_at AS until
-      FROM unnest(
-        ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
-        ${column(({ day }) => day)}::date[], ${column(({ revision }) => revision)}::integer[]
-      ) AS own (merchant_no, currency, day, revision)
-      JOIN statement AS newest USING (merchant_no, currency, day, revision)
-      JOIN statement AS old ON (old.merchant_no, old.currency, old.day) = (own.merchant_no, own.currency, own.day)
-        AND old.revision < own.revision
-    ), found AS (
-      SELECT merchant_no, currency, day, download.id, download.at
-      FROM outdated JOIN download ON download.subject = outdated.object_key
-      UNION
-      SELECT merchant_no, currency, day, download.id, download.at
-      FROM outdated JOIN download ON download.words[1] = outdated.month
-      WHERE download.at >= since AND download.at <= until
-        AND (merchant_no = ANY (download.words[2:])
-          OR NOT EXISTS (SELECT FROM unnest(download.words[2:]) AS word WHERE word !~ '^[A-Z]{3}$'))
-        AND (currency = ANY (download.words[2:])
-          OR NOT EXISTS (SELECT FROM unnest(download.words[2:]) AS word WHERE word ~ '^[A-Z]{3}$'))
-    )
-    SELECT merchant_no AS "merchantNo", currency, day::text, count(*) AS times, max(at) AS "lastAt"
-    FROM found
-    GROUP BY merchant_no, currency, day
-    ORDER BY merchant_no, found.day, currency`.execute(trx);
-  return rows;
-}
-
-/** Time for finding out who downloaded what was revised. */
-const DOWNLOADS_MS_MAX = 5_000;
-
-/**
- * The downloads of the revised days that are not told yet. Call it outside of the transaction that tells them, as the
- * record of downloads is long. Throws what the database throws, also if it takes too long.
- */
-export async function downloadsOfUntold(db: Kysely<DB>): Promise<Downloaded[]> {
-  const { rows } = await sql<{ detail: RevisedFact }>`
-    SELECT detail FROM alert_fact WHERE kind = 'revised' AND told_at IS NULL`.execute(db);
-  if (rows.length === 0) return [];
-  return db.transaction().execute(async (trx) => {
-    await sql`SET LOCAL statement_timeout = ${sql.lit(DOWNLOADS_MS_MAX)}`.execute(trx);
-    return downloadsOf(
-      trx,
-      rows.map(({ detail }) => detail),
-    );
-  });
 }

@@ -46,6 +46,8 @@ export interface Claimed extends StoredAlert {
   readonly target: string;
   /** How often it was tried, this time included. */
   readonly attempts: number;
+  /** Fingerprints of the addresses that took it on an earlier try; null if none did. */
+  readonly took: readonly string[] | null;
 }
 
 /**
@@ -65,7 +67,7 @@ export async function claimDeliveries(
       ORDER BY try_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ) AS due, alert
     WHERE (own.alert_id, own.target) = (due.alert_id, due.target) AND alert.id = own.alert_id
-    RETURNING own.target, own.attempts, alert.id, alert.kind, alert.run_id AS "runId", alert.content,
+    RETURNING own.target, own.attempts, own.took, alert.id, alert.kind, alert.run_id AS "runId", alert.content,
       alert.raised_at AS "raisedAt"`.execute(db);
   return rows.sort((a, b) => a.raisedAt.getTime() - b.raisedAt.getTime());
 }
@@ -83,10 +85,19 @@ export async function noteSent(db: Kysely<DB>, { id, target }: DeliveryKey): Pro
 export async function noteFailed(
   db: Kysely<DB>,
   { id, target }: DeliveryKey,
-  { problem, delayMs }: { readonly problem: string; readonly delayMs: number },
+  {
+    problem,
+    delayMs,
+    took,
+  }: {
+    readonly problem: string;
+    readonly delayMs: number;
+    /** Fingerprints of the addresses that took it nevertheless; null to keep those that are noted. */
+    readonly took: readonly string[] | null;
+  },
 ): Promise<void> {
   await sql`
-    UPDATE alert_delivery SET problem = ${problem}, try_at = ${inMs(delayMs)},
+    UPDATE alert_delivery SET problem = ${problem}, took = coalesce(${took && arrayLiteral(took)}::text[], took), try_at = ${inMs(delayMs)},
       state = CASE WHEN give_up_at <= ${inMs(delayMs)} THEN 'given-up' ELSE 'waiting' END,
       ended_at = CASE WHEN give_up_at <= ${inMs(delayMs)} THEN ${DATABASE_NOW} END
     WHERE alert_id = ${id}::uuid AND target = ${target} AND state = 'waiting'`.execute(db);
@@ -163,9 +174,9 @@ const GIVEN_UP_TOLD_DAYS = 7;
 
 export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
   const { rows } = await sql<Undelivered>`
-    SELECT count(*) FILTER (WHERE state = 'waiting' AND problem IS NOT NULL) AS failing,
-      count(*) FILTER (WHERE state = 'given-up' AND ended_at > ${DATABASE_NOW} - ${GIVEN_UP_TOLD_DAYS} * interval '1 day')
-        AS "givenUp"
-    FROM alert_delivery WHERE state IN ('waiting', 'given-up')`.execute(db);
+    SELECT (SELECT count(*) FROM alert_delivery WHERE state = 'waiting' AND problem IS NOT NULL) AS failing, (
+      SELECT count(*) FROM alert_delivery
+      WHERE state = 'given-up' AND ended_at > now() - ${GIVEN_UP_TOLD_DAYS} * interval '1 day'
+    ) AS "givenUp"`.execute(db);
   return rows[0]!;
 }

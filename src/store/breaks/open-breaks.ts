@@ -1,11 +1,19 @@
 /** Queries on open breaks: how many there are, on which days, and which to read again next. */
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../account-filter.ts';
 import type { BreakRow } from './breaks.ts';
 import type { DB } from '../engine/schema.ts';
+
+/**
+ * Whether an open break is new: this run or a later one found it, or a backfill that was begun before and found it since
+ * then.
+ */
+export const isNewSince = (runId: number | null): RawBuilder<boolean> => sql<boolean>`(
+  continuity_break.run_id >= ${runId}::bigint
+    OR continuity_break.found_at > (SELECT started_at FROM run WHERE id = ${runId}::bigint))`;
 
 export interface OpenBreakCount {
   /** Open breaks that this run found. */
@@ -24,8 +32,8 @@ export async function countOpenBreaks(
   newSince: number | null,
 ): Promise<ReadonlyMap<string, OpenBreakCount>> {
   const { rows } = await sql<OpenBreakCount & { merchantNo: string }>`
-    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE run_id >= ${newSince}::bigint) AS opened,
-      count(*) FILTER (WHERE (run_id >= ${newSince}::bigint) IS NOT TRUE) AS known
+    SELECT merchant_no AS "merchantNo", count(*) FILTER (WHERE ${isNewSince(newSince)}) AS opened,
+      count(*) FILTER (WHERE ${isNewSince(newSince)} IS NOT TRUE) AS known
     FROM continuity_break
     WHERE status = 'open' AND ${ofAccounts(accounts)} GROUP BY merchant_no`.execute(db);
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));

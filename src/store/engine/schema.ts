@@ -172,6 +172,10 @@ export interface AlertCondition {
    */
   name: string;
   /**
+   * When a process last saw it; null if none did since this column exists.
+   */
+  seen_at: Date | null;
+  /**
    * When it began.
    */
   since: Date;
@@ -211,6 +215,10 @@ export interface AlertDelivery {
    */
   target: string;
   /**
+   * Fingerprints of the addresses that took it, where a mail server took it for some only; null where it is all or none.
+   */
+  took: string[] | null;
+  /**
    * When it is tried next, by the database's clock. While a process sends it, a moment in the near future.
    */
   try_at: Date;
@@ -245,6 +253,17 @@ export interface AlertFact {
    * When an alert told it; null until then.
    */
   told_at: Date | null;
+}
+
+export interface AlertLook {
+  /**
+   * When a process last began to look, by the database's clock.
+   */
+  looked_at: Date;
+  /**
+   * nights: nights that were missed; runs: runs that were killed or failed untold.
+   */
+  what: string;
 }
 
 export interface Application {
@@ -1076,6 +1095,10 @@ export interface Merchant {
    */
   added_at: Date;
   /**
+   * When it was last enabled or given a token by hand; null if neither happened since this column exists.
+   */
+  enabled_at: Date | null;
+  /**
    * When a first call with its token succeeded. Null: the merchant is known, and the nightly job does not read it yet.
    */
   joined_at: Date | null;
@@ -1477,6 +1500,10 @@ export interface Run {
    */
   id: Generated<number>;
   /**
+   * Whether it was begun for all merchants and all that a night does, by the schedule or by hand; null where that is not known.
+   */
+  is_night: boolean | null;
+  /**
    * What the run was asked for, where worker processes do it; null for a run of one process.
    */
   request: Json | null;
@@ -1858,6 +1885,7 @@ export interface DB {
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;
   alert_fact: AlertFact;
+  alert_look: AlertLook;
   application: Application;
   audit_entry: AuditEntry;
   backfill: Backfill;

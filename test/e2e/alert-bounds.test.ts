@@ -1,0 +1,133 @@
+/** Alerts hold up no end of a run, lose nothing that workers found, and say of nobody that is not done that it is. */
+import { sql, type Kysely } from 'kysely';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
+import { finishWaitingRuns } from '../../src/run/queued/finish.ts';
+import { installQueue } from '../../src/queue/install.ts';
+import { listAlerts } from '../../src/store/alerts/outbox.ts';
+import { downloadsOfUntold } from '../../src/store/alerts/downloads.ts';
+import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
+import { openDatabase } from '../../src/store/engine/connection.ts';
+import type { DB } from '../../src/store/engine/schema.ts';
+import { rowsLookedAt } from '../store/rows-looked-at.ts';
+import { FROM, MERCHANT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+let stage: Stage;
+let alerts: RunAlerts;
+beforeEach(() => {
+  alerts = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), goodNight: vi.fn() };
+});
+afterEach(() => stage.close());
+
+const open = async (planted: Parameters<typeof scenario>[0] = {}): Promise<void> => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 20, ...planted }) });
+};
+const dbOf = () => stage.app.database.db;
+const kinds = async () =>
+  (await listAlerts(dbOf(), 10)).map(({ kind, content }) => [kind, (content as { title: string }).title]);
+const failed: EndedRun = {
+  ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNight: true, interrupted: false },
+  ...{ busy: 0, leftOut: 0, reasons: [{ exitCode: 4, what: 'refused', todo: null }] },
+};
+
+test('an end whose alerts wait for a lock is recorded in bounded time, and leaves nothing locked at the server', async () => {
+  await open();
+  await stage.run({});
+  const other = await openDatabase({ databaseUrl: stage.app.settings.databaseUrl, dataDir: '' });
+  const blocker = await other.db.startTransaction().execute();
+  await sql`LOCK TABLE alert IN ACCESS EXCLUSIVE MODE`.execute(blocker);
+  const finish = async (db: Kysely<DB>): Promise<boolean> => {
+    await db.updateTable('run').set({ exit_code: 4 }).where('id', '=', 1).execute();
+    return true;
+  };
+  const deps = { db: dbOf(), now: stage.app.now, zone: ZONE, alerts };
+  expect(await finishAlerting(deps, failed, { finish, statementMsMax: 300 })).toBe(true);
+  expect(alerts.direct).toHaveBeenCalledTimes(1);
+  expect(alerts.onProblem).toHaveBeenCalledTimes(1);
+  expect(await dbOf().selectFrom('run').select('exit_code').execute()).toEqual([{ exit_code: 4 }]);
+  await blocker.rollback().execute();
+  await other.close();
+});
+
+test('who downloaded a revised day is found without reading the whole record of downloads', async () => {
+  await open();
+  await stage.run({});
+  const db = dbOf();
+  await sql`INSERT INTO audit_entry (at, by_whom, command, subject)
+    SELECT ${stage.app.now()}, 'somebody', 'statements get', CASE WHEN n % 2 = 0 THEN 'merchant=M' || n || '/x.csv' ELSE '2025-01 M' || n END
+    FROM generate_series(1, 20000) AS n`.execute(db);
+  const { object_key: key } = await db
+    .selectFrom('statement')
+    .select('object_key')
+    .where('day', '=', FROM)
+    .where('currency', '=', 'USD')
+    .executeTakeFirstOrThrow();
+  await sql`INSERT INTO audit_entry (at, by_whom, command, subject) VALUES
+    (${stage.app.now()}, 'somebody', 'statements get', ${key}), (${stage.app.now()}, 'somebody', 'statements get', '2026-03 USD')`.execute(
+    db,
+  );
+  await sql`INSERT INTO statement SELECT (jsonb_populate_record(own, '{"revision": 2, "object_key": "r2"}')).*
+    FROM statement own WHERE day = ${FROM} AND currency = 'USD'`.execute(db);
+  await sql`INSERT INTO alert_fact (kind, subject, merchant_no, detail, found_at)
+    VALUES ('revised', 'x', ${merchantNo}, ${JSON.stringify({ merchantNo, currency: 'USD', day: FROM, oldRevision: 1, revision: 2, reason: null })}::jsonb, now())`.execute(
+    db,
+  );
+  await sql`ANALYZE`.execute(db);
+  expect(await downloadsOfUntold(db)).toEqual([
+    { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
+  ]);
+  const direct = await openDatabase({ databaseUrl: stage.app.settings.databaseUrl, dataDir: '' });
+  expect(await rowsLookedAt(direct.db, () => downloadsOfUntold(direct.db))).toBeLessThan(500);
+  await direct.close();
+});
+
+test('breaks that a worker found before it died for good are told with the end of its run', async () => {
+  await open({
+    planted: [{ what: 'missing', merchant: merchantNo, currency: 'USD', day: '2026-03-03', nth: 5 }],
+  });
+  await stage.run({});
+  const db = dbOf();
+  await installQueue(db);
+  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL,
+    request = '{"command":"run","range":null,"currencies":null,"scheduled":null,"lateSweepDays":null}'`.execute(
+    db,
+  );
+  await sql`UPDATE run_merchant SET state = 'waiting', exit_code = NULL, holder = NULL, finished_at = NULL`.execute(
+    db,
+  );
+  expect(await finishWaitingRuns(stage.deps({ alerts }))).toEqual([1]);
+  expect((await kinds()).map(([kind]) => kind).sort()).toEqual(['failed-night', 'new-break']);
+});
+
+test('a good night that left a busy merchant out is no recovery, and no good night for whoever waits for one', async () => {
+  await open();
+  await stage.run({});
+  const finish = (): Promise<boolean> => Promise.resolve(true);
+  await finishAlerting({ db: dbOf(), now: stage.app.now, zone: ZONE, alerts }, failed, { finish });
+  await acquireLease(dbOf(), { name: merchantLease(OTHER.merchantNo), holder: 'other:1:-', ttlMs: 60_000 });
+  const report = await stage.run({ range: null, merchants: [MERCHANT, OTHER] }, { alerts });
+  expect(report.exitCode).toBe(0);
+  expect((await kinds()).map(([kind]) => kind)).toEqual(['failed-night']);
+  expect(alerts.goodNight).not.toHaveBeenCalled();
+  await stage.run({ range: null }, { alerts });
+  expect((await kinds()).map(([kind]) => kind).sort()).toEqual(['failed-night', 'recovered']);
+  expect(alerts.goodNight).toHaveBeenCalledTimes(1);
+});
+
+test('whether somebody had downloaded a revised day is not claimed where it is not known', async () => {
+  await open();
+  await stage.run({ range: { from: FROM, to: TO } }, { alerts });
+  const [entry] = stage.sandbox.entriesOf(merchantNo);
+  stage.sandbox.amend(merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
+  await dbOf().schema.alterTable('audit_entry').renameTo('audit_away').execute();
+  await stage.run({ range: { from: FROM, to: TO } }, { alerts });
+  await dbOf().schema.alterTable('audit_away').renameTo('audit_entry').execute();
+  const [{ kind, content }] = (await listAlerts(dbOf(), 1)) as [
+    Awaited<ReturnType<typeof listAlerts>>[number],
+  ];
+  expect(kind).toBe('amendment');
+  expect((content as { sentences: string[] }).sentences.at(-1)).toBe(
+    'Whether somebody had downloaded them could not be found out now: `daybook audit` lists downloads.',
+  );
+});
