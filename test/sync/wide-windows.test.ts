@@ -363,7 +363,9 @@ describe('reading', () => {
     const quiet = STORED.filter(isOf(DAYS[0]!, THIRD));
     await sync(platformOf(quiet).reader);
     const lacking = quiet.filter(isOf(DAYS[0]!));
-    expect(await sync(switching((_, nth) => (nth === 1 ? lacking : quiet)))).toMatchObject({ uncertified: [] });
+    expect(await sync(switching((_, nth) => (nth === 1 ? lacking : quiet)))).toMatchObject({
+      uncertified: [],
+    });
     expect(await proven()).toEqual([ALL]);
   });
 
