@@ -4,7 +4,8 @@
  *
  * - A day that lacks what was shown a moment before is not stored, and is left to the next run.
  * - If entries that were lacking are there after all, the platform is not steady about these days. Then a day that came back
- *   empty is asked for by itself, and if it is empty again, it is not believed before the next run.
+ *   empty is asked for by itself, and if it is empty again, it is not believed before the next run. If the reading that
+ *   lacked them had none at all, only such readings are doubted.
  */
 import type { Window } from '../ledger/entry.ts';
 import { isAllStored, type LookedAt } from '../store/look-at-stored.ts';
@@ -21,23 +22,33 @@ interface Contradicted {
   came: number;
   /** Entries that came with readings that were not stored, and with none since: their times in ms by batchNo. */
   readonly shown: Map<string, number>;
-  /** Stored entries that such readings lacked. */
+  /** Stored entries that such readings lacked though they had others. */
   readonly lacked: Set<string>;
+  /** Stored entries that such a reading lacked, which had none at all. */
+  readonly lackedByNone: Set<string>;
+  /** The platform shows some entries in one reading, and not in the next one. */
   isUnsteady: boolean;
+  /** A reading without any entry was wrong. */
+  wasNoneWrong: boolean;
   empty: Empty[];
 }
 
 interface Empty {
   readonly asked: Asked;
   readonly read: NotedReading;
-  /** It was asked for by itself. */
+  /** Whether it was asked for by itself. */
   readonly isAlone: boolean;
+  /** Whether the reading had no entry at all, of whatever day. */
+  readonly isNone: boolean;
 }
 
 export interface ContradictedReadings {
   /** The planned windows in which a reading of several lacks what is stored, or what was shown before. */
   readonly oddIn: (wide: Asked, looked: readonly LookedAt[]) => readonly Window[];
-  /** Remembers a reading that is not stored. Returns the smaller windows to be read in its place. */
+  /**
+   * Remembers a reading that is not stored. Returns the smaller windows to be read in its place; once the window itself, if
+   * the reading had no entry at all.
+   */
   readonly reject: (wide: WideWindow, looked: readonly LookedAt[], odd: readonly Window[]) => WideWindow[];
   /** Whether the window lies in one that was read again. */
   readonly concerns: (asked: Asked) => boolean;
@@ -46,7 +57,11 @@ export interface ContradictedReadings {
   /** To be called with each reading that was not rejected. */
   readonly accept: (asked: Asked, read: NotedReading) => void;
   /** Whether the reading is empty and tells something new. It waits for `takeUnsteady` and `settle` then. */
-  readonly mustWait: (asked: Asked, looked: LookedAt, read: NotedReading | null) => boolean;
+  readonly mustWait: (
+    asked: Asked,
+    looked: LookedAt,
+    from: { readonly read: NotedReading } & Pick<Empty, 'isAlone'>,
+  ) => boolean;
   /** Windows that came back empty together with others, and of which the platform is not steady: each is to be asked for alone. */
   readonly takeUnsteady: () => WideWindow[];
   /** To be called when all is read: hands what may be believed to `store`, and returns the other windows. */
@@ -65,7 +80,9 @@ export function createContradicted(): ContradictedReadings {
       came: 0,
       shown: new Map(),
       lacked: new Set<string>(),
+      lackedByNone: new Set<string>(),
       isUnsteady: false,
+      wasNoneWrong: false,
       empty: [],
     };
     all.push(begun);
@@ -88,7 +105,9 @@ export function createContradicted(): ContradictedReadings {
       const outer = before ?? begin(wide, entries.length);
       noteSteadiness(outer, wide.window, entries.map(numberOf));
       for (const { batchNo, bookedMs } of entries) outer.shown.set(batchNo, bookedMs);
-      for (const { unstored } of looked) for (const batchNo of unstored.lacking) outer.lacked.add(batchNo);
+      const lacked = entries.length === 0 ? outer.lackedByNone : outer.lacked;
+      for (const { unstored } of looked) for (const batchNo of unstored.lacking) lacked.add(batchNo);
+      if (before === undefined && entries.length === 0) return [wide];
       return apartAt(wide, odd, { isFirst: before === undefined });
     },
     concerns: (asked) => outerOf(asked) !== undefined,
@@ -104,24 +123,24 @@ export function createContradicted(): ContradictedReadings {
       outer.came += read.reading.entries.length;
       for (const batchNo of numbers) outer.shown.delete(batchNo);
     },
-    mustWait: (asked, { part: { reading }, unstored }, read) => {
+    mustWait: (asked, { part: { reading }, unstored }, { read, isAlone }) => {
       const outer = isEmpty(reading) && !isAllStored(unstored) ? outerOf(asked) : undefined;
-      outer?.empty.push({
-        asked,
-        read: read ?? { reading, notices: [], strangers: [] },
-        isAlone: read !== null,
-      });
+      const isNone = isEmpty(read.reading);
+      outer?.empty.push({ asked, read: { reading, notices: [], strangers: [] }, isAlone, isNone });
       return outer !== undefined;
     },
-    takeUnsteady: () => all.filter(({ isUnsteady }) => isUnsteady).flatMap(takeTogether),
+    takeUnsteady: () => all.flatMap(takeDoubted),
     settle: (store) => settle(all.splice(0), store),
   };
 }
 
-/** Takes out what came back empty together with other windows, each as a window to be asked for. */
-function takeTogether(one: Contradicted): WideWindow[] {
-  const again = one.empty.filter(({ isAlone }) => !isAlone);
-  one.empty = one.empty.filter(({ isAlone }) => isAlone);
+const isDoubted = ({ isUnsteady, wasNoneWrong }: Contradicted, { isNone }: Empty): boolean =>
+  isUnsteady || (wasNoneWrong && isNone);
+
+/** Takes out what came back empty together with other windows and is doubted, each as a window to be asked for. */
+function takeDoubted(one: Contradicted): WideWindow[] {
+  const again = one.empty.filter((empty) => !empty.isAlone && isDoubted(one, empty));
+  one.empty = one.empty.filter((empty) => !again.includes(empty));
   return again.map(({ asked: { window, currency } }) => wideOf([window], currency));
 }
 
@@ -131,8 +150,9 @@ async function settle(
 ): Promise<UncertifiedSpan[]> {
   const left: UncertifiedSpan[] = [];
   for (const one of all) {
-    for (const { asked, read } of one.empty) {
-      if (one.isUnsteady) left.push({ window: asked.window, problem: unsteadyText(asked, one) });
+    for (const empty of one.empty) {
+      const { asked, read } = empty;
+      if (isDoubted(one, empty)) left.push({ window: asked.window, problem: unsteadyText(asked, one) });
       else await store(asked, read);
     }
   }
@@ -153,6 +173,7 @@ const goneFrom = (
 function noteSteadiness(outer: Contradicted, window: Window, came: readonly string[]): void {
   outer.isUnsteady ||=
     came.some((batchNo) => outer.lacked.has(batchNo)) || goneFrom(outer, window, came).length > 0;
+  outer.wasNoneWrong ||= came.some((batchNo) => outer.lackedByNone.has(batchNo));
 }
 
 const numberOf = ({ batchNo }: { readonly batchNo: string }): string => batchNo;

@@ -27,7 +27,7 @@ export function createCheckedStore(
     }
     contradicted.accept(wide, read);
     const sure = looked.filter(
-      (one) => !contradicted.mustWait({ ...wide, window: one.part.window }, one, null),
+      (one) => !contradicted.mustWait({ ...wide, window: one.part.window }, one, { read, isAlone: false }),
     );
     const did = await storeWide(db, lease, sure);
     tally.count(read, sure.length, did);
@@ -49,7 +49,7 @@ export function createCheckedStore(
     const { window, currency } = part;
     const toStore = { merchantNo, currency, runId, now: now(), planned: [window], reading };
     const [looked] = await lookAtWide(db, toStore);
-    return !contradicted.mustWait(part, looked!, read);
+    return !contradicted.mustWait(part, looked!, { read, isAlone: true });
   };
 
   return { storeSeveral, isBelieved, takeAgain: () => again.splice(0) };

@@ -359,6 +359,13 @@ describe('reading', () => {
     },
   );
 
+  test('a new day that is empty beside others is believed if only a reply without any entry was wrong', async () => {
+    await storeSeven();
+    const report = await sync(switching((_window, nth) => (nth === 1 ? [] : STORED)));
+    expect(report).toMatchObject({ windows: 8, uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
   test('a quiet day that is proven stays so, though the platform is not steady about the days around it', async () => {
     const quiet = STORED.filter(isOf(DAYS[0]!, THIRD));
     await sync(platformOf(quiet).reader);
