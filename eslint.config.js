@@ -58,7 +58,7 @@ export default tseslint.config(
             mayImport('sync', edges),
             mayImport('reconcile', edges),
             mayImport('statements', [...edges, 'signing']),
-            mayImport('library', ['ledger', 'statements']),
+            mayImport('library', ['ledger', 'signing', 'statements']),
             mayImport('reference', operation),
             mayImport('forms', [...core, 'settings']),
             mayImport('onboarding', [...operation, 'forms']),

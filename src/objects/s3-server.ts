@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { PutObjectCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
-import { isChecksumRefused, isConditionFailed, isRefusal } from './s3-errors.ts';
+import { isChecksumRefused, isConditionFailed, isConditionUnknown, isRefusal } from './s3-errors.ts';
 
 /** The checksum of some bytes, as `Content-MD5` has it. */
 export type Md5 = (bytes: Uint8Array) => string | null;
@@ -26,13 +26,23 @@ export function md5Of(bytes: Uint8Array): string | null {
 export interface ServerSeen {
   /** Somebody asks, or has asked, with an object of theirs. */
   isAsked: boolean;
+  /** How often it could not answer. */
+  unanswered: number;
   /** It compares `Content-MD5`, and tells of an upload the etag that it shows later: nothing needs to be read back. */
   checksBytes: boolean;
   /** It obeys `If-None-Match` where an object is sent whole: nothing needs to be looked up before that. */
   keepsFirst: boolean;
 }
 
-export const nothingSeen = (): ServerSeen => ({ isAsked: false, checksBytes: false, keepsFirst: false });
+export const nothingSeen = (): ServerSeen => ({
+  isAsked: false,
+  unanswered: 0,
+  checksBytes: false,
+  keepsFirst: false,
+});
+
+/** So often it is asked in a process. */
+const UNANSWERED_MAX = 3;
 
 /**
  * Puts the bytes with the checksum of others: `refused` by a server that compares them, `stored` by one that does not
@@ -56,12 +66,27 @@ export async function putMislabelled(
   }
 }
 
-/** Whether the server refuses the object that it holds a second time, put under the condition that there is none. */
-export async function refusesSecond(client: S3Client, put: PutObjectCommandInput): Promise<boolean> {
+/**
+ * Whether the server refuses the object that it holds a second time, put under the condition that there is none. `unknown`
+ * if it could not answer just then.
+ */
+export async function refusesSecond(
+  client: S3Client,
+  put: PutObjectCommandInput,
+): Promise<boolean | 'unknown'> {
   try {
     await client.send(new PutObjectCommand({ ...put, IfNoneMatch: '*' }));
     return false;
   } catch (error) {
-    return isConditionFailed(error);
+    if (isConditionFailed(error)) return true;
+    return isRefusal(error) || isConditionUnknown(error) ? false : 'unknown';
   }
+}
+
+/** Notes what the server did with the second object. What it could not answer is asked again with another object, a few times. */
+export function noteSecond(seen: ServerSeen, isRefused: boolean | 'unknown'): void {
+  seen.keepsFirst = isRefused === true;
+  if (isRefused !== 'unknown') return;
+  seen.unanswered += 1;
+  seen.isAsked = seen.unanswered >= UNANSWERED_MAX;
 }

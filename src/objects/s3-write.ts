@@ -22,7 +22,7 @@ import {
 import { bareEtag, objectAt, rootOf, type Bucket } from './s3-bucket.ts';
 import { isConditionFailed, isConditionUnknown, isMissing, isTimedOut, s3Unreachable } from './s3-errors.ts';
 import type { IfMatch } from './s3-if-match.ts';
-import { putMislabelled, refusesSecond, type Md5, type ServerSeen } from './s3-server.ts';
+import { noteSecond, putMislabelled, refusesSecond, type Md5, type ServerSeen } from './s3-server.ts';
 
 /**
  * Two parts in flight, one that fills, and the first one: an upload holds about 48 MiB, whatever its size. 10,000 parts
@@ -64,19 +64,30 @@ export async function putObject(
   if (sent === 'there') return compareStored(store, key, content);
   const written = source.digest();
   if (sent.etag !== null) return { ...written, etag: sent.etag };
-  const stored = await verifyStored(store, key, written, options.fence);
-  // By now somebody else may have taken over, and a server that obeys no condition would replace what they wrote.
-  if (sent.learn !== undefined) await options.fence?.assertHeld();
-  await sent.learn?.(stored.etag);
-  return stored;
+  const { question } = sent;
+  try {
+    const stored = await verifyStored(store, key, written, options.fence);
+    // By now somebody else may have taken over, and a server that obeys no condition would replace what they wrote.
+    if (question !== undefined) await options.fence?.assertHeld();
+    await question?.learn(stored.etag);
+    return stored;
+  } catch (error) {
+    question?.giveUp();
+    throw error;
+  }
 }
 
 /** What became of an upload. */
 interface Sent {
   /** The etag if the server vouches for what it stored, else null. */
   readonly etag: string | null;
-  /** After the first upload: sees what else can be learned from it, given the etag that was read back. */
-  readonly learn?: (stored: string | null) => Promise<void>;
+  /** After the first upload. */
+  readonly question?: {
+    /** Sees what else can be learned from it, given the etag that was read back. */
+    readonly learn: (stored: string | null) => Promise<void>;
+    /** Leaves it to the next object, as this one was not read back. */
+    readonly giveUp: () => void;
+  };
 }
 
 /** Sends the content whole, or in parts if it is large. `there`: an object is there already, and nothing was sent. */
@@ -133,17 +144,20 @@ async function sendWhole(
     return { etag: seen.checksBytes ? bareEtag(ETag) : null };
   }
   seen.isAsked = true;
+  const giveUp = () => {
+    seen.isAsked = false;
+  };
   try {
     const mislabelled = await putMislabelled(client, put, md5);
     const told = mislabelled === 'stored' ? null : await client.send(new PutObjectCommand(put));
     const etag = bareEtag(told?.ETag);
     const learn = async (stored: string | null) => {
       seen.checksBytes = mislabelled === 'refused' && etag !== null && etag === stored;
-      seen.keepsFirst = await refusesSecond(client, put);
+      noteSecond(seen, await refusesSecond(client, put));
     };
-    return { etag: null, learn };
+    return { etag: null, question: { learn, giveUp } };
   } catch (error) {
-    seen.isAsked = false;
+    giveUp();
     throw error;
   }
 }

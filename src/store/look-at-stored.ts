@@ -20,14 +20,20 @@ export interface Unstored {
   readonly entries: readonly LedgerEntry[];
   /** Stored entries may be absent from the reading, or absent ones may have come again. */
   readonly isAbsenceOpen: boolean;
-  /** Stored entries did not come. Not told of readings that are to be written wholly. */
-  readonly isLacking: boolean;
+  /** Numbers of the stored entries that did not come. Not told of readings that are to be written wholly. */
+  readonly lacking: readonly string[];
   /** Unreadable entries may have come, or may be gone. */
   readonly isQuarantineOpen: boolean;
   /** The certificate is not stored as it is. */
   readonly isCertificateOpen: boolean;
   /** A reading that failed may be stored for a part of the window. */
   readonly isFailureOpen: boolean;
+}
+
+/** A reading, and what of it is to be written. */
+export interface LookedAt {
+  readonly part: WindowToStore;
+  readonly unstored: Unstored;
 }
 
 /** Most entries compared in one statement. Its parameters are about 100 bytes for each. */
@@ -46,7 +52,7 @@ export async function lookAtStored(db: Kysely<DB>, readings: readonly WindowToSt
   return readings.map(({ reading }, at) => ({
     entries: reading.entries.filter(({ batchNo }) => toStore.has(batchNo)),
     isAbsenceOpen: looks[at]!.has_differing || looks[at]!.has_absent,
-    isLacking: looks[at]!.is_lacking,
+    lacking: looks[at]!.lacking,
     isQuarantineOpen: looks[at]!.has_unreadable,
     isCertificateOpen: !looks[at]!.is_certified,
     isFailureOpen: looks[at]!.has_failed,
@@ -64,7 +70,7 @@ export const isAllStored = (one: Unstored): boolean =>
 const wholly = ({ reading }: WindowToStore): Unstored => ({
   entries: reading.entries,
   isAbsenceOpen: true,
-  isLacking: false,
+  lacking: [],
   isQuarantineOpen: true,
   isCertificateOpen: true,
   isFailureOpen: reading.certified,
@@ -74,7 +80,7 @@ interface Look {
   /** Numbers of all entries to be stored, of whatever window. */
   readonly to_store: readonly string[];
   readonly has_differing: boolean;
-  readonly is_lacking: boolean;
+  readonly lacking: readonly string[];
   readonly has_absent: boolean;
   readonly has_unreadable: boolean;
   readonly is_certified: boolean;
@@ -107,7 +113,7 @@ async function compare(
         OFFSET 0
       ) AS here
     ), differing AS MATERIALIZED (
-      SELECT sent.batch_no AS sent_no, stored.booked_ms AS stored_ms
+      SELECT sent.batch_no AS sent_no, stored.batch_no AS stored_no, stored.booked_ms AS stored_ms
       FROM ${sentRows(entries)} FULL JOIN stored ON sent.batch_no = stored.batch_no
       WHERE (sent.batch_no, sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at,
           sent.booked_ms)
@@ -117,9 +123,9 @@ async function compare(
     SELECT
       CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS to_store,
       EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms) AS has_differing,
-      EXISTS (
-        SELECT FROM differing WHERE sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
-      ) AS is_lacking,
+      ARRAY(
+        SELECT stored_no FROM differing WHERE sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
+      ) AS lacking,
       EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS has_absent,
       EXISTS (
         SELECT FROM quarantined_entry WHERE merchant_no = ${merchantNo} AND released_at IS NULL

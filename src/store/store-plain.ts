@@ -5,18 +5,11 @@ import { keptCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import type { DB } from './engine/schema.ts';
 import { writeStatement } from './engine/write-statement.ts';
-import type { Unstored } from './look-at-stored.ts';
+import type { LookedAt } from './look-at-stored.ts';
 import { ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
-import type { WindowToStore } from './window-reading.ts';
-
-/** A reading of which something is to be written. */
-export interface OpenPart {
-  readonly part: WindowToStore;
-  readonly unstored: Unstored;
-}
 
 /** Whether only entries and certificates are to be written, and one statement can hold them. */
-export const isPlain = (open: readonly OpenPart[], entries: readonly LedgerEntry[]): boolean =>
+export const isPlain = (open: readonly LookedAt[], entries: readonly LedgerEntry[]): boolean =>
   entries.length <= ENTRIES_A_STATEMENT &&
   open.every(
     ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
@@ -36,7 +29,7 @@ export interface PlainStored {
 export async function storePlain(
   db: Kysely<DB>,
   lease: Lease,
-  open: readonly OpenPart[],
+  open: readonly LookedAt[],
   entries: readonly LedgerEntry[],
 ): Promise<PlainStored> {
   const { merchantNo, runId, now } = open[0]!.part;

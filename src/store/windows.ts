@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { cutFailedSpans, storeCertificates } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
-import { isAllStored, lookAtStored, type Unstored } from './look-at-stored.ts';
+import { isAllStored, lookAtStored, type LookedAt } from './look-at-stored.ts';
 import {
   judgeAbsent,
   noteAbsent,
@@ -14,7 +14,7 @@ import {
 import { storeUnreadable } from './quarantine.ts';
 import type { DB } from './engine/schema.ts';
 import { storeEntries } from './store-entries.ts';
-import { isPlain, storePlain, type OpenPart } from './store-plain.ts';
+import { isPlain, storePlain } from './store-plain.ts';
 import { noteUntold } from './untold-changes.ts';
 import {
   cutAtPlanned,
@@ -52,23 +52,25 @@ export async function storeWindow(
   lease: Lease,
   toStore: WindowToStore,
 ): Promise<WindowStored> {
-  const { figures, judged } = await storeParts(db, lease, [toStore], await lookAtStored(db, [toStore]));
+  const [unstored] = await lookAtStored(db, [toStore]);
+  const { figures, judged } = await storeParts(db, lease, [{ part: toStore, unstored: unstored! }]);
   return { ...figures, ...judged[0]! };
 }
 
-/**
- * Does the same for the planned windows of a wide reading, all in one transaction. Each has its own certificate. Null, and
- * nothing is stored, if the reading lacks entries that are stored: then it proves none of its windows.
- */
+/** Cuts a wide reading into its planned windows, and says of each what is not stored yet, and what of the stored it lacks. */
+export async function lookAtWide(db: Kysely<DB>, toStore: WideToStore): Promise<LookedAt[]> {
+  const parts = cutAtPlanned(toStore);
+  const looks = await lookAtStored(db, parts);
+  return parts.map((part, at) => ({ part, unstored: looks[at]! }));
+}
+
+/** Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate. */
 export async function storeWide(
   db: Kysely<DB>,
   lease: Lease,
-  toStore: WideToStore,
-): Promise<WideStored | null> {
-  const parts = cutAtPlanned(toStore);
-  const looks = await lookAtStored(db, parts);
-  if (looks.some(({ isLacking }) => isLacking)) return null;
-  const { figures, judged } = await storeParts(db, lease, parts, looks);
+  looked: readonly LookedAt[],
+): Promise<WideStored> {
+  const { figures, judged } = await storeParts(db, lease, looked);
   return { ...figures, doubts: judged.map(({ doubt }) => doubt) };
 }
 
@@ -81,16 +83,11 @@ interface PartsStored {
 }
 
 /** Stores readings of one merchant. Opens no transaction if all is stored as it is. */
-async function storeParts(
-  db: Kysely<DB>,
-  lease: Lease,
-  parts: readonly WindowToStore[],
-  looks: readonly Unstored[],
-): Promise<PartsStored> {
-  const open = parts.flatMap((part, at) => (isAllStored(looks[at]!) ? [] : [{ part, unstored: looks[at]! }]));
-  const known = sum(parts.map(({ reading }) => new Set(reading.entries.map(({ batchNo }) => batchNo)).size));
+async function storeParts(db: Kysely<DB>, lease: Lease, looked: readonly LookedAt[]): Promise<PartsStored> {
+  const open = looked.filter(({ unstored }) => !isAllStored(unstored));
+  const known = sum(looked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
   if (open.length === 0) {
-    return { figures: { ...NOTHING_CHANGED, unchanged: known }, judged: parts.map(() => NOT_IN_DOUBT) };
+    return { figures: { ...NOTHING_CHANGED, unchanged: known }, judged: looked.map(() => NOT_IN_DOUBT) };
   }
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
   const written = await write(db, lease, open, entries);
@@ -98,7 +95,7 @@ async function storeParts(
   const unchanged = written.figures.unchanged + known - entries.length;
   return {
     figures: { ...written.figures, unchanged },
-    judged: parts.map((part) => judgedOf.get(part) ?? NOT_IN_DOUBT),
+    judged: looked.map(({ part }) => judgedOf.get(part) ?? NOT_IN_DOUBT),
   };
 }
 
@@ -106,7 +103,7 @@ async function storeParts(
 async function write(
   db: Kysely<DB>,
   lease: Lease,
-  open: readonly OpenPart[],
+  open: readonly LookedAt[],
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
@@ -122,7 +119,7 @@ async function write(
 
 async function writeOpen(
   trx: Transaction<DB>,
-  open: readonly OpenPart[],
+  open: readonly LookedAt[],
   entries: readonly LedgerEntry[],
 ): Promise<PartsStored> {
   const { merchantNo, runId, now } = open[0]!.part;
@@ -176,6 +173,8 @@ async function judge(
       : { vanished: 0, doubt: null };
   return { ...judged, isToBeJudged: absent > 0 && !isWhole };
 }
+
+const numberOf = ({ batchNo }: LedgerEntry): string => batchNo;
 
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 

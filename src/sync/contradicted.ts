@@ -1,68 +1,192 @@
 /**
- * Days that came back empty after a reading of several days had lacked entries that are there after all. The platform is
- * not steady about these days, so their emptiness is not believed before the next run.
+ * What the platform contradicted itself about. A reading of several days that lacks stored entries proves none of them: its
+ * days are read again in smaller windows. What it showed is remembered until then, entry by entry.
+ *
+ * - A day that lacks what was shown a moment before is not stored, and is left to the next run.
+ * - If entries that were lacking are there after all, the platform is not steady about these days. Then a day that came back
+ *   empty is asked for by itself, and if it is empty again, it is not believed before the next run. If the reading that
+ *   lacked them had none at all, only such readings are doubted.
  */
+import type { Window } from '../ledger/entry.ts';
+import { isAllStored, type LookedAt } from '../store/look-at-stored.ts';
 import type { Asked } from './certificate.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import type { UncertifiedSpan } from './store-readings.ts';
-import { holds } from './wide-windows.ts';
+import { apartAt, holds, isIn, wideOf, type WideWindow } from './wide-windows.ts';
 
 interface Contradicted {
   readonly asked: Asked;
-  /** How many entries the reading of all days had. */
+  /** How many entries the first reading had. */
   readonly total: number;
-  /** How many came when its days were asked for in smaller windows. */
+  /** How many came with the readings that lacked nothing. */
   came: number;
-  readonly empty: { readonly part: Asked; readonly read: NotedReading }[];
+  /** Entries that came with readings that were not stored, and with none since: their times in ms by batchNo. */
+  readonly shown: Map<string, number>;
+  /** Stored entries that such readings lacked though they had others. */
+  readonly lacked: Set<string>;
+  /** Stored entries that such a reading lacked, which had none at all. */
+  readonly lackedByNone: Set<string>;
+  /** The platform shows some entries in one reading, and not in the next one. */
+  isUnsteady: boolean;
+  /** A reading without any entry was wrong. */
+  wasNoneWrong: boolean;
+  empty: Empty[];
+}
+
+interface Empty {
+  readonly asked: Asked;
+  readonly read: NotedReading;
+  /** Whether it was asked for by itself. */
+  readonly isAlone: boolean;
+  /** Whether the reading had no entry at all, of whatever day. */
+  readonly isNone: boolean;
 }
 
 export interface ContradictedReadings {
-  /** Notes a reading that lacked stored entries. */
-  readonly note: (asked: Asked, total: number) => void;
-  /** Counts what a smaller window within brought. */
-  readonly count: (part: Asked, read: NotedReading) => void;
-  /** Whether several days within came back empty, so that each is to be asked for alone. */
-  readonly mustBeAlone: (part: Asked, read: NotedReading) => boolean;
-  /** Whether one day within came back empty. It waits for `settle` then. */
-  readonly mustWait: (part: Asked, read: NotedReading) => boolean;
+  /** The planned windows in which a reading of several lacks what is stored, or what was shown before. */
+  readonly oddIn: (wide: Asked, looked: readonly LookedAt[]) => readonly Window[];
+  /**
+   * Remembers a reading that is not stored. Returns the smaller windows to be read in its place; once the window itself, if
+   * the reading had no entry at all.
+   */
+  readonly reject: (wide: WideWindow, looked: readonly LookedAt[], odd: readonly Window[]) => WideWindow[];
+  /** Whether the window lies in one that was read again. */
+  readonly concerns: (asked: Asked) => boolean;
+  /** Why a reading of one window cannot be believed, in a sentence; null if it can. */
+  readonly problemOf: (asked: Asked, read: NotedReading) => string | null;
+  /** To be called with each reading that was not rejected. */
+  readonly accept: (asked: Asked, read: NotedReading) => void;
+  /** Whether the reading is empty and tells something new. It waits for `takeUnsteady` and `settle` then. */
+  readonly mustWait: (
+    asked: Asked,
+    looked: LookedAt,
+    from: { readonly read: NotedReading } & Pick<Empty, 'isAlone'>,
+  ) => boolean;
+  /** Windows that came back empty together with others, and of which the platform is not steady: each is to be asked for alone. */
+  readonly takeUnsteady: () => WideWindow[];
   /** To be called when all is read: hands what may be believed to `store`, and returns the other windows. */
   readonly settle: (
-    store: (part: Asked, read: NotedReading) => Promise<void>,
+    store: (asked: Asked, read: NotedReading) => Promise<void>,
   ) => Promise<readonly UncertifiedSpan[]>;
 }
 
 export function createContradicted(): ContradictedReadings {
   const all: Contradicted[] = [];
   const outerOf = (part: Asked) => all.find(({ asked }) => holds(asked, part));
+  const begin = (asked: Asked, total: number): Contradicted => {
+    const begun = {
+      asked,
+      total,
+      came: 0,
+      shown: new Map(),
+      lacked: new Set<string>(),
+      lackedByNone: new Set<string>(),
+      isUnsteady: false,
+      wasNoneWrong: false,
+      empty: [],
+    };
+    all.push(begun);
+    return begun;
+  };
   return {
-    note: (asked, total) => {
-      if (outerOf(asked) === undefined) all.push({ asked, total, came: 0, empty: [] });
+    oddIn: (wide, looked) => {
+      const came = looked.flatMap(({ part }) => part.reading.entries.map(numberOf));
+      const goneMs = goneFrom(outerOf(wide), wide.window, came).map(([, bookedMs]) => bookedMs);
+      return looked
+        .filter(
+          ({ part: { window }, unstored }) =>
+            unstored.lacking.length > 0 || goneMs.some((ms) => isIn(window, ms)),
+        )
+        .map(({ part }) => part.window);
     },
-    count: (part, { reading }) => {
-      const outer = outerOf(part);
-      if (outer !== undefined) outer.came += reading.entries.length;
+    reject: (wide, looked, odd) => {
+      const entries = looked.flatMap(({ part }) => part.reading.entries);
+      const before = outerOf(wide);
+      const outer = before ?? begin(wide, entries.length);
+      noteSteadiness(outer, wide.window, entries.map(numberOf));
+      for (const { batchNo, bookedMs } of entries) outer.shown.set(batchNo, bookedMs);
+      const lacked = entries.length === 0 ? outer.lackedByNone : outer.lacked;
+      for (const { unstored } of looked) for (const batchNo of unstored.lacking) lacked.add(batchNo);
+      if (before === undefined && entries.length === 0) return [wide];
+      return apartAt(wide, odd, { isFirst: before === undefined });
     },
-    mustBeAlone: (part, read) => isEmpty(read) && outerOf(part) !== undefined,
-    mustWait: (part, read) => {
-      const outer = isEmpty(read) ? outerOf(part) : undefined;
-      outer?.empty.push({ part, read });
+    concerns: (asked) => outerOf(asked) !== undefined,
+    problemOf: (asked, read) => {
+      const gone = read.reading.certified ? goneFrom(outerOf(asked), asked.window, numbersOf(read)) : [];
+      return gone.length === 0 ? null : goneText(asked, gone);
+    },
+    accept: (asked, read) => {
+      const outer = outerOf(asked);
+      if (outer === undefined) return;
+      const numbers = numbersOf(read);
+      noteSteadiness(outer, asked.window, numbers);
+      outer.came += read.reading.entries.length;
+      for (const batchNo of numbers) outer.shown.delete(batchNo);
+    },
+    mustWait: (asked, { part: { reading }, unstored }, { read, isAlone }) => {
+      const outer = isEmpty(reading) && !isAllStored(unstored) ? outerOf(asked) : undefined;
+      const isNone = isEmpty(read.reading);
+      outer?.empty.push({ asked, read: { reading, notices: [], strangers: [] }, isAlone, isNone });
       return outer !== undefined;
     },
-    settle: async (store) => {
-      const left: UncertifiedSpan[] = [];
-      for (const one of all.splice(0)) {
-        for (const { part, read } of one.empty) {
-          if (one.came > one.total) left.push({ window: part.window, problem: unsteadyText(part, one) });
-          else await store(part, read);
-        }
-      }
-      return left;
-    },
+    takeUnsteady: () => all.flatMap(takeDoubted),
+    settle: (store) => settle(all.splice(0), store),
   };
 }
 
-const isEmpty = ({ reading }: NotedReading): boolean =>
-  reading.entries.length + reading.unreadable.length === 0;
+const isDoubted = ({ isUnsteady, wasNoneWrong }: Contradicted, { isNone }: Empty): boolean =>
+  isUnsteady || (wasNoneWrong && isNone);
+
+/** Takes out what came back empty together with other windows and is doubted, each as a window to be asked for. */
+function takeDoubted(one: Contradicted): WideWindow[] {
+  const again = one.empty.filter((empty) => !empty.isAlone && isDoubted(one, empty));
+  one.empty = one.empty.filter((empty) => !again.includes(empty));
+  return again.map(({ asked: { window, currency } }) => wideOf([window], currency));
+}
+
+async function settle(
+  all: readonly Contradicted[],
+  store: (asked: Asked, read: NotedReading) => Promise<void>,
+): Promise<UncertifiedSpan[]> {
+  const left: UncertifiedSpan[] = [];
+  for (const one of all) {
+    for (const empty of one.empty) {
+      const { asked, read } = empty;
+      if (isDoubted(one, empty)) left.push({ window: asked.window, problem: unsteadyText(asked, one) });
+      else await store(asked, read);
+    }
+  }
+  return left;
+}
+
+/** What was shown of the window before, and did not come now. */
+const goneFrom = (
+  outer: Contradicted | undefined,
+  window: Window,
+  came: readonly string[],
+): [batchNo: string, bookedMs: number][] => {
+  const numbers = new Set(came);
+  return [...(outer?.shown ?? [])].filter(([batchNo, ms]) => isIn(window, ms) && !numbers.has(batchNo));
+};
+
+/** Notes whether a reading of the window brings what was lacking, or lacks what was shown. */
+function noteSteadiness(outer: Contradicted, window: Window, came: readonly string[]): void {
+  outer.isUnsteady ||=
+    came.some((batchNo) => outer.lacked.has(batchNo)) || goneFrom(outer, window, came).length > 0;
+  outer.wasNoneWrong ||= came.some((batchNo) => outer.lackedByNone.has(batchNo));
+}
+
+const numberOf = ({ batchNo }: { readonly batchNo: string }): string => batchNo;
+
+const numbersOf = ({ reading: { entries, unreadable } }: NotedReading): string[] =>
+  [...entries, ...unreadable].flatMap(({ batchNo }) => batchNo ?? []);
+
+const isEmpty = ({ entries, unreadable }: NotedReading['reading']): boolean =>
+  entries.length + unreadable.length === 0;
+
+const goneText = (asked: Asked, gone: readonly [string, number][]): string =>
+  `${spanText(asked)} came without ${gone.length} entr${gone.length === 1 ? 'y' : 'ies'} that the platform showed shortly ` +
+  `before, such as ${gone[0]![0]}: it is read again in the next run`;
 
 const unsteadyText = (part: Asked, { asked, total, came }: Contradicted): string =>
   `${spanText(part)} came back empty, and the platform is not steady about it: of ${spanText(asked)} it showed ${total} ` +

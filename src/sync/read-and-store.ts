@@ -20,7 +20,7 @@ import type { SyncOptions } from './sync-options.ts';
 import { ClockOff, NOTHING_SYNCED, ReadAnew, type SyncReport } from './sync-report.ts';
 import { TimeZoneWrong, type Probe } from './time-zone-proof.ts';
 import { settledByMs, watchedReader } from './watched-reader.ts';
-import { apartIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
+import { SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
 import { wholeSeconds } from './windows-of-days.ts';
 import type { ZoneGate } from './zone-gate.ts';
 
@@ -106,11 +106,9 @@ async function readAll(pass: Pass): Promise<void> {
   await proven;
   readings.leave(await empty.settle(true));
   // What lacks stored entries may lack others as well. Smaller windows show whose they are.
-  for (let lacking = readings.takeLacking(); lacking.length > 0; lacking = readings.takeLacking()) {
-    const asked = lacking.flatMap((one) => apartIn(one, 2));
+  for (let asked = readings.takeAgain(); asked.length > 0; asked = readings.takeAgain())
     await readOnce(pass, { asked, reader, proven, onWindowDone: () => undefined });
-  }
-  await readings.settleLacking();
+  await readings.settleEmpty();
   await readings.dropDoubts();
 }
 

@@ -7,11 +7,12 @@ import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { NOTHING_CHANGED, type StoredWindow } from '../store/window-reading.ts';
 import { isStillMissed } from '../store/mark-vanished.ts';
-import { countNameless, judgePlanned, storeWide, storeWindow } from '../store/windows.ts';
+import { countNameless, judgePlanned, storeWindow } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import type { NotedReading } from './certify.ts';
 import { createContradicted } from './contradicted.ts';
-import { holds, plannedIn, wideOf, type WideWindow } from './wide-windows.ts';
+import { createCheckedStore } from './store-checked.ts';
+import { holds, plannedIn, type WideWindow } from './wide-windows.ts';
 
 /** Most different sentences counted one by one in a report; all others are counted together. */
 const NOTICES_MAX = 100;
@@ -59,13 +60,10 @@ export interface ReadingStore {
    * Stores a wide window, a planned one or a part of one; one call waits for the other. Throws what `storeWindow` throws.
    */
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
-  /**
-   * Wide windows whose readings lacked stored entries, since this was last asked. Nothing of them is stored: each is to be
-   * read again in groups of its planned windows.
-   */
-  readonly takeLacking: () => readonly WideWindow[];
-  /** To be called when those were read: stores what came back empty, unless that cannot be believed. */
-  readonly settleLacking: () => Promise<void>;
+  /** To be called when all is read: the windows that are to be read again, as the platform contradicted itself about them. */
+  readonly takeAgain: () => readonly WideWindow[];
+  /** To be called when no window is to be read again: stores what came back empty, unless that cannot be believed. */
+  readonly settleEmpty: () => Promise<void>;
   /** Entries that are stored now, or were before. */
   readonly entries: () => number;
   /** To be called when all is read: drops doubts about entries that one window missed and another one brought. */
@@ -118,7 +116,7 @@ function createDoubts({ db, merchantNo }: Pick<ReadingStoreOptions, 'db' | 'merc
 }
 
 /** What storing readings leads to. */
-interface Outcome {
+export interface Outcome {
   readonly tally: ReturnType<typeof createTally>;
   readonly doubts: ReturnType<typeof createDoubts>;
   readonly uncertified: UncertifiedSpan[];
@@ -157,46 +155,27 @@ function createPartStore(
 }
 
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
-  const { db, lease, merchantNo, runId, now, signal } = options;
+  const { signal } = options;
   const tally = createTally();
   const doubts = createDoubts(options);
   const uncertified: UncertifiedSpan[] = [];
   const storePart = createPartStore(options, { tally, doubts, uncertified });
-  const lacking: WideWindow[] = [];
   const contradicted = createContradicted();
+  const checked = createCheckedStore(options, contradicted, { tally, doubts, uncertified });
   const oneAtATime = pLimit(1);
-
-  const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
-    const windows = own.map(({ window }) => window);
-    const wide = wideOf(windows, own[0]!.currency);
-    const { currency } = wide;
-    const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
-    const did = contradicted.mustBeAlone(wide, read) ? null : await storeWide(db, lease, toStore);
-    if (did === null) {
-      lacking.push(wide);
-      contradicted.note(wide, read.reading.entries.length);
-      return;
-    }
-    contradicted.count(wide, read);
-    tally.count(read, own.length, did);
-    own.forEach((asked, at) => {
-      doubts.add(asked, did.doubts[at]!);
-    });
-  };
 
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
     signal.throwIfAborted();
     const own = plannedIn(part, options.planned);
-    if (own.length > 1) return storeSeveral(own, read);
-    if (contradicted.mustWait(part, read)) return;
-    contradicted.count(part, read);
+    if (own.length > 1) return checked.storeSeveral(own, read);
+    if (contradicted.concerns(part) && !(await checked.isBelieved(part, read))) return;
     await storePart(part, read);
   };
 
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
-    takeLacking: () => lacking.splice(0),
-    settleLacking: async () => {
+    takeAgain: () => [...checked.takeAgain(), ...contradicted.takeUnsteady()],
+    settleEmpty: async () => {
       uncertified.push(
         ...(await contradicted.settle((part, read) => oneAtATime(() => storePart(part, read)))),
       );

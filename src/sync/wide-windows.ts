@@ -71,9 +71,36 @@ export function inGroups(planned: readonly Window[], count: number): Window[][] 
   return Array.from({ length: groups }, (_, group) => planned.slice(from(group), from(group + 1)));
 }
 
-/** A wide window as so many groups of its planned windows, each to be asked for by itself. */
-export const apartIn = ({ planned, currency }: WideWindow, count: number): WideWindow[] =>
-  inGroups(planned, count).map((own) => wideOf(own, currency));
+/**
+ * The smaller windows to be read in place of one in which some planned windows, the `odd` ones, lack entries.
+ *
+ * At first, those that follow each other and lack entries are one window, and those between them too: a platform that
+ * left out a stretch for once costs one reading more. After that each odd window is asked for by itself, and the
+ * others in halves, so that it comes to an end with every platform.
+ */
+export function apartAt(
+  { planned, currency }: WideWindow,
+  odd: readonly Window[],
+  { isFirst }: { readonly isFirst: boolean },
+): WideWindow[] {
+  const runs = runsOf(planned, (window) => odd.includes(window));
+  const groups =
+    isFirst && runs.length > 1
+      ? runs
+      : runs.flatMap((run) => inGroups(run, !isFirst && odd.includes(run[0]!) ? run.length : 2));
+  return groups.map((own) => wideOf(own, currency));
+}
+
+/** Cuts windows wherever the answer changes from one to the next. */
+function runsOf(windows: readonly Window[], is: (window: Window) => boolean): Window[][] {
+  const runs: Window[][] = [];
+  for (const window of windows) {
+    const last = runs.at(-1);
+    if (last !== undefined && is(last[0]!) === is(window)) last.push(window);
+    else runs.push([window]);
+  }
+  return runs;
+}
 
 /** The planned windows that a wide window is made of; the window itself if it is one of them, or a part of one. */
 export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Asked[] {
@@ -102,6 +129,9 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const overlap = (one: Window, other: Window): boolean =>
   one.beginMs <= other.endMs && one.endMs >= other.beginMs;
+
+/** Whether an instant lies in the window. */
+export const isIn = ({ beginMs, endMs }: Window, ms: number): boolean => ms >= beginMs && ms <= endMs;
 
 const isWithin = (inner: Window, outer: Window): boolean =>
   inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;

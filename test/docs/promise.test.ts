@@ -9,6 +9,7 @@ import type { KnownRun } from '../../src/run/run-state.ts';
 import type { MerchantStatus } from '../../src/run/status.ts';
 import type { Reason } from '../../src/run/verdict/reason.ts';
 import type { VerifiedFile, VerifyReport } from '../../src/statements/verify.ts';
+import type { VerifiedChain } from '../../src/statements/verify-chain.ts';
 
 const page = readFileSync('docs/reference/README.md', 'utf8');
 
@@ -39,6 +40,9 @@ const verified: Keys<VerifiedFile> = {
   ...{ path: 1, merchantNo: 1, day: 1, currency: 1, revision: 1, current: 1, rows: 1, verdict: 1 },
   ...{ breaks: 1, explained: 1, problems: 1 },
 };
+const chain: Keys<VerifiedChain> = {
+  ...{ merchantNo: 1, manifests: 1, from: 1, through: 1, last: 1, outdated: 1, missing: 1 },
+};
 
 test('every exit code is told', () => {
   const told = [...page.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
@@ -55,6 +59,7 @@ test.each(
     '`doctor`': doctor,
     '`verify`': verify,
     'each of its `files`': verified,
+    'each of its `chains`': chain,
   }),
 )('the keys of %s are told', (name, keys) => {
   const row = page.split('\n').find((line) => line.startsWith(`| ${name} |`)) ?? '';

@@ -15,6 +15,8 @@ interface Subject {
   readonly seen: () => string[];
   /** Changes the bytes of the next upload on their way. */
   readonly alterNext: () => void;
+  /** From now on requests of this method are answered with 503, after so many more of them; null: no longer. */
+  readonly makeBusy: (method: string | null, after?: number) => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -26,6 +28,13 @@ async function open(careful: Carefulness, etagOfPut?: string): Promise<Subject> 
   const app = buildApp({ logger: false });
   let requests: string[] = [];
   let alters = false;
+  let busy: { method: string | null; after: number } = { method: null, after: 0 };
+  app.addHook('preHandler', async (request, reply) => {
+    if (request.method !== busy.method) return;
+    busy.after -= 1;
+    if (busy.after < 0)
+      return reply.code(503).type('application/xml').send('<Error><Code>SlowDown</Code></Error>');
+  });
   app.addHook('preHandler', (request, _, done) => {
     requests.push(`${request.method} ${request.url.split('?')[0]!.split('/').at(-1)!}`);
     if (request.method === 'PUT' && alters) {
@@ -53,9 +62,11 @@ async function open(careful: Carefulness, etagOfPut?: string): Promise<Subject> 
   });
   requests = [];
   const seen = () => requests.splice(0);
-  return { store, seen, alterNext: () => void (alters = true), stop: () => app.close() };
+  const makeBusy = (method: string | null, after = 0) => void (busy = { method, after });
+  return { store, seen, alterNext: () => void (alters = true), makeBusy, stop: () => app.close() };
 }
 
+const IDLE = { seen: () => [], alterNext: () => undefined, makeBusy: () => undefined };
 const bytes = (text: string) => Buffer.from(text);
 const CAREFUL = { comparesMd5: true, obeysIfNoneMatch: true };
 
@@ -122,7 +133,7 @@ describe('a server that compares checksums and obeys conditions', () => {
     const { bucket, client } = await freshBucket(server);
     const place = { bucket, prefix: '', endpoint: server.env.AWS_ENDPOINT_URL_S3! };
     const store = createS3Store(client, place, () => null);
-    subject = { store, seen: () => [], alterNext: () => undefined, stop: server.stop };
+    subject = { ...IDLE, store, stop: server.stop };
     const first = await store.put('first.csv', bytes('a day'), { ifAbsent: true });
     const second = await store.put('second.csv', bytes('another day'), { ifAbsent: true });
     expect([await store.digest('first.csv'), await store.digest('second.csv')]).toEqual([first, second]);
@@ -140,6 +151,36 @@ describe('a server that compares checksums and obeys conditions', () => {
     expect(seen()).toEqual(['PUT second.csv']);
   });
 
+  test.each([
+    ['the object cannot be read back', 'GET', 0],
+    ['the second upload of it gets no answer', 'PUT', 2],
+  ])('if %s, another one asks', async (_, method, after) => {
+    subject = await open(CAREFUL);
+    const { store, seen, makeBusy } = subject;
+    makeBusy(method, after);
+    const first = store.put('first.csv', bytes('a day'), { ifAbsent: true });
+    if (method === 'GET') await expect(first).rejects.toThrow();
+    else await first;
+    makeBusy(null);
+    await store.put('second.csv', bytes('a day'), { ifAbsent: true });
+    seen();
+    await store.put('third.csv', bytes('a day'), { ifAbsent: true });
+    expect(seen()).toEqual(['PUT third.csv']);
+  });
+
+  test('if it never gets an answer, it is asked three times and no more', async () => {
+    subject = await open(CAREFUL);
+    const { store, seen, makeBusy } = subject;
+    for (const key of ['1.csv', '2.csv', '3.csv']) {
+      makeBusy('PUT', 2);
+      await store.put(key, bytes('a day'), { ifAbsent: true });
+    }
+    makeBusy(null);
+    seen();
+    await store.put('4.csv', bytes('a day'), { ifAbsent: true });
+    expect(seen()).toEqual(['HEAD 4.csv', 'PUT 4.csv']);
+  });
+
   test('many first objects at once are each written, and one of them asks', async () => {
     subject = await open(CAREFUL);
     const { store, seen } = subject;
@@ -154,7 +195,7 @@ const gateway = gatewayServer();
 test.skipIf(gateway === null)('a real gateway is found to do both', async () => {
   const proxy = await startProxy(gateway!.env.AWS_ENDPOINT_URL_S3!);
   const { store } = await freshBucket(gateway!, { AWS_ENDPOINT_URL_S3: proxy.url });
-  subject = { ...{ store, seen: () => [], alterNext: () => undefined }, stop: proxy.close };
+  subject = { ...IDLE, store, stop: proxy.close };
   await store.put('first.csv', bytes('a day'), { ifAbsent: true });
   const requests: string[] = [];
   proxy.judge = ({ direction, bytes: sent }) => {

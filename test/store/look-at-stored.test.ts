@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { storeWide } from '../../src/store/windows.ts';
+import { lookAtWide, storeWide } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
 import { certified, DAY, entry, footprints, MERCHANT, NOW } from './support.ts';
@@ -48,10 +48,9 @@ const entriesOf = (days: number): LedgerEntry[] =>
     return entry(nth, { bookedMs, bookedAt });
   });
 
-/** Stores the reading of all days; tells what changed and how many statements it took. */
-async function keep(entries: readonly LedgerEntry[]) {
-  wire.takeStatements();
-  const did = await storeWide(database.db, lease, {
+/** Compares the reading of all days with what is stored. */
+const look = (entries: readonly LedgerEntry[]) =>
+  lookAtWide(database.db, {
     merchantNo: MERCHANT,
     planned: DAYS,
     currency: null,
@@ -59,9 +58,12 @@ async function keep(entries: readonly LedgerEntry[]) {
     runId,
     now: NOW,
   });
+
+/** Stores the reading of all days; tells what changed and how many statements it took. */
+async function keep(entries: readonly LedgerEntry[]) {
+  wire.takeStatements();
+  const { doubts, ...figures } = await storeWide(database.db, lease, await look(entries));
   const statements = wire.takeStatements().filter((one) => !one.startsWith('SET datestyle')).length;
-  if (did === null) return { figures: null, doubts: null, statements };
-  const { doubts, ...figures } = did;
   return { figures, doubts: doubts.filter((doubt) => doubt !== null).length, statements };
 }
 
@@ -79,13 +81,13 @@ test('a night of nine days costs six statements for what is new, and one if noth
   expect(await footprints(direct.db)).toEqual(before);
 });
 
-test('a certificate that was lost is stored again; a reading that lacks what is stored is not stored', async () => {
+test('a certificate that was lost is stored again; what a reading lacks of each day is told', async () => {
   const all = entriesOf(8);
   await direct.db.deleteFrom('sync_window').where('begin_ms', '=', DAYS[3]!.beginMs).execute();
   expect(await keep(all)).toMatchObject({ figures: { unchanged: 160 }, doubts: 0 });
   const days = await direct.db.selectFrom('sync_window').select('begin_ms').execute();
   expect(days).toHaveLength(DAYS.length);
-  const before = await footprints(direct.db);
-  expect(await keep(all.slice(1))).toMatchObject({ figures: null, statements: 1 });
-  expect(await footprints(direct.db)).toEqual(before);
+  const without = all.filter((_, nth) => nth !== 0 && nth !== 41);
+  const lacking = (await look(without)).map(({ unstored }) => unstored.lacking);
+  expect(lacking).toEqual([[all[0]!.batchNo], [], [all[41]!.batchNo], ...DAYS.slice(3).map(() => [])]);
 });

@@ -160,8 +160,8 @@ describe('reading', () => {
     const isThird = ({ trueMs }: Booking) => trueMs >= THIRD.beginMs && trueMs <= THIRD.endMs;
     const emptied = platformOf(bookings.filter((one) => !isThird(one)));
     const report = await sync(emptied.reader);
-    // Two pages of eight days, and then halves that lack nothing, or the day by itself: two, two, one and one pages.
-    expect(report).toMatchObject({ requests: 8, vanished: 0, unchanged: 140 });
+    // Two pages of eight days, and then the day by itself, and those before and after it: one page, one and two.
+    expect(report).toMatchObject({ requests: 6, vanished: 0, unchanged: 140 });
     expect(report.uncertified).toMatchObject([
       { window: THIRD, problem: expect.stringContaining('20 of 20 in USD') },
     ]);
@@ -176,7 +176,7 @@ describe('reading', () => {
     await sync(platformOf(bookings).reader);
     const late = spread(1, { beginMs: THIRD.beginMs + 5_000, endMs: THIRD.beginMs + 5_999 }, 'LATE');
     const report = await sync(platformOf([...bookings.slice(1), ...late]).reader);
-    expect(report).toMatchObject({ requests: 8, inserted: 1, vanished: 1, unchanged: 159, uncertified: [] });
+    expect(report).toMatchObject({ requests: 5, inserted: 1, vanished: 1, unchanged: 159, uncertified: [] });
     expect((await certificates()).map(([, , total]) => total)).toEqual([19, 20, 21, 20, 20, 20, 20, 20]);
   });
 
@@ -273,6 +273,141 @@ describe('reading', () => {
     // The next run reads it steadily, and believes it.
     expect(await sync(platform.reader)).toMatchObject({ uncertified: [] });
     expect(await proven()).toEqual([ALL]);
+  });
+
+  /** Answers as if it had these bookings only, which may be others for each window and each reading. */
+  const switching = (bookingsOf: (window: Window, nth: number) => readonly Booking[]): LedgerReader => {
+    let readings = 0;
+    return {
+      page: (query, signal) => {
+        if (query.pageNum === 1) readings += 1;
+        return platformOf(bookingsOf(query.window, readings)).reader.page(query, signal);
+      },
+    };
+  };
+  const isOf =
+    (...days: Window[]) =>
+    ({ trueMs }: Booking) =>
+      days.some(({ beginMs, endMs }) => trueMs >= beginMs && trueMs <= endMs);
+  const LAST = DAYS.at(-1)!;
+  const FOUR = { beginMs: LAST.beginMs + 3_600_000, endMs: LAST.beginMs + 7_200_000 };
+  const STORED = spread(70, { beginMs: ALL.beginMs, endMs: LAST.beginMs - 1 });
+  const NEW = spread(4, FOUR, 'NEW');
+  const KNOWN = STORED.filter((one) => !isOf(THIRD)(one));
+  const storeSeven = () => sync(platformOf(STORED).reader, { windows: DAYS.slice(0, -1) });
+  const provenWithoutLast = [{ beginMs: ALL.beginMs, endMs: LAST.beginMs - 1 }];
+  const newOnes = () =>
+    database.db
+      .selectFrom('ledger_entry')
+      .select('batch_no')
+      .where('booked_ms', '>=', LAST.beginMs)
+      .execute();
+
+  test.each([
+    ['none', []],
+    ['two', NEW.slice(0, 2)],
+  ])(
+    'a new day whose entries came at first, and of which %s come after that, is left to the next run',
+    async (_, left) => {
+      await storeSeven();
+      const { uncertified } = await sync(
+        switching((_window, nth) => (nth === 1 ? [...KNOWN, ...NEW] : [...STORED, ...left])),
+      );
+      expect(uncertified).toEqual([
+        {
+          window: LAST,
+          problem: expect.stringMatching(
+            new RegExp(`came without ${4 - left.length} entries that the platform showed .* such as NEW`),
+          ),
+        },
+      ]);
+      expect(await proven()).toEqual(provenWithoutLast);
+      expect(await newOnes()).toEqual([]);
+      expect(await sync(platformOf([...STORED, ...NEW]).reader)).toMatchObject({
+        inserted: 4,
+        uncertified: [],
+      });
+      expect(await proven()).toEqual([ALL]);
+    },
+  );
+
+  test('a new day whose entries came at first, and not with other days after that, is asked for by itself', async () => {
+    await storeSeven();
+    const { inserted, uncertified } = await sync(
+      switching(({ beginMs, endMs }, nth) =>
+        nth === 1 ? [...KNOWN, ...NEW] : endMs - beginMs > 86_400_000 ? STORED : [...STORED, ...NEW],
+      ),
+    );
+    expect({ inserted, uncertified }).toEqual({ inserted: 4, uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
+  test.each([
+    ['comes empty', [], [expect.stringContaining('not steady about it')]],
+    ['has entries', NEW, []],
+  ])(
+    'a new day that is empty beside days that lack nothing, and %s when it is asked for by itself, is judged by that',
+    async (_, alone, problems) => {
+      await storeSeven();
+      const { uncertified } = await sync(
+        switching(({ beginMs }, nth) =>
+          nth === 1 ? KNOWN : beginMs === LAST.beginMs ? [...STORED, ...alone] : STORED,
+        ),
+      );
+      expect(uncertified.map(({ problem }) => problem)).toEqual(problems);
+      expect(await proven()).toEqual(problems.length === 0 ? [ALL] : provenWithoutLast);
+    },
+  );
+
+  test('a new day that is empty beside others is believed if only a reply without any entry was wrong', async () => {
+    await storeSeven();
+    const report = await sync(switching((_window, nth) => (nth === 1 ? [] : STORED)));
+    expect(report).toMatchObject({ windows: 8, uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
+  test('a quiet day that is proven stays so, though the platform is not steady about the days around it', async () => {
+    const quiet = STORED.filter(isOf(DAYS[0]!, THIRD));
+    await sync(platformOf(quiet).reader);
+    const lacking = quiet.filter(isOf(DAYS[0]!));
+    expect(await sync(switching((_, nth) => (nth === 1 ? lacking : quiet)))).toMatchObject({
+      uncertified: [],
+    });
+    expect(await proven()).toEqual([ALL]);
+  });
+
+  test('an entry taken back and another one late in one night leave quiet days as they are', async () => {
+    const busy = STORED.filter(isOf(DAYS[0]!, THIRD));
+    await sync(platformOf(busy).reader, { windows: DAYS.slice(0, -1) });
+    const gone = busy.filter(({ batchNo }) => batchNo !== busy[0]!.batchNo);
+    const late = spread(1, { beginMs: THIRD.beginMs + 5_000, endMs: THIRD.beginMs + 5_999 }, 'LATE');
+    const report = await sync(switching((_window, nth) => (nth === 1 ? gone : [...gone, ...late])));
+    // All of the window, the day that lacks an entry, and the seven others.
+    expect(report).toMatchObject({ requests: 3, inserted: 1, vanished: 1, uncertified: [] });
+    expect(await proven()).toEqual([ALL]);
+  });
+
+  test('a stored entry that came at first and not after that is not taken for gone', async () => {
+    await storeSeven();
+    const [first, ...others] = STORED.filter(isOf(THIRD));
+    const { vanished, uncertified } = await sync(
+      switching((_window, nth) => (nth === 1 ? [...KNOWN, first!] : [...KNOWN, ...others])),
+      { windows: DAYS.slice(0, -1) },
+    );
+    expect({ vanished, windows: uncertified.map(({ window }) => window) }).toEqual({
+      vanished: 0,
+      windows: [THIRD],
+    });
+  });
+
+  test('days that the platform dropped cost a call each, and the others no more than their pages', async () => {
+    const windows = daysFrom('2026-01-01', '2026-03-31');
+    const kept = spread(300, { beginMs: windows[60]!.beginMs, endMs: windows[89]!.endMs });
+    const dropped = spread(600, { beginMs: windows[0]!.beginMs, endMs: windows[59]!.endMs }, 'OLD');
+    await sync(platformOf([...dropped, ...kept]).reader, { windows });
+    const { requests } = await sync(platformOf(kept).reader, { windows });
+    // A page more after each full last one: the whole, its kept days, its dropped days together, and each by itself.
+    expect(requests).toBe(4 + 4 + 1 + 60);
   });
 
   test('a platform that refuses windows longer than three days is read in shorter ones', async () => {

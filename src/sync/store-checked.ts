@@ -1,0 +1,56 @@
+/** Readings that are checked against what the platform showed before: of several planned windows, and of one read again. */
+import { lookAtWide, storeWide } from '../store/windows.ts';
+import type { Asked } from './certificate.ts';
+import type { NotedReading } from './certify.ts';
+import type { ContradictedReadings } from './contradicted.ts';
+import type { Outcome, ReadingStoreOptions } from './store-readings.ts';
+import { wideOf, type WideWindow } from './wide-windows.ts';
+
+/** Stores readings of several planned windows, and says of others whether they are to be stored now. */
+export function createCheckedStore(
+  { db, lease, merchantNo, runId, now }: ReadingStoreOptions,
+  contradicted: ContradictedReadings,
+  { tally, doubts, uncertified }: Outcome,
+) {
+  const again: WideWindow[] = [];
+
+  const storeSeveral = async (own: readonly Asked[], read: NotedReading): Promise<void> => {
+    const windows = own.map(({ window }) => window);
+    const wide = wideOf(windows, own[0]!.currency);
+    const { currency } = wide;
+    const toStore = { merchantNo, currency, runId, now: now(), planned: windows, reading: read.reading };
+    const looked = await lookAtWide(db, toStore);
+    const odd = contradicted.oddIn(wide, looked);
+    if (odd.length > 0) {
+      again.push(...contradicted.reject(wide, looked, odd));
+      return;
+    }
+    contradicted.accept(wide, read);
+    const sure = looked.filter(
+      (one) => !contradicted.mustWait({ ...wide, window: one.part.window }, one, { read, isAlone: false }),
+    );
+    const did = await storeWide(db, lease, sure);
+    tally.count(read, sure.length, did);
+    sure.forEach(({ part: { window } }, at) => {
+      doubts.add({ window, currency }, did.doubts[at]!);
+    });
+  };
+
+  /** Whether a reading of a window that the platform contradicted itself about is to be stored now. */
+  const isBelieved = async (part: Asked, read: NotedReading): Promise<boolean> => {
+    const problem = contradicted.problemOf(part, read);
+    contradicted.accept(part, read);
+    if (problem !== null) {
+      uncertified.push({ window: part.window, problem });
+      return false;
+    }
+    const { reading } = read;
+    if (reading.entries.length > 0) return true;
+    const { window, currency } = part;
+    const toStore = { merchantNo, currency, runId, now: now(), planned: [window], reading };
+    const [looked] = await lookAtWide(db, toStore);
+    return !contradicted.mustWait(part, looked!, { read, isAlone: true });
+  };
+
+  return { storeSeveral, isBelieved, takeAgain: () => again.splice(0) };
+}
