@@ -16,12 +16,13 @@ import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
 import { parseManifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import type { Problem } from '../../src/statements/verify-days.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { minisign } from '../signing/minisign.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
+import { verifyPaths } from './verified-twice.ts';
 import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
 
 const DAYS = ['2026-03-28', '2026-03-29', '2026-03-30', '2026-03-31'] as const;
@@ -76,16 +77,18 @@ const repaired = (keyed: Keyed = SIGNED, readsAll = false) =>
     ...{ now: () => book.now, signal: new AbortController().signal, merchantNo: MERCHANT, readsAll },
     ...{ fromDay: DAYS[0], toDay: DAYS[3], ...keyed },
   });
-const verified = (...keys: readonly string[]) =>
+const verified = (...keys: readonly string[]) => verifiedAs(false, ...keys);
+const verifiedAs = (whole: boolean, ...keys: readonly string[]) =>
   verifyPaths(
     [folder],
     STATEMENT_FORMATS,
     keys.map((key) => readPublicKey(key)!),
+    whole,
   );
-const problems = async (...keys: readonly string[]) =>
-  (await verified(...keys)).problems.map(
-    ({ path, problem }) => `${/date=([^/]*)/.exec(path)![1]!}: ${problem}`,
-  );
+const problems = async (...keys: readonly string[]) => (await verified(...keys)).problems.map(textOf);
+const textOf = ({ path, problem }: Problem) => `${/date=([^/]*)/.exec(path)![1]!}: ${problem}`;
+const takeAway = (day: string): Promise<void> =>
+  rm(join(folder, `merchant=${MERCHANT}/date=${day}`), { recursive: true });
 const pathOf = (day: string): string => join(folder, manifestKey(MERCHANT, day));
 const manifestOf = async (day: string) => parseManifest(await readFile(pathOf(day), 'utf8'))!;
 const signatureOf = (day: string): Promise<string> => readFile(`${pathOf(day)}.minisig`, 'utf8');
@@ -200,7 +203,16 @@ describe('verify with a public key', () => {
     expect({ found, signed }).toEqual({ found: [], signed: 4 });
     const last = { day: DAYS[2], revision: 2, sha256: sha256Of(await readFile(pathOf(DAYS[2]))) };
     expect(chains).toEqual([
-      { merchantNo: MERCHANT, manifests: 4, from: 1, through: 6, last, outdated: [], missing: [] },
+      {
+        merchantNo: MERCHANT,
+        manifests: 4,
+        from: 1,
+        through: 6,
+        last,
+        outdated: [],
+        missing: [],
+        outside: [],
+      },
     ]);
     const second = await manifestOf(DAYS[1]);
     const third = await manifestOf(DAYS[2]);
@@ -221,15 +233,56 @@ describe('verify with a public key', () => {
     await rm(`${pathOf(DAYS[1])}.minisig`);
     const found = await problems(OURS.publicKey);
     expect(found).toContain(`${DAYS[0]}: the manifest that it signs is missing here`);
-    await rm(join(folder, `merchant=${MERCHANT}/date=${DAYS[0]}`), { recursive: true });
+    await takeAway(DAYS[0]);
     await night([DAYS[0]]);
     await repaired();
-    await rm(join(folder, `merchant=${MERCHANT}/date=${DAYS[1]}`), { recursive: true });
+    await takeAway(DAYS[1]);
     expect(await problems(OURS.publicKey)).toEqual([
       `${DAYS[3]}: revision 2 of ${DAYS[1]}, which it follows, is missing here`,
       `${DAYS[2]}: revision 1 of ${DAYS[1]}, which it follows, is missing here`,
     ]);
     expect(await problems()).toEqual([]);
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    [
+      'the newest',
+      DAYS.slice(2),
+      [`${DAYS[1]}: manifest 3 of the chain, revision 1 of ${DAYS[2]}, is not here`],
+    ],
+    [
+      'the oldest',
+      DAYS.slice(0, 2),
+      [
+        `${DAYS[3]}: manifest 4 of the chain, revision 2 of ${DAYS[1]}, is not here`,
+        `${DAYS[2]}: manifests 1 to 2 of the chain are not here, the last of which is revision 1 of ${DAYS[1]}`,
+      ],
+    ],
+  ])('notes %s days that are not here, and with --whole makes them a problem', async (_, days, told) => {
+    for (const day of days) await takeAway(day);
+    const { problems: found, chains } = await verified(OURS.publicKey);
+    expect(found).toEqual([]);
+    expect(chains[0]!.outside.map(textOf)).toEqual(told);
+    const whole = await verifiedAs(true, OURS.publicKey);
+    expect(whole.problems.map(textOf)).toEqual(told);
+  });
+
+  test('names all that is missing in a row of days between those here', async () => {
+    for (const day of DAYS.slice(1, 3)) await takeAway(day);
+    expect(await problems(OURS.publicKey)).toEqual([
+      `${DAYS[3]}: revision 2 of ${DAYS[1]}, which it follows, is missing here, with manifests 2 to 3 of the chain`,
+    ]);
+  });
+
+  test('finds a manifest that was moved to another day, with its signature', async () => {
+    for (const name of ['manifest.json', 'manifest.json.minisig'])
+      await cp(
+        join(folder, `merchant=${MERCHANT}/date=${DAYS[0]}`, name),
+        join(folder, `merchant=${MERCHANT}/date=${DAYS[3]}`, name),
+      );
+    expect(await problems(OURS.publicKey)).toContain(
+      `${DAYS[3]}: it is the manifest of ${MERCHANT}, ${DAYS[0]}: it was moved here`,
+    );
   });
 
   test('finds a changed manifest and a changed comment', async () => {
