@@ -47,6 +47,7 @@ const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
   unchanged: 0,
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
   unlinked: [],
+  foreign: [],
 });
 /** The verdict on run 7, with the sentences of its reasons. */
 function verdict(
