@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { digestOf, readWhole, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
-import type { BusinessDay, StatedFigures } from '../ledger/entry.ts';
+import type { StatedFigures } from '../ledger/entry.ts';
 import type { SigningKey } from '../signing/keys.ts';
 import { figureColumns } from '../store/figures.ts';
 import { databaseIdentity } from '../store/engine/database-identity.ts';

@@ -11,37 +11,22 @@ import {
   type StoredDigest,
 } from '../objects/object-store.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
-import { recordPublished, recordStored } from '../store/statements/record-published.ts';
-import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
+import { recordStored } from '../store/statements/record-published.ts';
+import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import {
-  compareFiles,
-  pointsToCurrent,
-  type Damage,
-  type DamagedFile,
-  type PublishedFile,
-  type UnrecordedDay,
-} from './compare-files.ts';
+import { compareFiles, type Damage, type DamagedFile, type PublishedFile } from './compare-files.ts';
 import { makeManifest, prepareDay, recordDay, signManifests } from './mend-manifests.ts';
 import { contentAsPublished, StatementMisfit } from './day-content.ts';
 import { fetchInFormat, StatementDamaged } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
-import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
+import { manifestKey } from './keys.ts';
 import { parseManifest } from './manifest.ts';
-import { pastOf } from './past.ts';
 import type { PublishedAhead } from './published-ahead.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { signed, SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
-import {
-  MANIFEST_CONTENT_TYPE,
-  manifestRow,
-  nextManifest,
-  writeManifest,
-  storedRow,
-} from './write-manifest.ts';
-import { explainedOf } from './explained.ts';
+import { SIGNATURE_CONTENT_TYPE } from './sign-manifest.ts';
+import { MANIFEST_CONTENT_TYPE, storedRow } from './write-manifest.ts';
 import { currentOf, summaryCsv } from './summary.ts';
 
 /** A file that was missing or altered and lies there again as published. */
